@@ -223,7 +223,7 @@ func (r *raggedFitter) ruleByGrowth(q quantity) string {
 }
 
 // maxUnits is how many units a profile keeps.
-const maxUnits = 2000
+const maxUnits = 4000
 
 // thinned keeps some of many, evenly.
 func thinned(units []unit) []unit {

@@ -8,10 +8,17 @@ import (
 	"snug/internal/gpu"
 )
 
-// A ragged run depends on the samples that come. Its margin is that of other draws: shorter runs reserve less,
-// and in longer ones a longer batch comes.
-var otherRuns = []drawnRun{{seed: 0, steps: usualSteps / 2}, {seed: 0, steps: 2 * usualSteps}, {seed: 0, steps: 4 * usualSteps}, {seed: 101, steps: usualSteps / 2}, {seed: 102, steps: usualSteps / 2}, {seed: 103, steps: usualSteps / 2},
-	{seed: 201, steps: 4 * usualSteps}, {seed: 202, steps: 4 * usualSteps}, {seed: 203, steps: 4 * usualSteps}}
+// A ragged run depends on the samples that come, and on their order. Its margin is that of other draws: shorter
+// runs reserve less, and in longer ones a longer batch comes. Two runs with different seeds are up to 40 % apart.
+func (p *Program) otherRuns() (out []drawnRun) {
+	for _, steps := range []int{usualSteps / 2, 2 * usualSteps, 4 * usualSteps} {
+		out = append(out, drawnRun{seed: 0, steps: steps})
+		for seed := range uint64(4) {
+			out = append(out, drawnRun{seed: 100 + seed, steps: steps})
+		}
+	}
+	return out
+}
 
 // drawnRun is one run among those that can be drawn.
 type drawnRun struct {
@@ -32,7 +39,7 @@ func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program
 	w := &worstCase{peak: peak, plain: p}
 	w.because(Drawn)
 	var others []*Program
-	for _, run := range otherRuns {
+	for _, run := range p.otherRuns() {
 		others = append(others, p.drawing(run))
 	}
 	w.plan(Drawn, others)

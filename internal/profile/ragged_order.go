@@ -11,34 +11,40 @@ import (
 // with different seeds were up to 40 % apart. A program that sets its seeds takes its samples in the same order
 // each time, whatever the batch. Recordings show whether it does, and then that order is played.
 
-// inOrder takes the samples, or the smallest batches, in the order of the run, if all recordings have the same.
+// inOrder takes the samples, or the smallest batches, in the order of the run, if all recordings have the same:
+// whichever reach farther.
 func (r *raggedFitter) inOrder(d *data) bool {
-	each := int64(1)
-	orders := r.orders(func(n *notes) []unit { return r.units(n.Ahead.Order) })
-	if orders == nil && d.Batch >= 0 {
-		each = r.batchOf(0, d)
-		orders = r.orders(r.batches)
-		for k := range orders {
-			if each > r.batchOf(k, d) {
-				return false
-			}
-		}
-	}
-	if len(orders) < 2 {
+	if d.Batch < 0 || d.Sorted {
 		return false
 	}
+	samples := r.orders(func(n *notes) []unit { return r.units(n.Ahead.Order) })
+	batches := r.orders(r.batches)
+	one := func(int) int64 { return 1 }
+	each := func(k int) int64 { return r.batchOf(k, d) }
+	if samples != nil && !r.agree(samples, one, d) {
+		return false // another order each time
+	}
+	if batches != nil && !r.agree(batches, each, d) {
+		batches = nil
+	}
+	switch {
+	case samples != nil && (batches == nil || len(samples[0]) >= len(batches[0])*int(each(0))):
+		d.Source, d.Unit, d.Units = FromSamples, 1, samples[0]
+	case batches != nil:
+		d.Source, d.Unit, d.Units = FromBatches, each(0), batches[0]
+	default:
+		return false
+	}
+	d.Order, d.Units = true, d.Units[:min(len(d.Units), maxUnits)]
+	return true
+}
+
+// agree reports whether the units of all recordings are in the same order.
+func (r *raggedFitter) agree(orders [][]unit, samples func(recording int) int64, d *data) bool {
 	for k := 1; k < len(orders); k++ {
-		a, b := each, each
-		if each > 1 {
-			b = r.batchOf(k, d)
-		}
-		if !sameOrder(orders[0], orders[k], a, b, d.Rules) {
+		if samples(k) < samples(0) || !sameOrder(orders[0], orders[k], samples(0), samples(k), d.Rules) {
 			return false
 		}
-	}
-	d.Source, d.Unit, d.Units, d.Order = FromBatches, each, orders[0][:min(len(orders[0]), maxUnits)], true
-	if each == 1 {
-		d.Source = FromSamples
 	}
 	return true
 }

@@ -32,8 +32,9 @@ LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightnin
 ALWAYS = 4     # steps that are told at once and in full, whatever that costs
 SHARE = 0.001  # of the time since then that telling may take
 CLOCKS = 1000  # steps that are timed on the GPU
-SAMPLES = 2000  # of the data set that are looked at, after the run
-PATIENCE = 2.0  # seconds for that
+SAMPLES = 4000  # of the data set that are looked at, after the run
+PATIENCE = 3.0  # seconds for that
+ORDER = "_snug_order"  # of an iterator: the samples that it has asked for
 READABLE = 1 << 20  # elements of a tensor whose values are looked at
 
 
@@ -243,6 +244,14 @@ class Shapes:
                 note(batch)
             return batch
         self.put(base, "__next__", next_)
+        asking = base._next_index
+
+        def next_index(iterator):
+            batch = asking(iterator)
+            if isinstance(batch, list):
+                vars(iterator).setdefault(ORDER, []).extend(batch)
+            return batch
+        self.put(base, "_next_index", next_index)
 
     def note_batch(self, batch):
         if len(self.batches) < 4096:
@@ -251,17 +260,28 @@ class Shapes:
     def look_ahead(self):
         """What the data has for later steps: samples one by one where they can be had so, and batches. The run is
         over, so nobody misses what is taken."""
-        found = dict(samples=[], groups=[], ahead=[])
+        found = dict(order=[], samples=[], groups=[], ahead=[])
         loader = self.loader
         if loader is None:
             return found
-        quietly(self.samples)(loader, found)
+        order = quietly(self.next_indices)() or []
+        quietly(self.samples)(loader, found, order)
         deadline = time.time() + PATIENCE
-        iterator = self.iterator
-        noted = len(self.batches)
-        quietly(self.drain)(iterator, found["ahead"], deadline)
-        del self.batches[noted:]
+        if not order:
+            noted = len(self.batches)
+            quietly(self.drain)(self.iterator, found["ahead"], deadline)
+            del self.batches[noted:]
+        elif len(found["order"]) < len(order):
+            quietly(self.batches_of)(loader, order, found["ahead"], deadline)
         return found
+
+    def batches_of(self, loader, order, ahead, deadline):
+        """The batches after those that the loader gave, where samples take too long one by one."""
+        b = loader.batch_sampler.batch_size
+        for at in range(len(self.batches) * b, len(order) - b + 1, b):
+            if len(ahead) >= SAMPLES or time.time() > deadline:
+                return
+            ahead.append(self.columns(((loader.collate_fn([loader.dataset[i] for i in order[at:at + b]]),), {})))
 
     def drain(self, iterator, ahead, deadline):
         while len(ahead) < 256 and time.time() < deadline:
@@ -271,23 +291,40 @@ class Shapes:
                 return
             ahead.append(self.columns(((batch,), {})))
 
-    def samples(self, loader, found):
+    def samples(self, loader, found, order):
+        """Samples of the data set, put into batches of one and some of four: in the order in which the run takes
+        them, where that is known, from its first step on."""
         data = loader.dataset
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
             return
-        n, deadline = len(data), time.time() + PATIENCE
-        step = max(1, n // SAMPLES)
+        deadline = time.time() + PATIENCE
+        indices, seen = order, found["order"]
+        if not indices:
+            indices, seen = range(0, len(data), max(1, len(data) // SAMPLES)), found["samples"]
         row = []
-        for i in range(0, n, step):
-            if time.time() > deadline or len(found["samples"]) >= SAMPLES:
+        for i in indices:
+            if time.time() > deadline or len(seen) >= SAMPLES:
                 break
             sample = data[i]
-            found["samples"].append(self.columns(((loader.collate_fn([sample]),), {})))
+            seen.append(self.columns(((loader.collate_fn([sample]),), {})))
             if len(found["groups"]) < 16:
                 row.append(sample)
                 if len(row) == 4:
                     found["groups"].append(self.columns(((loader.collate_fn(row),), {})))
                     row = []
+
+    def next_indices(self):
+        """The samples of the run in its order, as far as it is known: an epoch at most. A sampler that makes
+        batches by its own rules makes others at another size, so its order says nothing."""
+        if type(getattr(self.loader, "batch_sampler", None)).__name__ not in ("BatchSampler", "BatchSamplerShard"):
+            return []
+        order = vars(self.iterator).get(ORDER, [])
+        while 0 < len(order) < SAMPLES:
+            try:
+                order.extend(next(self.iterator._sampler_iter))
+            except StopIteration:
+                break
+        return order[:SAMPLES]
 
     def told(self):
         loader = self.loader

@@ -232,7 +232,7 @@ func TestTorchShapes(t *testing.T) {
 	var seen struct {
 		Ends           []int64
 		Calls, Batches []batch
-		Ahead          struct{ Samples, Groups, Ahead []map[string]tensor }
+		Ahead          struct{ Order, Groups []map[string]tensor }
 	}
 	if err := json.NewDecoder(bytes.NewReader(file[bytes.Index(file, []byte(`{"calls"`)):])).Decode(&seen); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestTorchShapes(t *testing.T) {
 		t.Errorf("%d steps, %d calls, %d batches", len(seen.Ends), len(seen.Calls), len(seen.Batches))
 	}
 	a := seen.Ahead
-	if len(a.Samples) != 40 || len(a.Groups) != 10 || len(a.Ahead) != 7 || a.Samples[1]["0"].Shape[1] != lengths(1) || a.Groups[0]["0"].Shape[1] != lengths(2) {
+	if len(a.Order) != 40 || len(a.Groups) != 10 || a.Order[1]["0"].Shape[1] != lengths(1) || a.Groups[0]["0"].Shape[1] != lengths(2) {
 		t.Errorf("beyond the steps: %+v", a)
 	}
 }
