@@ -38,12 +38,16 @@ type recordedStep struct {
 type quantity struct {
 	Column   string `json:"column"`             // as the probe saw it
 	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
+	Stride   int64  `json:"stride,omitempty"`   // one in so many, the first included: what convolutions leave of a length
 	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
 }
 
 // of is the quantity of a step whose column is n.
 func (q quantity) of(n int64) int64 {
 	n = min(max(n+q.Shift, 1), maxQuantity)
+	if q.Stride > 1 {
+		n = (n-1)/q.Stride + 1
+	}
 	if q.Multiple > 1 {
 		n = (n + q.Multiple - 1) / q.Multiple * q.Multiple
 	}
@@ -55,6 +59,9 @@ func (q quantity) String() string {
 	name := q.Column
 	if q.Shift != 0 {
 		name = fmt.Sprintf("%s %+d", name, q.Shift)
+	}
+	if q.Stride > 1 {
+		name = fmt.Sprintf("one in %d of %s", q.Stride, name)
 	}
 	if q.Multiple > 1 {
 		return fmt.Sprintf("%s in multiples of %d", name, q.Multiple)

@@ -46,6 +46,11 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	t.candidates = t.candidates[:min(len(t.candidates), maxCandidates)]
 	seen = seen[:len(names)+len(t.candidates)]
 	for _, q := range slices.Clone(t.candidates) {
+		for _, stride := range []int64{2, 4} {
+			if isDimension(q.Column) {
+				add(quantity{Column: q.Column, Shift: q.Shift, Stride: stride})
+			}
+		}
 		for _, m := range rounds {
 			add(quantity{Column: q.Column, Shift: q.Shift, Multiple: m})
 		}

@@ -247,11 +247,15 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
+// maxDrawn bounds the units that are drawn for a step. So many have the longest of the data among them, and their
+// sum is as near to its mean as it matters.
+const maxDrawn = 4096
+
 // draw is the quantities of a step with this many samples.
 func (rg *ragged) draw(random *rand.Rand, samples int64) []int64 {
 	d := &rg.data
 	share := float64(samples) / float64(d.Unit)
-	n := max(1, int(math.Ceil(share-1e-9)))
+	n := max(1, min(maxDrawn, int(math.Ceil(share-1e-9))))
 	if d.Batch < 0 {
 		share, n = 1, 1
 	}

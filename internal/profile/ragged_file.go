@@ -84,8 +84,8 @@ func (h *raggedHeader) checkData(p *Program) error {
 		return fmt.Errorf("%d rules for %d quantities", len(d.Rules), len(h.Quantities))
 	}
 	for _, q := range h.Quantities {
-		if q.Multiple < 0 || q.Multiple > maxQuantity {
-			return fmt.Errorf("multiples of %d", q.Multiple)
+		if q.Multiple < 0 || q.Multiple > maxQuantity || q.Stride < 0 || q.Stride > maxQuantity || max(q.Shift, -q.Shift) > maxQuantity {
+			return fmt.Errorf("a quantity %v", q)
 		}
 	}
 	for _, u := range d.Units {

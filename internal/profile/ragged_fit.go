@@ -21,11 +21,12 @@ type raggedFitter struct {
 	order      []int32 // the families as they are first met
 	sums       *sums
 	chosen     []int
+	abouts     map[string]*formula // sums that give sizes up to a block
 }
 
 // ragged is a fitter for recordings whose steps differ, or nil: they do not, or the probe did not see it.
 func (f *fitter) ragged() *raggedFitter {
-	r := &raggedFitter{fitter: f}
+	r := &raggedFitter{fitter: f, abouts: map[string]*formula{}}
 	var steps [][]map[string]int64
 	for k, in := range f.inputs {
 		n := readNotes(in.Recording.Probe)
@@ -197,8 +198,22 @@ func (r *raggedFitter) formula(k int, id uint32) *formula {
 		if f := r.sums.solve(obs, maxTerms); f != nil {
 			return f
 		}
+		if f := r.about(obs); f != nil {
+			return f
+		}
 	}
 	return r.sums.nearest(obs, batchAmong(r.table.run))
+}
+
+// about is a sum that gives sizes up to a block, once for equal ones.
+func (r *raggedFitter) about(obs []observation) *formula {
+	key := textOf(obs)
+	f, ok := r.abouts[key]
+	if !ok {
+		f = r.sums.about(obs)
+		r.abouts[key] = f
+	}
+	return f
 }
 
 // carriedOver are the allocations of the last step but one that the last one frees, each with its counterpart

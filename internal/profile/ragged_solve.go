@@ -102,6 +102,44 @@ func choices(n, k int) func(yield func([]int) bool) {
 	}
 }
 
+// about is the simplest sum that gives every size up to a block of the allocator; nil if there is none. cuDNN
+// rounds the parts of a workspace up, so that no sum gives the sizes of a recurrent layer to the byte.
+func (s *sums) about(obs []observation) *formula {
+	distinct := s.distinct(obs)
+	for n := 1; n <= maxTerms && n < distinct; n++ {
+		for choice := range choices(len(s.monos), n) {
+			if terms := s.near(obs, choice); terms != nil {
+				return &formula{terms: terms, certainty: Exact}
+			}
+		}
+	}
+	return nil
+}
+
+// near is the coefficients of the chosen products that give every size up to a block.
+func (s *sums) near(obs []observation, choice []int) []term {
+	coefs, ok := s.leastSquares(obs, choice)
+	if !ok {
+		return nil
+	}
+	for _, o := range obs {
+		sum := -float64(o.size)
+		for i, c := range coefs {
+			sum += c * s.floats[o.recording][choice[i]]
+		}
+		if math.Abs(sum) > quantum || o.size < tinyBytes {
+			return nil
+		}
+	}
+	var terms []term
+	for i, c := range coefs {
+		if r := math.Round(c); r != 0 {
+			terms = append(terms, term{int64(r), uint8(choice[i])})
+		}
+	}
+	return terms
+}
+
 // fit is the coefficients of the chosen products, whole numbers that give every size; nil if there are none.
 func (s *sums) fit(obs []observation, choice []int) []term {
 	coefs, ok := s.leastSquares(obs, choice)
