@@ -26,7 +26,7 @@ type Answer struct {
 	// StepSeconds is how long an optimizer step takes. It is an estimate, and 0 without a
 	// named card.
 	StepSeconds float64 `json:"step_seconds,omitempty"`
-	// Fits says whether the run fits the card and its limit; nil if there is neither. If it
+	// Fits reports whether the run fits the card and its limit; nil if there is neither. If it
 	// does not fit, the other figures are those of a card that is large enough.
 	Fits *bool `json:"fits,omitempty"`
 	// Source says whether the run was simulated or recorded.
@@ -49,7 +49,7 @@ type Phases struct {
 	Forward    Bytes `json:"forward"`              // in the forward pass
 	Backward   Bytes `json:"backward"`             // in the backward pass
 	Optimizer  Bytes `json:"optimizer"`            // in the optimizer's step
-	Evaluation Bytes `json:"evaluation,omitempty"` // in forward passes without gradients, where the loop has some
+	Evaluation Bytes `json:"evaluation,omitempty"` // in forward passes without gradients, if the loop has any
 }
 
 // Components is what the memory at the peak is used for. The fields sum to PeakReserved.
@@ -62,14 +62,14 @@ type Components struct {
 	Batch         Bytes `json:"batch"`         // the inputs
 	Temporaries   Bytes `json:"temporaries"`   // tensors that live within one op
 	Workspace     Bytes `json:"workspace"`     // of kernels
-	Fragmentation Bytes `json:"fragmentation"` // reserved, and in no tensor
+	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
 	// Recorded is set for a profile, which does not tell activations from logits, batch,
 	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
 	Recorded bool `json:"-"`
 }
 
-// recordedComponents is what of them a profile tells apart.
+// recordedComponents are the components that a profile distinguishes.
 type recordedComponents struct {
 	Parameters    Bytes `json:"parameters"`
 	Gradients     Bytes `json:"gradients,omitempty"`

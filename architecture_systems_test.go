@@ -63,7 +63,7 @@ func f(s *systems.System, b projects.Binding) bool {
 	}
 }
 
-// identityComparisons are the places in a file that compare a system with one of the tables, or its name
+// identityComparisons returns the places in a file that compare a system with one of the tables, or its name
 // with a string.
 func identityComparisons(t *testing.T, name string, source any) []string {
 	t.Helper()

@@ -144,7 +144,7 @@ func TestOneReader(t *testing.T) {
 	}
 }
 
-// exception is the entry of readersOfTheirOwn that covers a file, or "".
+// exception returns the entry of readersOfTheirOwn that covers a file, or "".
 func exception(name string) string {
 	name = filepath.ToSlash(name)
 	for at := range readersOfTheirOwn {
@@ -155,7 +155,7 @@ func exception(name string) string {
 	return ""
 }
 
-// callsIn are the functions of reading that a file names.
+// callsIn returns the functions of reading that a file names.
 func callsIn(t *testing.T, name string) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {

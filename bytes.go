@@ -20,7 +20,7 @@ const (
 	GiB Bytes = 1 << 30 // 1024 MiB
 )
 
-// String is the amount with a binary unit: "512 B", "20.0 MiB", "7.43 GiB".
+// String returns the amount with a binary unit: "512 B", "20.0 MiB", "7.43 GiB".
 func (b Bytes) String() string { return units.Bytes(b).String() }
 
 // UnmarshalJSON reads an integer, or text with a unit such as "24GiB" or "24GB".

@@ -33,7 +33,7 @@ type Card struct {
 	Unnamed, Resized bool
 }
 
-// Rates are peak rates in operations a second, where a multiply-add is two: dense, with
+// Rates are peak rates in operations per second, counting a multiply-add as two: dense, with
 // sums in float32. They are 0 if the card has no hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores

@@ -56,7 +56,7 @@ func unknownType(in *setup.Setup) error {
 	}
 }
 
-// fieldsOf is a setup as a file would have it.
+// fieldsOf returns a setup as a file would have it.
 func fieldsOf(s *Setup) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -84,7 +84,7 @@ func setConfig(model map[string]any, config map[string]any) error {
 	return nil
 }
 
-// setupOf is an internal setup, with the model as the caller gave it.
+// setupOf returns an internal setup, with the model as the caller gave it.
 func setupOf(in *setup.Setup, model Model) *Setup {
 	if in == nil {
 		return nil
@@ -114,7 +114,7 @@ func cardOf(c gpu.Card) Card {
 	}
 }
 
-// internal is the card with what it leaves open: one of which only the memory is known
+// internal returns the card with its gaps filled in: one of which only the memory is known
 // is like the reference in all else.
 func (c Card) internal() gpu.Card {
 	if c.Name == "" && c.Capability == 0 && c.Arch == "" {
@@ -139,7 +139,7 @@ func (c Card) internalUnnamed() gpu.Card {
 	return out
 }
 
-// answerOf is an estimate, with the model as the caller gave it.
+// answerOf returns an estimate, with the model as the caller gave it.
 func answerOf(a *estimate.Answer, model Model) *Answer {
 	if a == nil {
 		return nil
@@ -164,13 +164,13 @@ func componentsOf(c estimate.Components) Components {
 	}
 }
 
-// notesOf is what there is to say of a run on a card, by the names of fields.
+// notesOf returns the notes on a run on a card, with the names of fields.
 func notesOf(s *setup.Setup, card gpu.Card) []string {
 	notes := estimate.NotesNamed(s, card, func(field string) string { return field })
 	return slices.Concat(notes, estimate.Uncounted(s))
 }
 
-// planOf is a plan, with the model as the caller gave it.
+// planOf returns a plan, with the model as the caller gave it.
 func planOf(p *plan.Plan, model Model) *Plan {
 	out := &Plan{
 		GPU: p.GPU, Current: choiceOf(p.Current, model), Recommended: choiceOf(p.Recommended, model),

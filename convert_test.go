@@ -195,7 +195,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// fieldAt is the field with a name in JSON, such as "lora.rank".
+// fieldAt returns the field with a name in JSON, such as "lora.rank".
 func fieldAt(v reflect.Value, name string) (reflect.Value, bool) {
 	outer, inner, nested := strings.Cut(name, ".")
 	if v.Type() == reflect.TypeFor[Model]() {
@@ -246,7 +246,7 @@ func example(t *testing.T, v reflect.Value) any {
 	return nil
 }
 
-// kindOfField is the table's kind of a public field.
+// kindOfField returns the table's kind of a public field.
 func kindOfField(v reflect.Value, x *setup.Setting) setup.Kind {
 	switch v.Kind() {
 	case reflect.Int:
@@ -267,7 +267,7 @@ func kindOfField(v reflect.Value, x *setup.Setting) setup.Kind {
 	return setup.Text
 }
 
-// valueAt is a value in nested fields.
+// valueAt returns a value in nested fields.
 func valueAt(fields map[string]any, name string) any {
 	outer, inner, nested := strings.Cut(name, ".")
 	if !nested {
@@ -277,7 +277,7 @@ func valueAt(fields map[string]any, name string) any {
 	return valueAt(in, inner)
 }
 
-// leaves is the names in JSON of all fields of a struct and of those in it.
+// leaves returns the names in JSON of all fields of a struct and of those in it.
 func leaves(t reflect.Type, at string) []string {
 	var out []string
 	for name, of := range jsonNames(t) {

@@ -19,7 +19,7 @@ import (
 	"snug/internal/files"
 )
 
-// command is what `snug` prints, with a setup on its standard input.
+// command returns what `snug` prints, with a setup on its standard input.
 func command(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

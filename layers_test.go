@@ -57,7 +57,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// table is the rows of ARCHITECTURE.md, in their order.
+// table returns the rows of ARCHITECTURE.md, in their order.
 func table(t *testing.T) (order []string, rows map[string]layer) {
 	t.Helper()
 	text, err := os.ReadFile("ARCHITECTURE.md")
@@ -91,7 +91,7 @@ func list(cell string) []string {
 	return strings.Split(cell, ", ")
 }
 
-// imports is what every package imports on any system, tests left out.
+// imports returns what every package imports on any system, tests left out.
 func imports(t *testing.T) map[string]layer {
 	t.Helper()
 	found := map[string]layer{}
@@ -155,7 +155,7 @@ func outermost(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// shortName is how the table calls a package.
+// shortName returns how the table calls a package.
 func shortName(path string) string {
 	for _, prefix := range []string{"snug/internal/", "snug/"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok {
@@ -165,7 +165,7 @@ func shortName(path string) string {
 	return path
 }
 
-// module is the module that a package belongs to: as go.mod writes it.
+// module returns the module that a package belongs to: as go.mod writes it.
 func module(of string) string {
 	parts := strings.Split(of, "/")
 	n := 3

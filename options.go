@@ -76,7 +76,7 @@ func optionsOf(list []Option) *options {
 	return o
 }
 
-// source is where a setup finds what it names.
+// source returns where a setup finds what it names.
 func (o *options) source(ctx context.Context) setup.Source {
 	open := func(name string) (io.ReadCloser, error) { return o.opened(ctx, name) }
 	return setup.Source{Open: open, Hub: o.cache, Profile: estimate.ReadProfile}

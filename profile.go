@@ -107,7 +107,7 @@ func (p *Profile) Torch() string { return p.program.Torch.String() }
 // Write writes the profile to a file that [ReadProfile] and Model.Profile take.
 func (p *Profile) Write(w io.Writer) error { return p.program.Write(w) }
 
-// point is the size as recordings have it.
+// point returns the size as recordings have it.
 func (s Size) point() (profile.Point, error) {
 	out := profile.Point{}
 	for name, n := range s {

@@ -88,10 +88,10 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// words is a page without its line breaks.
+// words returns a page without its line breaks.
 func words(t *testing.T, name string) string { return strings.Join(strings.Fields(page(t, name)), " ") }
 
-// tableUnder is the cells of the first table below a heading, without its head.
+// tableUnder returns the cells of the first table below a heading, without its head.
 func tableUnder(text, heading string) [][]string {
 	_, text, _ = strings.Cut(text, heading)
 	var out [][]string
@@ -118,7 +118,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// whole is a share without its decimals: +467.93 % is +468 %.
+// whole returns a share without its decimals: +467.93 % is +468 %.
 func whole(t *testing.T, share string) string {
 	t.Helper()
 	f, err := strconv.ParseFloat(strings.Fields(share)[0], 64)

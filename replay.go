@@ -36,13 +36,13 @@ type ReplayAnswer struct {
 	PeakAllocated Bytes `json:"peak_allocated"`
 	// PeakReserved is the most that PyTorch held from the driver.
 	PeakReserved Bytes `json:"peak_reserved"`
-	// Exact says whether the replay took from the driver, and gave back, exactly what the
+	// Exact reports whether the replay took from the driver, and gave back, exactly what the
 	// recorded run did, request by request. It is nil for a replay under other options or a
 	// limit, which has nothing to be compared with.
 	Exact *bool `json:"exact,omitempty"`
 	// Mismatch is the first difference.
 	Mismatch string `json:"mismatch,omitempty"`
-	// Fits says whether the replay stayed within the limit; nil if there is none.
+	// Fits reports whether the replay stayed within the limit; nil if there is none.
 	Fits *bool `json:"fits,omitempty"`
 	// OOM says where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
@@ -100,7 +100,7 @@ func Replay(ctx context.Context, file string, o ReplayOptions, opts ...Option) (
 	return out, nil
 }
 
-// check is what can be said against the options alone.
+// check validates the options that do not depend on a recording.
 func (o *ReplayOptions) check() error {
 	if o.Torch == "" {
 		return nil
@@ -123,7 +123,7 @@ func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
 	return nil
 }
 
-// pick is the device asked for, or the busiest.
+// pick returns the device asked for, or the busiest.
 func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.Device != nil {
@@ -137,7 +137,7 @@ func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	return d, nil
 }
 
-// answer is what a replay came to.
+// answer returns what a replay came to.
 func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	out := &ReplayAnswer{
 		Events: r.Events, PeakAllocated: Bytes(r.PeakAllocated), PeakReserved: Bytes(r.PeakReserved), Mismatch: r.Mismatch, Fits: o.fits(r),
@@ -152,7 +152,7 @@ func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	return out
 }
 
-// fits is an answer only where there was something to fit into.
+// fits returns whether the run fits, or nil if there is no limit.
 func (o *ReplayOptions) fits(r *replay.Result) *bool {
 	if o.Limit == 0 {
 		return nil

@@ -12,11 +12,11 @@ type Setup struct {
 	Model Model `json:"model"`
 	// Batch is the samples per GPU per forward pass: the micro-batch.
 	Batch int `json:"batch"`
-	// Seq is the tokens per sample; the default is the most that the model can see.
+	// Seq is the number of tokens per sample; the default is the model's maximum.
 	Seq int `json:"seq,omitempty"`
 	// TargetSeq is the tokens of the decoder per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`
-	// Lengths says how long samples are where they are not all alike, in the place of Seq.
+	// Lengths gives the lengths of samples if they vary; it replaces Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
 	// Seed is what lengths are drawn by.
 	Seed int `json:"seed,omitempty"`
@@ -28,7 +28,7 @@ type Setup struct {
 	Negatives int `json:"negatives,omitempty"`
 	// Precision is the type of weights and arithmetic.
 	Precision Precision `json:"precision,omitempty"`
-	// Weights is the type that weights are loaded in under autocast, where that is not
+	// Weights is the type that weights are loaded in under autocast, if that is not
 	// float32. With LoRA it is the type of the frozen weights.
 	Weights DType `json:"weights,omitempty"`
 	// Optimizer updates the weights.

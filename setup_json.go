@@ -104,7 +104,7 @@ func checkNames(t reflect.Type, fields map[string]any, at string) error {
 	return nil
 }
 
-// jsonNames is the fields of a struct by their names in JSON.
+// jsonNames returns the fields of a struct by their names in JSON.
 func jsonNames(t reflect.Type) map[string]reflect.Type {
 	if t == reflect.TypeFor[Model]() {
 		t = reflect.TypeFor[modelJSON]()
@@ -133,7 +133,7 @@ func typeError(err error) error {
 	return err
 }
 
-// kindName is what a value has to be, in words.
+// kindName returns what a value has to be, in words.
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint64:

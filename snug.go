@@ -126,7 +126,7 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// runnable is a setup with its defaults, that does not stop on the card for other reasons
+// runnable returns a setup with its defaults, that does not stop on the card for other reasons
 // than memory.
 func (o *options) runnable(ctx context.Context, s *Setup, card Card) (*setup.Setup, error) {
 	in, err := o.filled(ctx, s)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// parsed is the files of this package, without tests.
+// parsed returns the files of this package, without tests.
 func parsed(t *testing.T) (set *token.FileSet, files []*ast.File) {
 	t.Helper()
 	set = token.NewFileSet()
@@ -50,7 +50,7 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	}
 }
 
-// walker follows what is exported.
+// walker visits everything that is exported.
 type walker struct {
 	t     *testing.T
 	seen  map[types.Type]bool

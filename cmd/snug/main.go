@@ -22,8 +22,8 @@ import (
 var version = "0.5.0-dev"
 
 func main() {
-	debug.SetGCPercent(400)         // lives for a moment: memory is cheaper than collecting it,
-	debug.SetMemoryLimit(256 << 20) // up to where it is not
+	debug.SetGCPercent(400)         // short-lived: memory is cheaper than collecting garbage,
+	debug.SetMemoryLimit(256 << 20) // up to this limit
 	info, _ := debug.ReadBuildInfo()
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: cli.BuildOf(version, info),

@@ -64,7 +64,7 @@ func (l *ladder) added() (out []float64, err error) {
 	return out, err
 }
 
-// batches are the recorded ones, doubled as often as there is a run as large.
+// batches returns the recorded batches, doubled as long as there is a run of that size.
 func (l *ladder) batches() (out []float64) {
 	largest := int64(0)
 	for i := range l.rows {
@@ -78,7 +78,7 @@ func (l *ladder) batches() (out []float64) {
 	return out
 }
 
-// off is the difference between the simulated run and the profile's prediction.
+// off returns the difference between the simulated run and the profile's prediction.
 func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (float64, error) {
 	card := unlimited(gpu.Reference)
 	fields := maps.Clone(way)
@@ -98,7 +98,7 @@ func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (flo
 	return real/float64(estimated.PeakReserved) - 1, err
 }
 
-// gradients is how many bytes they take.
+// gradients returns how many bytes they take.
 func gradients(fields map[string]any) (uint64, error) {
 	s, err := setup.Decode(fields, setup.Source{})
 	if err != nil {
@@ -111,7 +111,7 @@ func gradients(fields map[string]any) (uint64, error) {
 	return estimated.Run.Gradients, nil
 }
 
-// simulated is the peak of reserved bytes of a run.
+// simulated returns the peak of reserved bytes of a run.
 func simulated(s *setup.Setup, card gpu.Card) (float64, error) {
 	estimated, err := estimate.Figures(s, card)
 	if err != nil {

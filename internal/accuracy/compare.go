@@ -18,7 +18,7 @@ type Case struct {
 	Err       error            // why there is no estimate
 }
 
-// Reserved is the error of the estimate of reserved memory, as a share of the truth.
+// Reserved returns the error of the estimate of reserved memory, as a share of the truth.
 func (c *Case) Reserved() float64 { return off(c.Estimated.PeakReserved, c.Measured.PeakReserved) }
 
 // Allocated is the same of the allocated bytes.
@@ -44,7 +44,7 @@ func Compare(rows []Row) []Case {
 	return out
 }
 
-// unlimited is the card of a measurement, without its memory limit.
+// unlimited returns the card of a measurement, without its memory limit.
 func unlimited(card gpu.Card) gpu.Card {
 	card.Total = 1 << 57
 	return card

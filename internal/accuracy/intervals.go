@@ -27,7 +27,7 @@ type Judged struct {
 	Unknown [2]uint64 // and without its whole family
 }
 
-// judged are the cases that intervals are made from.
+// judged returns the cases that intervals are made from.
 func (r *Report) judged() (out []*Case) {
 	for _, cases := range [][]Case{r.Cases, r.Asides} {
 		for i := range cases {
@@ -39,7 +39,7 @@ func (r *Report) judged() (out []*Case) {
 	return out
 }
 
-// torch is the minor version that the run was made with.
+// torch returns the minor version that the run was made with.
 func (c *Case) torch() string {
 	v, err := allocator.ParseVersion(c.Setup.Versions.Torch)
 	if err != nil {
@@ -66,14 +66,14 @@ func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
 
-// plain is the setup without its name, and with its version in one form.
+// plain returns the setup without its name, and with its version in one form.
 func (c *Case) plain() setup.Setup {
 	s := *c.Setup
 	s.ID, s.Versions.Torch = "", c.torch()
 	return s
 }
 
-// from is the interval that some measured cases give this one.
+// from returns the interval that some measured cases give this one.
 func (c *Case) from(some []estimate.Case) [2]uint64 {
 	r, _ := estimate.NewResiduals(some).About(c.Setup, c.Card)
 	least, most := c.Estimated.Ends()
@@ -90,7 +90,7 @@ type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
 	Itself, Family int     // held by the interval made without the run itself, and without its family
-	Width          float64 // of the first, as a share of what was estimated, in the median
+	Width          float64 // median width of the first, as a fraction of the estimate
 }
 
 // heldBy counts the runs under each name.

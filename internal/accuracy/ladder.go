@@ -32,13 +32,13 @@ type Rung struct {
 	Precision string          // of the run
 }
 
-// off is how far the prediction is from the real run.
+// off returns how far the prediction is from the real run.
 func (r *Rung) off() float64 { return float64(r.Predicted)/float64(r.Real) - 1 }
 
 // inside reports whether the real run is in the expected interval.
 func (r *Rung) inside() bool { return r.Interval[0] <= r.Real && r.Real <= r.Interval[1] }
 
-// width is that of the interval, as a share of what is predicted.
+// width returns the width of the interval, as a fraction of the prediction.
 func (r *Rung) width() float64 {
 	return float64(r.Interval[1]-r.Interval[0]) / float64(r.Predicted)
 }
@@ -87,7 +87,7 @@ func loadLadders(measured fs.FS) (out []ladder, err error) {
 	return slices.DeleteFunc(out, func(l ladder) bool { return len(l.recorded) < 2 }), nil
 }
 
-// add counts a run, or takes its recording where that is kept.
+// add counts a run, or uses its recording if there is one.
 func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	if r.Trace == "" {
 		l.rows = append(l.rows, r)
@@ -141,7 +141,7 @@ func (r *Rung) predict(p *profile.Program) error {
 	return err
 }
 
-// fromProfile is what is estimated from a profile.
+// fromProfile returns the estimate from a profile.
 func fromProfile(p *profile.Program, fields map[string]any, card gpu.Card) (*estimate.Answer, error) {
 	const name = "memory.snug"
 	fields["model"] = map[string]any{"profile": name}

@@ -23,7 +23,7 @@ type cause struct {
 	profile.Residual
 }
 
-// profileResiduals is how far off predictions from recordings have been.
+// profileResiduals returns how far off predictions from recordings have been.
 func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile.Residuals, err error) {
 	causes, err := lines[cause](measured, predictionsFile)
 	if err != nil {
@@ -91,14 +91,14 @@ func flash(cases []Case) (lost, gained profile.Residual, err error) {
 	return lost, gained, nil
 }
 
-// reserves is what the run would on a card like the reference of another capability.
+// reserves returns the bytes that the run would reserve on a card like the reference with another capability.
 func (c *Case) reserves(capability int) (float64, error) {
 	card := unlimited(gpu.Reference)
 	card.Capability = capability
 	return simulated(c.Setup, card)
 }
 
-// ProfileResiduals is the table that intervals of recorded runs come from, as JSON.
+// ProfileResiduals returns the table that intervals of recorded runs come from, as JSON.
 func (r *Report) ProfileResiduals() ([]byte, error) {
 	t := r.Recorded
 	for _, x := range []*profile.Residual{&t.Guessed, &t.Unlike, &t.Smaller, &t.FlashLost, &t.FlashGained} {

@@ -40,8 +40,8 @@ const (
 type Report struct {
 	Cases    []Case             // of all files
 	Asides   []Case             // of those that count for intervals alone
-	Added    estimate.Range     // off of profiles that count gradients or buckets on top
-	Recorded profile.Residuals  // off of profiles, by cause
+	Added    estimate.Range     // errors of profiles that count gradients or buckets on top
+	Recorded profile.Residuals  // errors of profiles, by cause
 	Max      []MaxCase          // searches for the largest batch
 	Choices  []measuredChoice   // recommendations, measured
 	Profiles []measuredProfile  // predictions from recordings

@@ -9,7 +9,7 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off is how far the truth is outside the bounds of the estimate, as a share of the nearer bound. What a
+// Off returns how far the truth is outside the bounds of the estimate, as a share of the nearer bound. What a
 // run may do either way is not an error of the estimate.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
@@ -23,7 +23,7 @@ func (c *Case) Off() float64 {
 	return 0
 }
 
-// measured is the cases as intervals are made from them, those that keep wants.
+// measured returns the cases that keep selects, in the form that intervals are made from.
 func measured(cases []*Case, keep func(*Case) bool) (out []estimate.Case) {
 	for _, c := range cases {
 		if keep(c) {
@@ -33,7 +33,7 @@ func measured(cases []*Case, keep func(*Case) bool) (out []estimate.Case) {
 	return out
 }
 
-// Residuals is the table that estimates take their intervals from, as JSON.
+// Residuals returns the table that estimates take their intervals from, as JSON.
 func (r *Report) Residuals() ([]byte, error) {
 	t := estimate.NewResiduals(measured(r.judged(), func(*Case) bool { return true }))
 	for _, m := range t.Measured {
@@ -46,7 +46,7 @@ func (r *Report) Residuals() ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// rounded is a range to a hundredth of a percent, outwards.
+// rounded returns a range to a hundredth of a percent, outwards.
 func rounded(r estimate.Range) estimate.Range {
 	r.Low, r.High = outwards(r.Low, r.High)
 	return r
@@ -56,8 +56,8 @@ func outwards(low, high float64) (float64, float64) {
 	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
 }
 
-// several is how far off runs over several GPUs were from one figure, whatever went
-// one way or the other in them, by kind.
+// several returns the errors of runs over several GPUs relative to one figure, in either direction,
+// by kind.
 func (r *Report) several() map[string]estimate.Range {
 	out := map[string]estimate.Range{}
 	for _, c := range r.judged() {

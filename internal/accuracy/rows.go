@@ -44,7 +44,7 @@ type step struct {
 	Seconds float64 `json:"sec"`
 }
 
-// Seconds is the length of each step.
+// Seconds returns the length of each step.
 func (r *Row) Seconds() []float64 {
 	var out []float64
 	for _, s := range r.Measured.Steps {
@@ -53,7 +53,7 @@ func (r *Row) Seconds() []float64 {
 	return out
 }
 
-// Skipped is the number of first updates that the real run skipped because its scaled gradients
+// Skipped returns the number of first updates that the real run skipped because its scaled gradients
 // overflowed. Until the first update there are no states, eight bytes per parameter for Adam, four for
 // momentum.
 func (r *Row) Skipped() int {
@@ -81,7 +81,7 @@ type Try struct {
 	OOM   string `json:"oom"`   // PyTorch's out-of-memory message, if it did not
 }
 
-// ID is the name of the case.
+// ID returns the name of the case.
 func (r *Row) ID() string {
 	id, _ := r.Fields["id"].(string)
 	return id

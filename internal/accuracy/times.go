@@ -53,7 +53,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// rankCorrelation is Spearman's, of what was estimated and what was true.
+// rankCorrelation returns Spearman's rank correlation of estimates and measurements.
 func rankCorrelation(all []timed) float64 {
 	estimated := ranks(all, func(t timed) float64 { return t.estimated })
 	true := ranks(all, func(t timed) float64 { return t.true })

@@ -60,7 +60,7 @@ type Allocator struct {
 	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
 	streams  []uint64          // their handles
 	indices  map[uint64]uint16 // of streams, by handle
-	ordered  []uint16          // streams in order of their handles, those ordered so far
+	ordered  []uint16          // streams sorted by handle, as far as sorted
 	ranges   []virtualRange    // expandable segments; 0 is none
 	created  uint64            // creation counter of blocks
 	total    uint64            // device memory held
@@ -111,7 +111,7 @@ func (a *Allocator) configure(opt Options) {
 	a.rounds = opt.Divisions != [divisionSlots]uint64{}
 }
 
-// Options are the options in force.
+// Options returns the options in force.
 func (a *Allocator) Options() Options { return a.opt }
 
 // SetMemoryFraction is torch.cuda.set_per_process_memory_fraction: a cap on
@@ -158,7 +158,7 @@ func (a *Allocator) Free(r Ref) error {
 	return nil
 }
 
-// Size is the number of bytes that r takes: at least what was asked for.
+// Size returns the number of bytes that r takes: at least what was asked for.
 func (a *Allocator) Size(r Ref) uint64 {
 	if !a.isAllocated(r) {
 		return 0

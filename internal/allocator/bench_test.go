@@ -9,7 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// trainingTrace is a stream with the shape of training: activations pile up
+// trainingTrace returns a stream with the shape of training: activations pile up
 // through the layers and are given back in the opposite order, with short-lived
 // temporaries all the way.
 func trainingTrace(steps, layers int) *stream.Trace {

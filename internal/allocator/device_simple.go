@@ -62,7 +62,7 @@ func (d *Simple) Info() (free, total uint64) {
 	return free, d.Total
 }
 
-// Used is the number of bytes that the allocator holds.
+// Used returns the number of bytes that the allocator holds.
 func (d *Simple) Used() uint64 { return d.used }
 
 // Adopt counts memory that a restored segment holds, and keeps new addresses above it.

@@ -20,7 +20,7 @@ type virtualRange struct {
 	base, page uint64
 }
 
-// page is the unit in which the pool's expandable segments grow.
+// page returns the unit in which the pool's expandable segments grow.
 func (a *Allocator) page(p *pool) uint64 {
 	if p.small {
 		return smallBuffer
@@ -83,7 +83,7 @@ func (a *Allocator) newRange(r *request) int32 {
 	return c
 }
 
-// rangeSize is an eighth more than the card, in whole pages.
+// rangeSize returns an eighth more than the card, in whole pages.
 func (a *Allocator) rangeSize(p *pool) uint64 {
 	_, total := a.dev.Info()
 	return roundUp(total+total/8, a.page(p))

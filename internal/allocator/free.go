@@ -7,7 +7,7 @@ package allocator
 // that used the block has passed the point of the free; only then is the block
 // inactive, joined with its neighbours and free to be given out.
 
-// pendingFrees are the blocks between the two halves.
+// pendingFrees are the blocks between the two halves of a free.
 type pendingFrees struct {
 	queues    [][]int32          // by stream: blocks that wait for an event on it
 	queued    int                // blocks in all queues

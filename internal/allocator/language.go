@@ -70,7 +70,7 @@ func runScript(r io.Reader, w io.Writer, v Version) error {
 	return nil
 }
 
-// shown is a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
+// shown returns a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
 // the file may not be a script at all.
 func shown(word string) string {
 	const most = 20
@@ -83,13 +83,13 @@ func shown(word string) string {
 	return word
 }
 
-// scriptRun is a run under way.
+// scriptRun is a run in progress.
 type scriptRun struct {
 	w    io.Writer
 	dev  *Simple
 	a    *Allocator
 	refs map[string]Ref
-	busy bool // whether the allocator was used yet: until then conf is start-up
+	busy bool // whether the allocator has been used; before that, conf sets start-up options
 }
 
 func newScript(w io.Writer, v Version) (*scriptRun, error) {

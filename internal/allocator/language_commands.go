@@ -37,7 +37,7 @@ func (s *scriptRun) alloc(args []string) error {
 	return err
 }
 
-// ref is the block that id names.
+// ref returns the block that id names.
 func (s *scriptRun) ref(id string) (Ref, error) {
 	r, ok := s.refs[id]
 	if !ok {

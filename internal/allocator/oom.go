@@ -26,7 +26,7 @@ type OutOfMemoryError struct {
 	Absurd    bool    // 2^60 bytes or more: refused before anything else
 }
 
-// Unallocated is the number of bytes that PyTorch holds and no tensor uses.
+// Unallocated returns the number of bytes that PyTorch holds and no tensor uses.
 func (e *OutOfMemoryError) Unallocated() uint64 { return e.Reserved - e.Allocated - e.Private }
 
 // Error writes the message of e's version.
@@ -56,7 +56,7 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
-// capacity is a word that 2.1 misspelt; logs are searched for it.
+// capacity returns a word that 2.1 misspelt; logs are searched for it.
 func (e *OutOfMemoryError) capacity() string {
 	if !e.Version.AtLeast(2) {
 		return "capacty"

@@ -28,7 +28,7 @@ type Options struct {
 	ThrowOnOOM          bool                  // throw_on_cudamalloc_oom
 }
 
-// DefaultOptions are the options of an empty PYTORCH_ALLOC_CONF, in every version.
+// DefaultOptions returns the options of an empty PYTORCH_ALLOC_CONF, in every version.
 func DefaultOptions() Options {
 	return Options{
 		MaxSplitSize:        Unlimited,

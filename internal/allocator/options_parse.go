@@ -73,7 +73,7 @@ type parser struct {
 	out    *Options
 }
 
-// options is the names of those that a version has.
+// options returns the names of those that a version has.
 func (v Version) options() []string {
 	var out []string
 	for name, s := range settings {

@@ -132,7 +132,7 @@ func (p *parser) divisionList(key string) error {
 	return nil
 }
 
-// restFrom is the first class that ">" stands for.
+// restFrom returns the first class that ">" stands for.
 func (p *parser) restFrom(last int, first bool) int {
 	if p.rules.restStartsAfterLast && !first {
 		return last + 1

@@ -18,12 +18,12 @@ type pool struct {
 	small     bool
 	row       int // of the statistics
 	owner     *privatePool
-	free      []*freeset.Set // by stream index; nil or missing where nothing was ever free
+	free      []*freeset.Set // by stream index; nil or missing if nothing was ever free
 	unmapped  []rangeList    // by stream index, if any
 	findCalls uint64
 }
 
-// set is the free blocks of a stream, nil if there never were any.
+// set returns the free blocks of a stream, nil if there never were any.
 func (p *pool) set(stream uint16) *freeset.Set {
 	if int(stream) >= len(p.free) {
 		return nil
@@ -42,7 +42,7 @@ func (p *pool) makeSet(stream uint16) *freeset.Set {
 	return p.free[stream]
 }
 
-// ranges is the unmapped blocks of a stream.
+// ranges returns the unmapped blocks of a stream.
 func (p *pool) ranges(stream uint16) *rangeList {
 	if n := int(stream) + 1 - len(p.unmapped); n > 0 {
 		p.unmapped = append(p.unmapped, make([]rangeList, n)...)
@@ -54,7 +54,7 @@ func (p *pool) isCustom() bool { return p.owner != nil && p.owner.CustomAllocato
 
 func (a *Allocator) poolOf(b *block) *pool { return a.pools[b.pool] }
 
-// entryOf is the block's key in a free set. Up to 2.11 equal sizes go to the
+// entryOf returns the block's key in a free set. Up to 2.11 equal sizes go to the
 // lower address, from 2.12 to the block that was made first.
 func (a *Allocator) entryOf(i int32) freeset.Entry {
 	b := &a.blocks[i]
@@ -99,7 +99,7 @@ func (a *Allocator) freeBlocks(p *pool) []int32 {
 	return a.scratch
 }
 
-// streamsByHandle is the streams' indices in the order of their handles.
+// streamsByHandle returns the streams' indices in the order of their handles.
 func (a *Allocator) streamsByHandle() []uint16 {
 	if len(a.ordered) < len(a.streams) {
 		for i := len(a.ordered); i < len(a.streams); i++ {

@@ -141,7 +141,7 @@ func (a *Allocator) forgetPool(i int) {
 	a.private = slices.Delete(a.private, i, i+1)
 }
 
-// choosePool is the pool for a rounded size: the default one, or that of the
+// choosePool returns the pool for a rounded size: the default one, or that of the
 // first open scope that covers the stream.
 func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	for i := range a.captures {
@@ -159,7 +159,7 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	return 1
 }
 
-// privateFree is the memory in free blocks of private pools, which error messages count as allocated
+// privateFree returns the memory in free blocks of private pools, which error messages count as allocated
 // because other pools cannot use it.
 func (a *Allocator) privateFree() uint64 {
 	var bytes uint64

@@ -34,7 +34,7 @@ func (d deed) size() uint64 {
 	return 1 + d.amount%(1<<(10+d.amount/3%17))
 }
 
-// subject is an allocator and what the program under test holds of it.
+// subject is an allocator and the blocks that the test holds.
 type subject struct {
 	a    *Allocator
 	dev  *Simple

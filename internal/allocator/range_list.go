@@ -15,7 +15,7 @@ type rangeList struct {
 
 const rangePart = 512
 
-// find is the first place with a block at an address or above it; at the very end
+// find returns the first place with a block at an address or above it; at the very end
 // it is behind the last block.
 func (l *rangeList) find(blocks []block, addr uint64) (part, at int) {
 	part, _ = slices.BinarySearchFunc(l.parts, addr, func(p []int32, addr uint64) int {

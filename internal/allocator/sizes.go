@@ -23,7 +23,7 @@ const (
 	divisionsStart = 20              // log2 of the first size class of the divisions
 )
 
-// round is the size of the block that n bytes get, before any remainder that
+// round returns the size of the block that n bytes get, before any remainder that
 // is too small to split off.
 func (a *Allocator) round(n uint64) uint64 {
 	if n < minBlock {
@@ -53,7 +53,7 @@ func roundToDivision(n, d uint64, log int) uint64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// segmentSize is the size of the new segment for a request that fits nowhere.
+// segmentSize returns the size of the new segment for a request that fits nowhere.
 func (a *Allocator) segmentSize(size uint64) uint64 {
 	switch {
 	case size <= smallSize:

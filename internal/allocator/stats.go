@@ -21,7 +21,7 @@ type ByPool struct {
 // Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {
 	Allocation         ByPool // allocations that the program holds
-	AllocatedBytes     ByPool // their blocks; All.Current is torch.cuda.memory_allocated
+	AllocatedBytes     ByPool // in their blocks; All.Current is torch.cuda.memory_allocated
 	Active             ByPool // blocks held or waiting for another CUDA stream
 	ActiveBytes        ByPool // their bytes
 	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks

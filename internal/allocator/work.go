@@ -16,7 +16,7 @@ var errTooMuchWork = errors.New("too many free blocks: this would take hours, an
 // worker is a Device that counts what it looks at too.
 type worker interface{ Looked() uint64 }
 
-// Looked is the number of free addresses examined to place segments.
+// Looked returns the number of free addresses examined to place segments.
 func (d *Driver) Looked() uint64 { return d.work }
 
 // checkWork returns an error when the limit of work is reached.

@@ -45,7 +45,7 @@ func TestRestoreManyRanges(t *testing.T) {
 		segments []SegmentState
 		ranges   int
 	}{
-		"one range": {heldPages(n, 2*largeBuffer, one), 1}, // as long as the card and an eighth
+		"one range": {heldPages(n, 2*largeBuffer, one), 1}, // nine eighths of the card's memory
 		"far apart": {heldPages(n, 2<<40, one), n},
 		"streams":   {heldPages(n, 2*largeBuffer, func(i int) uint64 { return uint64(i % 100) }), 100},
 	} {

@@ -74,7 +74,7 @@ type Request struct {
 	pool int32 // 0 small, 1 large
 }
 
-// Of is the request for n bytes, which must not be 0.
+// Of returns the request for n bytes, which must not be 0.
 func Of(n uint64) Request {
 	r := Request{size: (n + quantum - 1) &^ (quantum - 1)}
 	if r.size > smallMost {

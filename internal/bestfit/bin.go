@@ -48,7 +48,7 @@ func (h *holes) before(x hole, k key) bool {
 	return size < k.size || size == k.size && x < k.hole
 }
 
-// seekIn is the spot of the first hole of a coarse bin with at least size bytes.
+// seekIn returns the spot of the first hole of a coarse bin with at least size bytes.
 func (h *holes) seekIn(b *bin, size uint64) (s spot, ok bool) {
 	first := key{size: size}
 	if len(b.chunks) == 0 {
@@ -61,7 +61,7 @@ func (h *holes) seekIn(b *bin, size uint64) (s spot, ok bool) {
 	return s, s.at < b.chunks[s.chunk].n
 }
 
-// find is the spot of a hole that is there.
+// find returns the spot of a hole that is there.
 func (h *holes) find(b *bin, k key) (s spot) {
 	if len(b.chunks) != 0 {
 		return h.search(b, k)
@@ -72,7 +72,7 @@ func (h *holes) find(b *bin, k key) (s spot) {
 	return s
 }
 
-// search is the spot in chunks of the first hole that is not before k: in the
+// search returns the spot in chunks of the first hole that is not before k: in the
 // first chunk that ends there, or past the end of the last.
 func (h *holes) search(b *bin, k key) spot {
 	lo, hi := int32(0), int32(len(b.chunks)-1)
@@ -148,7 +148,7 @@ func (b *bin) halve(s spot) spot {
 	return s
 }
 
-// remove takes a hole out and says whether the bin has others.
+// remove removes a hole and reports whether the bin has others.
 func (b *bin) remove(s spot) bool {
 	if len(b.chunks) == 0 {
 		b.n--

@@ -49,7 +49,7 @@ type holes struct {
 	rest     [binWords]*[64]bin // made when first used
 }
 
-// binOf is the bin that a size belongs to.
+// binOf returns the bin that a size belongs to.
 func binOf(size uint64) uint32 {
 	if size < fineBins*quantum {
 		return uint32(size / quantum)
@@ -98,7 +98,7 @@ func (h *holes) best(r *Request) (size uint64, at place, held bool) {
 	return size, at, false
 }
 
-// seek is the place of the first hole in bins that is large enough.
+// seek returns the place of the first hole in bins that is large enough.
 func (h *holes) seek(r *Request) place {
 	i := r.bin
 	if h.occupied[i/64]>>(i%64)&1 != 0 {
@@ -114,7 +114,7 @@ func (h *holes) seek(r *Request) place {
 	return place{bin: h.binAfter(i), first: true}
 }
 
-// binAfter is the first occupied bin past i, or noBin.
+// binAfter returns the first occupied bin past i, or noBin.
 func (h *holes) binAfter(i uint32) uint32 {
 	w := i / 64
 	if rest := h.occupied[w] >> (i % 64) >> 1; rest != 0 {

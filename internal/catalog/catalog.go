@@ -15,13 +15,13 @@ import (
 
 // models.jsonl is one model a line. Keys that transformers would give the same
 // value by default are left out. dtype is what from_pretrained(dtype="auto") loads:
-// the config's own, or that of the weights where it names none (as of BERT, GPT-2,
+// the config's own, or that of the weights if it names none (as for BERT, GPT-2,
 // T5); an entry without it could not be looked up.
 //
 //go:embed models.jsonl
 var lines string
 
-// variants.jsonl is models that share a config with one of models.jsonl, but for the
+// variants.jsonl lists models that share a config with one of models.jsonl, except for the
 // values they have anew: its chat model, its copies, its shape with another vocabulary.
 //
 //go:embed variants.jsonl
@@ -62,7 +62,7 @@ func modelsIn(lines, name string) []model {
 	return out
 }
 
-// valueOf is the first text that a line has under a key.
+// valueOf returns the first text that a line has under a key.
 func valueOf(line, key string) string {
 	_, rest, _ := strings.Cut(line, `"`+key+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)
@@ -78,7 +78,7 @@ func decode[T any](line string) T {
 	return v
 }
 
-// entry is the model of a line of variants.jsonl.
+// entry returns the model of a line of variants.jsonl.
 func (m *model) entry() Entry {
 	v := decode[variant](m.line)
 	e := decode[Entry](match(models(), v.Of).line)
@@ -118,7 +118,7 @@ func match(models []model, name string) *model {
 	return nil
 }
 
-// Names is the short names, in the order of the list, without the variants.
+// Names returns the short names, in the order of the list, without the variants.
 func Names() []string {
 	var out []string
 	for _, m := range models() {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// reply is what became of one request.
+// reply is the result of one request.
 type reply[A any] struct {
 	request
 	answer A
@@ -61,10 +61,10 @@ func newQueue[A any]() *queue[A] {
 	return &queue[A]{coming: make(chan chan reply[A], atOnce()), stop: make(chan struct{})}
 }
 
-// atOnce is how many setups are answered at a time. Each takes some megabytes.
+// atOnce returns how many setups are answered at a time. Each takes some megabytes.
 func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
-// next is where the next reply will come.
+// next returns where the next reply will come.
 func (q *queue[A]) next() (chan reply[A], bool) {
 	if r := q.ahead; r != nil {
 		q.ahead = nil
@@ -74,7 +74,7 @@ func (q *queue[A]) next() (chan reply[A], bool) {
 	return r, ok
 }
 
-// more says whether there is a next one.
+// more reports whether there is a next one.
 func (q *queue[A]) more() bool {
 	r, ok := q.next()
 	q.ahead = r

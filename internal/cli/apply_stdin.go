@@ -78,12 +78,12 @@ func readOptimized(in io.Reader, rung string) (wanted, error) {
 	if err != nil {
 		return wanted{}, err
 	}
-	w, err := fromSettings(settings.Changed(o.Current.Settings)) // what stays need not be written
+	w, err := fromSettings(settings.Changed(o.Current.Settings)) // unchanged values need not be written
 	w.advised = true
 	return w, err
 }
 
-// pick is the recommended settings, or those of a step of the ladder.
+// pick returns the recommended settings, or those of a step of the ladder.
 func (o *optimized) pick(rung string) (setup.Values, error) {
 	settings := o.Recommended.Settings
 	if rung != "" {

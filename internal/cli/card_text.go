@@ -12,7 +12,7 @@ import (
 // A card is from the catalogue, or only its memory is known, or it is from the catalogue with other
 // memory: --gpu L4 --gpu-memory 30 is not an L4, but like one in everything else.
 
-// room is the memory of a card and whose it is: of 23.51 GiB on RTX-4090.
+// room describes the memory of a card: of 23.51 GiB on RTX-4090.
 func room(c gpu.Card) string {
 	size := units.Bytes(c.Total)
 	switch {
@@ -24,7 +24,7 @@ func room(c gpu.Card) string {
 	return fmt.Sprintf("of %v on %s", size, c.Name)
 }
 
-// called is a card in a sentence: what fits it.
+// called returns a card in a sentence: what fits it.
 func called(c gpu.Card) string {
 	switch {
 	case c.Unnamed:

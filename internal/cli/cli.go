@@ -83,7 +83,7 @@ func oneLine(s string) string {
 	return brief(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }
 
-// screen is what standard output can show.
+// screen describes what standard output can show.
 func (e Env) screen() term.Screen {
 	if o, ok := e.Stdout.(*term.Output); ok {
 		return o.Screen()
@@ -99,7 +99,7 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// lookupEnv is a variable, and whether it is set at all.
+// lookupEnv returns a variable, and whether it is set at all.
 func (e Env) lookupEnv(name string) (string, bool) {
 	if e.LookupEnv != nil {
 		return e.LookupEnv(name)

@@ -62,7 +62,7 @@ func condition(cond string) (bool, error) {
 	return false, fmt.Errorf("%q is not known", cond)
 }
 
-// TestScripts runs testdata/*.txtar. Recordings stand in $RECORDINGS and $TRACES, and
+// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS and $TRACES, and
 // $RUNS is how many runs were measured. Beyond testscript's own commands there are
 //
 //	exits N COMMAND...     run a command and want this exit code
@@ -94,7 +94,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// measuredRuns is how many measured runs the general interval comes from: more with
+// measuredRuns returns how many measured runs the general interval comes from: more with
 // every run that is measured.
 func measuredRuns(t *testing.T) string {
 	t.Helper()

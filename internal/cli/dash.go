@@ -13,7 +13,7 @@ import (
 // Some commands take a training command after --, which is easily forgotten. Its flags are then taken for
 // snug's.
 
-// takesCommand says whether a command runs another.
+// takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
 
 // dashMissing says where the -- goes.

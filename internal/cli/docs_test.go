@@ -34,7 +34,7 @@ func TestProfilePage(t *testing.T) {
 	}
 }
 
-// shownAgain is a page with the current output of its commands. They find the files that earlier ones
+// shownAgain returns a page with the current output of its commands. They find the files that earlier ones
 // wrote.
 func shownAgain(t *testing.T, page string) string {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"snug/internal/store"
 )
 
-// recording is the outside world as internal/record sees it. The command runs with the streams and the
+// recording returns the outside world as internal/record sees it. The command runs with the streams and the
 // environment of snug itself. It gets no standard input if snug reads that (a file named -), and no
 // standard output if that is only for the answer.
 func (e Env) recording(events record.Events, file string, answerAlone bool) record.Env {
@@ -31,7 +31,7 @@ func (e Env) recording(events record.Events, file string, answerAlone bool) reco
 // say tells the user what is going on.
 func (e Env) say(text string) { fmt.Fprintf(e.Stderr, "snug: %s\n", text) }
 
-// past is what was measured here before, on a card.
+// past returns what was measured here before, on a card.
 func (e Env) past(card string) *record.Past {
 	return record.OpenPast(store.Path(e.Getenv), card)
 }

@@ -186,7 +186,7 @@ func (r estimateReport) color() term.Style {
 	return term.Green
 }
 
-// against is the verdict.
+// against returns the verdict: whether the run fits.
 func (r estimateReport) against(s term.Screen) string {
 	into := ""
 	if r.card.Total > 0 {
@@ -228,7 +228,7 @@ func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
 	}
 }
 
-// place is where a group's tensors were made.
+// place returns where a group's tensors were made.
 func (r estimateReport) place(g estimate.Group) string {
 	switch {
 	case g.Path != "":

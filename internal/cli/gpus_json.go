@@ -73,7 +73,7 @@ func newMachineAnswer(m *gpu.Machine) machineAnswer {
 	return a
 }
 
-// catalogueName is the device's name in the catalogue, or "" if it is not there.
+// catalogueName returns the device's name in the catalogue, or "" if it is not there.
 func catalogueName(d gpu.Device) string {
 	if name := d.Card().Name; name != d.Name {
 		return name

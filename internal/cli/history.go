@@ -107,7 +107,7 @@ func historyTable(runs []store.Run) term.Table {
 	return t
 }
 
-// missed is how far off the estimate was.
+// missed returns how far off the estimate was.
 func missed(r store.Run) string {
 	if r.Predicted == 0 || r.Reserved == 0 {
 		return ""

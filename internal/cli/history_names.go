@@ -15,7 +15,7 @@ import (
 // A run is stored with its whole command. The interpreter comes first and is often wider than the column,
 // so the run is named after its script.
 
-// runNames are the names of the runs in a list: the model, or the script with its folder and as many
+// runNames returns the names of the runs in a list: the model, or the script with its folder and as many
 // parent folders as it takes to tell it from the others.
 func runNames(runs []store.Run) []string {
 	paths := make([]string, len(runs))
@@ -63,7 +63,7 @@ func oneRow(text string) string {
 	}, text)
 }
 
-// calledBy is the script of a command. If there is none, it is the command without the folders of its
+// calledBy returns the script of a command. If there is none, it is the command without the folders of its
 // program.
 func calledBy(words []string) string {
 	if i := run.ScriptIndex(words); i >= 0 {

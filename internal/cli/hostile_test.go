@@ -83,7 +83,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// stand puts what is no file in the place of one.
+// stand puts something that is not a file in the place of one.
 func stand(name, kind string) error {
 	if kind == "pipe" {
 		return syscall.Mkfifo(name, 0o600)
@@ -105,7 +105,7 @@ func placeFile(t *testing.T, name, text string) {
 	}
 }
 
-// ran is what a command said on standard error.
+// ran returns the standard error of a command.
 func ran(args []string) string {
 	var out, errors strings.Builder
 	env := map[string]string{"HF_HUB_CACHE": "hub", "SNUG_STORE": "measured.db"}

@@ -73,7 +73,7 @@ func runInit(env Env, o initOptions) error {
 	return printLines(env.Stdout, initReport(env, p, at))
 }
 
-// newSnugFile is the text of a snug.yaml that snug will accept.
+// newSnugFile returns the text of a snug.yaml that snug will accept.
 func (o initOptions) newSnugFile(p *config.Project) ([]byte, error) {
 	content := config.NewSnugFile(p)
 	own, err := projects.ParseSnugFile(content)
@@ -96,7 +96,7 @@ func (o initOptions) create(content []byte) error {
 	return err
 }
 
-// initReport is what was found and what to do next.
+// initReport returns what was found and what to do next.
 func initReport(env Env, p *config.Project, at string) []string {
 	if p == nil {
 		return []string{"No known training config was found. " + at + " explains how to say where", "the settings are."}

@@ -93,7 +93,7 @@ type edge struct {
 	safe *estimate.Answer
 }
 
-// ask looks for both; JSON has no place for the second.
+// ask finds the largest batch and, unless the output is JSON, the largest that surely fits.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
@@ -110,7 +110,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 	return edge{m, safe}, err
 }
 
-// tried is a run that the search looked at.
+// tried returns a run that the search has tried.
 func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
 // title is in front of an answer that has a name.
@@ -130,7 +130,7 @@ func (m edge) withLoad(card gpu.Card) (string, error) {
 	return m.text(card) + " " + load, err
 }
 
-// text is the answer in a sentence or two: the largest batch, and the largest at which the whole interval
+// text returns the answer in a sentence or two: the largest batch, and the largest at which the whole interval
 // fits.
 func (m edge) text(card gpu.Card) string {
 	into := "the limit"
@@ -158,7 +158,7 @@ func (m edge) text(card gpu.Card) string {
 	return text
 }
 
-// held is the memory that has to fit: a limit applies to what PyTorch reserves, a card has to hold the
+// held returns the memory that has to fit: a limit applies to what PyTorch reserves, a card has to hold the
 // rest as well.
 func held(a *estimate.Answer) units.Bytes {
 	if a.Setup.Limit > 0 {

@@ -33,7 +33,7 @@ type optimizeOptions struct {
 	json                 bool
 
 	measured *record.Result // what --profile ran
-	recorded string         // and the profile it made, where that is the model
+	recorded string         // the profile it made, if that is the model
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.
@@ -137,7 +137,7 @@ const (
 	maxNodes     = 1 << 13
 )
 
-// check is what can be said against the flags alone.
+// check returns an error that the flags alone show.
 func (o *optimizeOptions) check() error {
 	switch {
 	case len(o.vary) > 0 && !o.profile:

@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// finish prints the plans, and writes the settings where that was asked for.
+// finish prints the plans, and writes the settings if asked to.
 func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.Plan) error {
 	report, err := o.files(env, t, plans)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *optimizeOptions) files(env Env, t *today, plans []*plan.Plan) (*applyRe
 	return report, nil
 }
 
-// changes is the recommended settings that differ from the current ones.
+// changes returns the recommended settings that differ from the current ones.
 func changes(p *plan.Plan) setup.Values {
 	return p.Recommended.Settings.Changed(p.Current.Settings)
 }

@@ -33,7 +33,7 @@ func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []
 	}
 }
 
-// loading is how weights are loaded once a precision is written; unknown if no file has a key for it. The
+// loading returns how weights are loaded once a precision is written; unknown if no file has a key for it. The
 // type of the weights is written only if the files would otherwise load another one.
 func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *setup.Setup, precision string) (setup.Loading, bool) {
 	best := cmp.Or(s.WeightsUnder(precision), "fp32")
@@ -54,7 +54,7 @@ func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *se
 	return setup.Loading{Never: true}, true
 }
 
-// rewritten is the run after settings are written; nil if it could not be started. written reports whether
+// rewritten returns the run after settings are written; nil if it could not be started. written reports whether
 // the files have keys for them.
 func (o *optimizeOptions) rewritten(env Env, t *today, flags map[string]any, want setup.Values) (written bool, s *setup.Setup) {
 	p, err := t.project.With(want)

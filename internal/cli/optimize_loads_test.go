@@ -56,14 +56,14 @@ func TestAppliedAsPromised(t *testing.T) {
 	}
 }
 
-// takes is what an estimate has to be the same in.
+// takes holds the parts of an estimate that must be equal.
 type takes struct {
 	Reserved uint64 `json:"peak_reserved"`
 	Peak     uint64 `json:"device_peak"`
 	Error    string `json:"error"`
 }
 
-// advice is what optimize promises, and with which settings.
+// advice returns what optimize promises, and with which settings.
 func advice(t *testing.T) (takes, map[string]any) {
 	t.Helper()
 	var p struct {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// measuredText is what was measured, in sentences.
+// measuredText describes the measurements in sentences.
 func (o *optimizeOptions) measuredText() []string {
 	var out []string
 	for _, t := range o.measured.Trials {

@@ -72,7 +72,7 @@ func known(t *today, err error) (*setup.Setup, error) {
 	return r.setup, nil
 }
 
-// command is the training command: after --, or from snug.yaml.
+// command returns the training command: after --, or from snug.yaml.
 func (o *optimizeOptions) command(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -116,7 +116,7 @@ func (o *optimizeOptions) record(ctx context.Context, env Env, words []string, b
 	return s.Record(ctx)
 }
 
-// plan is what to record. For a known model one size is enough: it is compared with its estimate.
+// plan returns what to record. For a known model one size is enough: it is compared with its estimate.
 func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (record.Plan, error) {
 	vary := o.vary
 	if len(vary) == 0 {
@@ -137,7 +137,7 @@ func (o *optimizeOptions) plan(env Env, words []string, base *setup.Setup) (reco
 	return p, err
 }
 
-// residual is how far off the estimates of a run are on a card, from earlier runs here or from those just
+// residual returns how far off the estimates of a run are on a card, from earlier runs here or from those just
 // measured. It is nil if nothing was measured.
 func (o *optimizeOptions) residual(env Env, s *setup.Setup, card gpu.Card) *estimate.Range {
 	past := env.past(card.Name)

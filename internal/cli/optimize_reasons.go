@@ -55,7 +55,7 @@ func (r planReport) rejected(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// start is what goes around the training script.
+// start writes the settings that are outside the training script.
 func (r planReport) start(b *strings.Builder) {
 	s := r.Recommended.Estimate.Setup
 	if s.Allocator != "" {

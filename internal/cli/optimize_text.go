@@ -60,7 +60,7 @@ func (r planReport) title(b *strings.Builder) {
 	fmt.Fprintf(b, "%s\n\n", samples)
 }
 
-// samplesText is an effective batch in words.
+// samplesText returns an effective batch in words.
 func samplesText(n int) string {
 	if n == 1 {
 		return "1 sample per step"
@@ -68,7 +68,7 @@ func samplesText(n int) string {
 	return term.Count(n) + " samples per step"
 }
 
-// into is what the run has to fit into.
+// into describes what the run must fit into.
 func (r planReport) into() string {
 	limit := r.Current.Estimate.Setup.Limit
 	switch {
@@ -86,7 +86,7 @@ func (r planReport) into() string {
 	return fmt.Sprintf("%s, %v", r.GPU, units.Bytes(r.Card.Total))
 }
 
-// takes is the memory of a choice and its share of the card.
+// takes returns the memory of a choice and its share of the card.
 func (r planReport) takes(c *plan.Choice) (size, share string) {
 	a := c.Estimate
 	limit := a.Setup.Limit
@@ -96,7 +96,7 @@ func (r planReport) takes(c *plan.Choice) (size, share string) {
 	return units.Bytes(a.DevicePeak).String(), percent(a.DevicePeak, r.Card.Total)
 }
 
-// speed is a choice's against today's.
+// speed compares a choice's speed with the current one.
 func (r planReport) speed(c *plan.Choice) string {
 	if !r.Timed {
 		return ""
@@ -132,7 +132,7 @@ func (r planReport) sideBySide(b *strings.Builder) {
 	r.table(b, t)
 }
 
-// listed is a row whose columns hold lists, with one item per line.
+// listed returns a row whose columns hold lists, with one item per line.
 func listed(row []string) [][]string {
 	var out [][]string
 	for column, text := range row {
@@ -146,13 +146,13 @@ func listed(row []string) [][]string {
 	return out
 }
 
-// fits tells whether a choice runs.
+// fits reports whether a choice runs.
 func fits(c *plan.Choice) bool { return c.Estimate.Fits == nil || *c.Estimate.Fits }
 
-// recorded tells whether the model is a profile.
+// recorded reports whether the model is a profile.
 func (r planReport) recorded() bool { return r.Current.Estimate.Setup.Model.Program != nil }
 
-// speeds is today's beside the recommended one.
+// speeds compares the current speed with the recommended one.
 func (r planReport) speeds() []string {
 	was := "does not run"
 	is := fmt.Sprintf("%.4g", r.Recommended.SamplesPerSecond)
@@ -170,7 +170,7 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// notes is what to know about the plan.
+// notes returns the notes on the plan.
 func (r planReport) notes(b *strings.Builder) {
 	for _, n := range r.Notes {
 		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {
@@ -208,7 +208,7 @@ func (r planReport) rungs(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// how is a rung's batch, and what else differs from the recommended settings.
+// how returns a rung's batch, and what else differs from the recommended settings.
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)

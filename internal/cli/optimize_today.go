@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// today is the runs as they are, and where they were found.
+// today holds the current runs, and where they were found.
 type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
@@ -23,7 +23,7 @@ type today struct {
 	example  bool            // nothing was found: this is the built-in one
 }
 
-// library is how the project's library makes LoRA adapters. A precision given by a flag stays as it is.
+// library returns how the project's library makes LoRA adapters. A precision given by a flag stays as it is.
 func (t *today) library(s *setup.Setup) plan.Library {
 	if t.project == nil {
 		return plan.Library{}
@@ -40,7 +40,7 @@ func example() map[string]any {
 	return map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "accumulation": 16.0, "seq": 1024.0}
 }
 
-// exampleCard is for the example where there is no GPU.
+// exampleCard is used in the example if there is no GPU.
 const exampleCard = "RTX-4090"
 
 // today reads the runs from --setup, from flags, from the config files of the folder, or takes the
@@ -73,7 +73,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	return t, err
 }
 
-// todayOf is the runs of a file, which are read as they are planned. If no card is named, the file is read
+// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is read
 // once before to see whether one is needed.
 func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
 	if o.gpu != "" || o.gpuMemory != "" || o.auto {
@@ -177,7 +177,7 @@ type places struct {
 	here  bool   // it is in this machine, so that its processors count
 }
 
-// place is the cards that were named, or the first one of this machine.
+// place returns the cards that were named, or the first one of this machine.
 func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places, error) {
 	switch {
 	case strings.EqualFold(o.gpu, "all"):
@@ -203,7 +203,7 @@ func (o *optimizeOptions) place(ctx context.Context, env Env, t *today) (places,
 	return out, nil
 }
 
-// here is the first GPU of this machine that PyTorch would use, less the memory that other processes hold.
+// here returns the first GPU of this machine that PyTorch would use, less the memory that other processes hold.
 func (o *optimizeOptions) here(ctx context.Context, env Env, t *today) (places, error) {
 	visible := env.machine(ctx).Visible()
 	if len(visible) > 0 {

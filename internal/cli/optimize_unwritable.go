@@ -27,7 +27,7 @@ type writer struct {
 // refusal is why a setting cannot have a value that was asked for.
 type refusal struct{ setting, value, why string }
 
-// writer is that of the run's files; nil if there are none.
+// writer returns the writer of the run's files, or nil if there are none.
 func (t *today) writer() *writer {
 	if t.project == nil {
 		return nil
@@ -56,7 +56,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	for _, lever := range p.Rescue {
 		name, value, _ := strings.Cut(lever, " ")
 		if !slices.Contains([]string{"checkpointing", "precision", "optimizer", "attention"}, name) {
-			continue // what a plan never writes
+			continue // a plan never writes it
 		}
 		if _, want, err := systems.ParseSetting(name + "=" + cmp.Or(value, "true")); err == nil {
 			w.writable(name, want)

@@ -121,7 +121,7 @@ func (o *profileOptions) check(args []string) error {
 	return nil
 }
 
-// plan is what to record.
+// plan returns what to record.
 func (o *profileOptions) plan(env Env, args []string) (record.Plan, error) {
 	sizes, err := varied(o.vary)
 	if err == nil {

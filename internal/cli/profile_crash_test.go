@@ -169,7 +169,7 @@ func (p place) profile(f crash.Fault) (crash.Result, error) {
 	}, f)
 }
 
-// left says what is wrong with what a run has left.
+// left describes what is wrong with the files that a run has left.
 func (p place) left(r crash.Result) error {
 	said, _ := os.ReadFile(p.at("said"))
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
@@ -216,7 +216,7 @@ func (p place) remembered() error {
 // nextStart starts snug once more; after that only the user's files may exist.
 func (p place) nextStart() error {
 	works, _ := filepath.Glob(p.at("tmp", "snug-profile-*"))
-	for _, w := range works { // nobody is still making or removing it
+	for _, w := range works { // no process is still making or removing it
 		old := time.Now().Add(-time.Minute)
 		_ = os.Chtimes(w, old, old)
 	}

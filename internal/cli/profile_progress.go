@@ -25,7 +25,7 @@ func progress(env Env, steps int, quiet bool) record.Events {
 	return e
 }
 
-// runText is a run in a line.
+// runText returns a run in a line.
 func runText(t *record.Trial) string {
 	text := fmt.Sprintf("%s in %s", counted(len(t.Report.Steps), "step"), roughly(t.Outcome.Took))
 	if t.Processes > 1 {
@@ -37,7 +37,7 @@ func runText(t *record.Trial) string {
 	return text
 }
 
-// roughly is a time as people say it.
+// roughly formats a duration in words.
 func roughly(d time.Duration) string {
 	if d = d.Round(100 * time.Millisecond); d <= 100*time.Millisecond {
 		return "under 0.2s"

@@ -86,7 +86,7 @@ func (r profileReport) text(w io.Writer, s term.Screen) error {
 	return err
 }
 
-// where is on what it was measured.
+// where returns the card and version of the measurement.
 func (r profileReport) where() string {
 	x := r.Trials[0].Report
 	text := "PyTorch " + x.Versions["torch"]
@@ -133,7 +133,7 @@ func comparisonTable(figures []record.Figure) term.Table {
 	return t
 }
 
-// offBy is how far off an estimate is, in per cent. What rounds to zero has no sign.
+// offBy formats the error of an estimate in per cent. A value that rounds to zero has no sign.
 func offBy(estimated, measured uint64) string {
 	text := fmt.Sprintf("%+.2f %%", (float64(estimated)/float64(measured)-1)*100)
 	if text == "-0.00 %" {
@@ -142,7 +142,7 @@ func offBy(estimated, measured uint64) string {
 	return text
 }
 
-// conclusion is the outcome, and what to do next.
+// conclusion returns the outcome, and what to do next.
 func (r profileReport) conclusion(width int) []string {
 	text := ""
 	switch {

@@ -25,7 +25,7 @@ type console struct {
 	master *os.File
 	mu     sync.Mutex
 	shown  bytes.Buffer
-	seen   int // of what was shown, how much was waited for
+	seen   int // length of the output that was waited for
 }
 
 // newConsole starts an interactive shell in which snug is this program and train.sh a

@@ -42,7 +42,7 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	return config.Open(projectFiles{f.folder}, f.folder, names...)
 }
 
-// names are the named files as seen from the project's folder.
+// names returns the named files as seen from the project's folder.
 func (f *projectFlags) names() ([]string, error) {
 	var out []string
 	for _, name := range f.paths {
@@ -63,7 +63,7 @@ func (f *projectFlags) names() ([]string, error) {
 	return out, nil
 }
 
-// store is the project's folder with its journal.
+// store returns the project's folder with its journal.
 func (f *projectFlags) store() (*change.Store, error) {
 	return change.Open(f.folder, change.Options{})
 }
@@ -125,7 +125,7 @@ func bindingsTable(p *config.Project, screen term.Screen) []string {
 	return screen.Table(t)
 }
 
-// valueText is a binding's value, and how the file writes it where that differs.
+// valueText returns a binding's value, and how the file writes it if that differs.
 func valueText(b projects.Binding) string {
 	text := strings.Trim(strings.SplitN(b.Text, "\n", 2)[0], `"'`)
 	switch v := b.Value.(type) {

@@ -56,7 +56,7 @@ func unusable(why string) error {
 	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
 }
 
-// transformersOf is the version that a flag gives, or "".
+// transformersOf returns the version that a flag gives, or "".
 func transformersOf(over map[string]any) string {
 	versions, _ := over["versions"].(map[string]any)
 	text, _ := versions["transformers"].(string)
@@ -71,7 +71,7 @@ func spend(fields map[string]any) {
 	}
 }
 
-// gpus is how many a flag names, 0 if none does.
+// gpus returns the number of GPUs that a flag gives, or 0.
 func (f *setupFlags) gpus() int {
 	if !f.flags.Changed("gpus") {
 		return 0

@@ -15,7 +15,7 @@ import (
 // profileFile is where a project's profile is by custom.
 const profileFile = "memory" + profileExt
 
-// modelled is what a project's files say. If they name no model, as for a user's own code, the profile
+// modelled returns what a project's files say. If they name no model, as for a user's own code, the profile
 // next to them is the model. A profile named in snug.yaml is relative to the project's folder.
 func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	m, _ := fields["model"].(map[string]any)
@@ -45,7 +45,7 @@ func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	return nil
 }
 
-// recordedText is where a profile comes from.
+// recordedText returns where a profile comes from.
 func recordedText(p *profile.Program) string {
 	var sizes []string
 	for _, at := range p.Recorded() {

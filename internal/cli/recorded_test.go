@@ -35,7 +35,7 @@ func TestFlagsBesideProfiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		switch x.Name { // what cannot be said alone
+		switch x.Name { // fields that cannot be given alone
 		case "lora-alpha", "lora-dropout", "lora-targets", "lora-peft":
 			set("lora-rank", "8")
 			set("lora-targets", "q")

@@ -171,7 +171,7 @@ func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	return nil
 }
 
-// pick is the device asked for, or the busiest.
+// pick returns the device asked for, or the busiest.
 func (o *replayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.device >= 0 {

@@ -58,7 +58,7 @@ func difference(got, was uint64, s term.Screen) string {
 	return text
 }
 
-// advice is the line to export, if a setting is better than the recorded one.
+// advice returns the line to export, if a setting is better than the recorded one.
 func (r *replayReport) advice() string {
 	best := r.outcomes[0]
 	worse := r.result.OOM != nil && best.Fits() || best.PeakReserved < r.result.PeakReserved

@@ -62,7 +62,7 @@ func (r *replayReport) json(w io.Writer) error {
 	return printJSON(w, answer)
 }
 
-// fits is an answer only if there was a limit.
+// fits returns an answer only if there was a limit.
 func (r *replayReport) fits(res *replay.Result) *bool {
 	if r.limit == 0 {
 		return nil

@@ -132,7 +132,7 @@ func printChanges(w io.Writer, s term.Screen, entries []*change.Entry) error {
 	return err
 }
 
-// filesText is one name, or how many there are.
+// filesText returns one name, or how many there are.
 func filesText(paths []string) string {
 	if len(paths) == 1 {
 		return paths[0]

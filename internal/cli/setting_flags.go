@@ -11,7 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// settingFlags is the flags of the table of settings, in its order.
+// settingFlags returns the flags of the table of settings, in its order.
 func settingFlags() iter.Seq2[*setup.Setting, setup.Flag] {
 	return func(yield func(*setup.Setting, setup.Flag) bool) {
 		for _, x := range setup.Settings() {
@@ -51,7 +51,7 @@ func (f *setupFlags) means(flag setup.Flag) bool {
 	return flag.Means == nil || on
 }
 
-// value is a flag's value as JSON would have it.
+// value returns a flag's value as JSON would have it.
 func (f *setupFlags) value(x *setup.Setting, flag setup.Flag) any {
 	if n, ok := flag.Means.(int); ok {
 		return float64(n)

@@ -27,8 +27,8 @@ type setupFlags struct {
 
 	guessed bool     // the setup's loop is what files show
 	from    string   // the files that the setup was found in, in words
-	project origin   // what they say; zero if there are none
-	doubts  []string // what they say that no figure includes
+	project origin   // origin of their settings; zero if there are none
+	doubts  []string // settings in files that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
@@ -48,7 +48,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 // profileExt is how the name of a profile ends.
 const profileExt = ".snug"
 
-// fields is what the flags say, as a setup file would.
+// fields returns what the flags say, as a setup file would.
 func (f *setupFlags) fields() (map[string]any, error) {
 	out := map[string]any{}
 	if f.model != "" && f.config != "" {
@@ -81,7 +81,7 @@ func (f *setupFlags) fields() (map[string]any, error) {
 	return out, nil
 }
 
-// card is the GPU that was named, or one with the memory that was given; without either, the reference
+// card returns the GPU that was named, or one with the memory that was given; without either, the reference
 // card without a size.
 func (f *setupFlags) card() (gpu.Card, error) {
 	card := gpu.Reference

@@ -32,12 +32,12 @@ var questionFlags = map[string]string{
 	"lock": "lock", "allow": "allow", "goal": "goal", "margin": "margin", "target": "target-effective-batch", "at": "at",
 }
 
-// flagOf is the flag that sets a field, or "".
+// flagOf returns the flag that sets a field, or "".
 func flagOf(field string) string {
 	return cmp.Or(setup.FlagOf(field), modelFlags[field])
 }
 
-// flagSaying is the flag and value that set a field on the command line, or "".
+// flagSaying returns the flag and value that set a field on the command line, or "".
 func flagSaying(field, value string) string {
 	for x, flag := range settingFlags() {
 		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {
@@ -50,7 +50,7 @@ func flagSaying(field, value string) string {
 	return ""
 }
 
-// name is what the user calls a field. A missing field is called by its flag if only flags were given, or
+// name returns what the user calls a field. A missing field is called by its flag if only flags were given, or
 // if flags made the object that it belongs to.
 func (o origin) name(field string) string {
 	field, value, assigned := strings.Cut(field, "=")
@@ -68,7 +68,7 @@ func (o origin) name(field string) string {
 	return field
 }
 
-// assigned is how the user sets a field: in the file of the run if it has a key for it and no flag
+// assigned returns how the user sets a field: in the file of the run if it has a key for it and no flag
 // overrides it.
 func (o origin) assigned(field, value string) string {
 	if o.spell != nil && o.flags[field] == "" {
@@ -82,7 +82,7 @@ func (o origin) assigned(field, value string) string {
 	return field + " " + value
 }
 
-// text is an error in the user's words.
+// text returns an error in the user's words.
 func (o origin) text(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) && field.Error() == err.Error() {
@@ -91,7 +91,7 @@ func (o origin) text(err error) string {
 	return oneLine(err.Error())
 }
 
-// located is the text with the place in a file that it refers to. A text that begins with a flag refers to
+// located returns the text with the place in a file that it refers to. A text that begins with a flag refers to
 // no file.
 func (o origin) located(err error) string {
 	text, place := o.text(err), o.place
@@ -108,7 +108,7 @@ func (o origin) located(err error) string {
 	return place + ": " + text
 }
 
-// given is the fields that flags gave.
+// given returns the fields that flags gave.
 func (f *setupFlags) given() map[string]string {
 	out := map[string]string{}
 	put := func(field, flag string) {
@@ -127,7 +127,7 @@ func (f *setupFlags) given() map[string]string {
 	return out
 }
 
-// fromProject is the origin of fields that were read from the config files of a folder.
+// fromProject returns the origin of fields that were read from the config files of a folder.
 func fromProject(p *config.Project) origin {
 	file, _ := p.Main()
 	o := origin{under: p.Fields(), place: file, lines: map[string]string{}, spell: p.Spell}

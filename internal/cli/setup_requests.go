@@ -50,7 +50,7 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 	return closing(rs, in), nil
 }
 
-// source is where setups find what they name.
+// source returns where setups find what they name.
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
 	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
@@ -117,7 +117,7 @@ func begin(rs requests, n int) ([]request, requests, error) {
 	}, nil
 }
 
-// requestOf is one setup of a file, with the flags applied.
+// requestOf returns one setup of a file, with the flags applied.
 func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
 	if raw.Err != nil { // which says where
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
@@ -205,7 +205,7 @@ func lay(over, fields map[string]any) map[string]any {
 		if in, ok := v.(map[string]any); ok {
 			if under, ok := fields[k].(map[string]any); ok {
 				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
-					under = map[string]any{} // another model, not a second one
+					under = map[string]any{} // a different model replaces the file's, with all its fields
 				}
 				if kind, ok := in["kind"].(string); ok && k == "dist" {
 					under = maps.Clone(under)
@@ -220,7 +220,7 @@ func lay(over, fields map[string]any) map[string]any {
 	return fields
 }
 
-// hub is where the Hugging Face libraries keep what they downloaded.
+// hub returns where the Hugging Face libraries keep what they downloaded.
 func hub(getenv func(string) string) string {
 	if v := getenv("HF_HUB_CACHE"); v != "" {
 		return v

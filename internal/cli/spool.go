@@ -17,8 +17,8 @@ var errSpooled = errors.New("too many setups with a limit of their own; name the
 // was read the first time, and releases it during the second.
 type spool struct {
 	in     io.Reader
-	err    error    // what in ended with
-	kept   [][]byte // what was read of it
+	err    error    // the error that ended in
+	kept   [][]byte // data read so far
 	size   int
 	second bool
 }

@@ -70,7 +70,7 @@ func commandsWith(cmd *cobra.Command, name string) []string {
 	return out
 }
 
-// wantedBy is what a flag takes, for people.
+// wantedBy describes the value that a flag takes.
 func wantedBy(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int":

@@ -15,7 +15,7 @@ import (
 // maxSizes bounds the number of runs.
 const maxSizes = 16
 
-// varied is the sizes of --vary: the first value of each quantity together, then every other value with
+// varied returns the sizes of --vary: the first value of each quantity together, then every other value with
 // the rest at their first. Without --vary it is the command as it is, one size without quantities.
 func varied(vary []string) ([]profile.Point, error) {
 	first := profile.Point{}

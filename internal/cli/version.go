@@ -42,7 +42,7 @@ func BuildOf(source string, info *debug.BuildInfo) Build {
 	return b
 }
 
-// String is the version in one line.
+// String returns the version in one line.
 func (b Build) String() string {
 	var more []string
 	if b.Revision != "" {

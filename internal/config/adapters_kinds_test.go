@@ -16,7 +16,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// fixtures are all of testdata/adapters, by name.
+// fixtures returns all of testdata/adapters, by name.
 func fixtures(t *testing.T) map[string]*fixture {
 	t.Helper()
 	names, err := filepath.Glob("testdata/adapters/*.txtar")
@@ -70,7 +70,7 @@ func TestWindowsLineEndings(t *testing.T) {
 	}
 }
 
-// windows is a project with Windows line endings.
+// windows returns a project with Windows line endings.
 func windows(files fstest.MapFS) fstest.MapFS {
 	out := fstest.MapFS{}
 	for name, f := range files {
@@ -83,7 +83,7 @@ func windows(files fstest.MapFS) fstest.MapFS {
 	return out
 }
 
-// changed is the project after the change that the fixture asks for.
+// changed returns the project after the change that the fixture asks for.
 func (c *fixture) changed(t *testing.T) fstest.MapFS {
 	t.Helper()
 	p, err := Open(c.files, ".", c.main...)

@@ -144,7 +144,7 @@ func (c *fixture) change(t *testing.T, p *Project, notes []string) (string, []st
 	return lineDiff(c.files, after), append(notes, plan.Notes...)
 }
 
-// settings are what the fixture asks for.
+// settings returns the settings that the fixture asks for.
 func (c *fixture) settings(t *testing.T) map[string]any {
 	t.Helper()
 	want := map[string]any{}

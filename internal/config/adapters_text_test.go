@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// setupText is the setup and what is missing from it.
+// setupText returns the setup and what is missing from it.
 func setupText(p *Project) string {
 	var b strings.Builder
 	data, err := json.Marshal(p.Fields())
@@ -24,7 +24,7 @@ func setupText(p *Project) string {
 	return b.String()
 }
 
-// lineDiff is the lines that differ, of files whose lines otherwise stay where
+// lineDiff returns the lines that differ, of files whose lines otherwise stay where
 // they are.
 func lineDiff(before, after fstest.MapFS) string {
 	var names []string

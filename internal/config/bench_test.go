@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// trainingScript is a script of some 2,000 lines around transformers' Trainer, as in a grown project:
+// trainingScript returns a script of some 2,000 lines around transformers' Trainer, as in a grown project:
 // options, its own model, data, helpers.
 func trainingScript() string {
 	var b strings.Builder
@@ -35,7 +35,7 @@ func trainingScript() string {
 	return b.String()
 }
 
-// repeated is a line so many times, with its number for each %d.
+// repeated returns a line n times, with its number for each %d.
 func repeated(line string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -44,7 +44,7 @@ func repeated(line string, n int) string {
 	return b.String()
 }
 
-// launchScript is a shell script of 150 lines.
+// launchScript returns a shell script of 150 lines.
 func launchScript() string {
 	return "#!/bin/bash\nset -e\n" + repeated("VAR_%d=value_%d\n", 70) +
 		"torchrun --nproc_per_node 1 train.py \\\n  --model_name_or_path gpt2 \\\n  --per_device_train_batch_size 8 \\\n" +

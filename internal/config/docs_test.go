@@ -63,7 +63,7 @@ func documentation() []byte {
 	return b.Bytes()
 }
 
-// rows is one line a key; names that differ only in spelling share one.
+// rows returns one line per key; names that differ only in spelling share one.
 func rows(a *systems.System) []string {
 	var out []string
 	for i := 0; i < len(a.Keys().All); i++ {
@@ -117,7 +117,7 @@ func holdsText(k systems.Key) string {
 	return text
 }
 
-// unsimulatedText is what a key does that decides over no setting, once for all words that
+// unsimulatedText returns what a key does that decides over no setting, once for all words that
 // do the same.
 func unsimulatedText(k systems.Key) string {
 	is := map[systems.Kind]string{systems.Above1: "above 1", systems.Present: "any value", systems.Above0: "above 0", systems.Switch: "true", systems.Word: "any other"}[k.Kind]

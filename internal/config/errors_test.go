@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// TestOpenErrors checks that there is one clear line for what cannot be read.
+// TestOpenErrors checks that there is one clear line for files that cannot be read.
 func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -71,7 +71,7 @@ func hydraArguments(text string) map[string]string {
 	return out
 }
 
-// hydraFlag is the value of one of Hydra's flags in a command, or else in the script.
+// hydraFlag returns the value of one of Hydra's flags in a command, or else in the script.
 func hydraFlag(words []string, inScript string, names ...string) string {
 	for i, w := range words {
 		flag, value, glued := strings.Cut(w, "=")
@@ -89,7 +89,7 @@ func hydraFlag(words []string, inScript string, names ...string) string {
 // hydraKey is a key that Hydra's grammar takes without quoting.
 var hydraKey = pattern.New(`^[\w-]+$`)
 
-// Override is an edit as a word on Hydra's command line, data.batch_size=2; ""
+// Override returns an edit as a word on Hydra's command line, data.batch_size=2; ""
 // where the value is not one of the main tree or its name cannot be written.
 func (p *Project) Override(e change.Edit) string {
 	if p.Primary == nil {

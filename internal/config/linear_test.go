@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// large is projects of one file that grow in one way each, by what stands before the
+// large holds projects of one file that grow in one way each, by the text before the
 // line that is repeated.
 var large = []struct{ name, file, before, line string }{
 	{"names", "train.py", "batch_size = 8\n", "name_%d = 1\n"},
@@ -55,13 +55,13 @@ func TestReadingAProjectIsLinear(t *testing.T) {
 	}
 }
 
-// work is what reading a project takes.
+// work is the cost of reading a project.
 type work struct {
 	bytes uint64
 	time  time.Duration
 }
 
-// workOf is the least of a few readings.
+// workOf returns the least of a few readings.
 func workOf(t *testing.T, file, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	files := fstest.MapFS{file: &fstest.MapFile{Data: []byte(text)}}

@@ -89,7 +89,7 @@ func ownWords(t interface{ Fatalf(string, ...any) }, p *Project, plan edits.Plan
 	}
 }
 
-// keysAt is the keys of tables that stand at a path, or would, and decide a setting
+// keysAt returns the keys of tables that stand at a path, or would, and decide a setting
 // that can be written.
 func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
 	var out []*systems.Key

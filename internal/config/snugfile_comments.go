@@ -12,14 +12,14 @@ import (
 // bindingLine is a line of snug.yaml with the current value as a comment.
 type bindingLine struct {
 	text   string
-	value  string // "" has no comment
+	value  string // "" for no comment
 	system string // the system whose convention it follows, or ""
 }
 
 // A snug.yaml is as wide as a terminal. Places in files cannot be shortened, so the comments are.
 const (
 	pageWidth     = 80
-	commentColumn = 64 // no further right do comments stand in a column
+	commentColumn = 64 // comments are aligned at most this far right
 	leastComment  = 20 // columns of a comment that is cut: less says nothing
 )
 
@@ -47,7 +47,7 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	}
 }
 
-// comment is the comment in the given number of columns: without the system if that is too long, then cut;
+// comment returns the comment in the given number of columns: without the system if that is too long, then cut;
 // "" if hardly anything is left.
 func (l bindingLine) comment(room int) string {
 	if l.value == "" {
@@ -74,7 +74,7 @@ func oneLine(text string) string {
 	return strings.TrimSpace(first)
 }
 
-// firstRunes is the beginning of a text, n letters at most.
+// firstRunes returns the beginning of a text, n letters at most.
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {

@@ -30,7 +30,7 @@ const snugEmpty = `
 #   seq: 512
 `
 
-// NewSnugFile is a commented snug.yaml for a project; nil is one in which
+// NewSnugFile returns a commented snug.yaml for a project; nil is one in which
 // nothing was found.
 func NewSnugFile(p *Project) []byte {
 	b := bytes.NewBufferString(snugHead)
@@ -80,7 +80,7 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 	}
 }
 
-// writeBindings lists each setting and where it stands. Those that were found
+// writeBindings lists each setting and where it is. Those that were found
 // by their names alone are bound, to be put right where the guess was wrong;
 // those of a known system are only shown.
 func (p *Project) writeBindings(b *bytes.Buffer) {
@@ -103,7 +103,7 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	writeComments(b, lines)
 }
 
-// bindingLines is a setting's lines: what is bound, and what stands there.
+// bindingLines returns a setting's lines: the binding and its value.
 func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
 	of := p.BindingsOf(setting)
 	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x projects.Bound) bool { return !readsAlone(x) })
@@ -156,7 +156,7 @@ func (p *Project) writeUnsaid(b *bytes.Buffer) {
 	}
 }
 
-// yamlText quotes a text that YAML would read otherwise.
+// yamlText quotes a text that YAML would read as something else.
 func yamlText(text string) string {
 	if strings.ContainsAny(text, ":#{}[]&*!|>'\"%@`,\\ ") && strings.ContainsAny(text, ":{}[]&*!|>'\"%@`,\\") || strings.Contains(text, " #") {
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"

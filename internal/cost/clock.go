@@ -34,7 +34,7 @@ type Rates struct {
 type Constants struct {
 	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
 	Hook                       float64 // the same for a hook of a checkpoint
-	Param                      float64 // what the optimizer's Python takes for a parameter
+	Param                      float64 // time of the optimizer's Python per parameter
 	Sync                       float64 // reading a value back
 	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
 	Launch                     float64 // the shortest a kernel takes on the device
@@ -90,7 +90,7 @@ func (k *clock) run(seconds float64) {
 // sync makes the host wait.
 func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
-// takes is the time of a kernel on the device, without its launch.
+// takes returns the time of a kernel on the device, without its launch.
 func (k *clock) takes(w shadow.Kernel) float64 {
 	bytes := w.Bytes / k.rates.Bandwidth
 	switch w.Work {
@@ -102,7 +102,7 @@ func (k *clock) takes(w shadow.Kernel) float64 {
 	return max(bytes/k.c.Memory, k.arithmetic(w))
 }
 
-// arithmetic is the time of a kernel's multiplications. Products of float32 are
+// arithmetic returns the time of a kernel's multiplications. Products of float32 are
 // exact, while convolutions may use TF32, as PyTorch has it by default.
 func (k *clock) arithmetic(w shadow.Kernel) float64 {
 	half := w.DType.Half()

@@ -28,7 +28,7 @@ func spanOf(k *clock, play func(*clock)) (s span) {
 	return s
 }
 
-// then is one span after another.
+// then returns one span after another.
 func (s span) then(t span) (out span) {
 	for i := range out {
 		for j := range out[i] {
@@ -38,7 +38,7 @@ func (s span) then(t span) (out span) {
 	return out
 }
 
-// times is a span n times over, n being at least 1.
+// times returns a span n times over, n being at least 1.
 func (s span) times(n int) span {
 	var out span
 	some := false

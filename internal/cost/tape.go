@@ -36,8 +36,8 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
-	timesMark // what follows is done several times
-	onceMark  // what follows is done once
+	timesMark // the following work is done several times
+	onceMark  // the following work is done once
 )
 
 // work is what the time of an optimizer step is computed from.
@@ -96,7 +96,7 @@ func (t *Tape) Reset() { *t = Tape{} }
 // tapes is the marks of finished tapes, empty: a shortcut for the garbage collector.
 var tapes sync.Pool // of *[]mark
 
-// NewTape is an empty tape with room for the marks of a run.
+// NewTape returns an empty tape with room for the marks of a run.
 func NewTape() *Tape {
 	if room, _ := tapes.Get().(*[]mark); room != nil {
 		return &Tape{marks: *room}
@@ -124,7 +124,7 @@ func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
 	t.marks = append(t.marks, mark{kind: updateMark})
 }
 
-// Seconds is the time of the step on a card with these rates, with the given number of micro-batches.
+// Seconds returns the time of the step on a card with these rates, with the given number of micro-batches.
 func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 	k := newClock(r, Calibrated)
 	t.play(k, false)

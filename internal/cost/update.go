@@ -49,7 +49,7 @@ func (k *clock) updated(w work) {
 // microDone notes that a micro-batch's forward and backward are through.
 func (k *clock) microDone() { k.micro = append(k.micro, max(k.host, k.device)) }
 
-// seconds is the length of a step with the given number of micro-batches. The
+// seconds returns the length of a step with the given number of micro-batches. The
 // clock need not have seen them all: further ones take as long as the last.
 func (k *clock) seconds(accumulation int) float64 {
 	total := max(k.host, k.device) + k.c.Step

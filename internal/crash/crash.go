@@ -19,13 +19,13 @@ type Program struct {
 	Args   []string // with its name
 	Env    []string // its environment, NAME=value
 	Dir    string   // its working directory
-	Output string   // the file for what it prints
+	Output string   // the file for its output
 }
 
 // Kind is what happens at a call.
 type Kind int
 
-// What may happen at a call.
+// The kinds of faults.
 const (
 	Nothing Kind = iota // it is counted
 	Kill                // the program is killed before it

@@ -71,7 +71,7 @@ func run(p Program, f Fault) (Result, error) {
 	return t.Result, err
 }
 
-// follow waits for what the threads do, until the program has ended.
+// follow handles the events of the threads until the program has ended.
 func (t *tracer) follow() error {
 	const ofThisThread = 0x20000000 // __WNOTHREAD: other tests have children, too
 	for {
@@ -94,7 +94,7 @@ func (t *tracer) follow() error {
 	}
 }
 
-// stopped has a thread go on from where it was stopped.
+// stopped resumes a thread where it was stopped.
 func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	pass := 0
 	switch first := !t.known[pid]; {
@@ -147,7 +147,7 @@ func (t *tracer) call(pid int) {
 	}
 }
 
-// finish is what comes at the end of the call that the fault is at.
+// finish handles the end of the call with the fault.
 func (t *tracer) finish(pid int, r *syscall.PtraceRegs) {
 	if t.Kind == Tear {
 		_ = syscall.Kill(t.pid, syscall.SIGKILL)

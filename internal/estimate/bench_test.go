@@ -23,14 +23,14 @@ func named(t testing.TB, fields map[string]any) *setup.Setup {
 	return s
 }
 
-// anyCard is the reference without an end.
+// anyCard returns the reference card without a limit.
 func anyCard() gpu.Card {
 	c := gpu.Reference
 	c.Total = 0
 	return c
 }
 
-// asProgram collects as rarely as the program does.
+// asProgram sets the garbage collector as the program does.
 func asProgram(b *testing.B) {
 	was := debug.SetGCPercent(400)
 	b.Cleanup(func() { debug.SetGCPercent(was) })
@@ -47,7 +47,7 @@ func BenchmarkLlama8B(b *testing.B) {
 	}
 }
 
-// BenchmarkProbeMamba is one try of a search for a model that goes token by token.
+// BenchmarkProbeMamba is one try of a search for a model that runs token by token.
 func BenchmarkProbeMamba(b *testing.B) {
 	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 4.0, "seq": 1024.0})

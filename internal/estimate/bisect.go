@@ -15,9 +15,9 @@ type bisection interface {
 	after(yes bool) bisection // the state after the answer
 }
 
-// upward searches the largest batch that fits: it doubles until one does not fit, and then halves the gap.
+// upward searches for the largest batch that fits: it doubles until one does not fit, and then halves the gap.
 type upward struct {
-	low, high int  // the largest that fits; the least that does not, or is not known to
+	low, high int  // the largest that fits; the smallest that does not, or is not known to
 	bounded   bool // high does not fit
 }
 
@@ -42,11 +42,11 @@ func (u upward) after(fits bool) bisection {
 	return upward{at, u.high, true}
 }
 
-// downward searches the largest batch that is sure to fit, down from the largest that fits. The answer is
+// downward searches for the largest batch that is sure to fit, down from the largest that fits. The answer is
 // seldom far away, so it goes in steps that double until one is safe, and then halves the gap.
 type downward struct {
-	low, high int  // the next to ask about, or the largest that is safe; the least that is not
-	step      int  // how far the next one is
+	low, high int  // the next to ask about, or the largest that is safe; the smallest that is not
+	step      int  // distance to the next one
 	bounded   bool // low is safe, or 0
 }
 

@@ -98,13 +98,13 @@ type trend struct {
 	peak  [2]uint64
 }
 
-// add has a run replace the one before the last.
+// add replaces the older of the two runs.
 func (t *trend) add(a *Answer) {
 	t.batch = [2]int{t.batch[1], a.Setup.Batch}
 	t.peak = [2]uint64{t.peak[1], a.PeakReserved}
 }
 
-// slope is the additional bytes per sample, or 0 if not known yet.
+// slope returns the additional bytes per sample, or 0 if not known yet.
 func (t *trend) slope() float64 {
 	if t.batch[0] == 0 || t.batch[0] == t.batch[1] {
 		return 0
@@ -112,12 +112,12 @@ func (t *trend) slope() float64 {
 	return (float64(t.peak[1]) - float64(t.peak[0])) / float64(t.batch[1]-t.batch[0])
 }
 
-// at is the estimated memory of a batch.
+// at returns the estimated memory of a batch.
 func (t *trend) at(batch int) float64 {
 	return float64(t.peak[1]) + t.slope()*float64(batch-t.batch[1])
 }
 
-// room is the number of bytes that PyTorch may reserve.
+// room returns the number of bytes that PyTorch may reserve.
 func room(s *setup.Setup, card gpu.Card) float64 {
 	most := Reservable(s, card)
 	if s.Limit > 0 {

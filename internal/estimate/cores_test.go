@@ -14,8 +14,8 @@ import (
 	"snug/internal/setup"
 )
 
-// asked is a search over runs that are made up: the batches that it asked about, and
-// how many rounds of runs it took.
+// asked runs a search over invented runs. It returns the batches that it asked about, and
+// the number of rounds it took.
 func asked(from bisection, cores int, yes, guess func(batch int) bool) (batches []int, rounds int) {
 	c := NewCores(cores)
 	c.take()
@@ -39,8 +39,8 @@ func asked(from bisection, cores int, yes, guess func(batch int) bool) (batches 
 	return batches, rounds
 }
 
-// A search asks the same questions on any number of cores, however wrong the guesses, even if a batch fits
-// that is larger than one that does not.
+// TestSearchIsTheSameOnAnyCores checks that a search asks the same questions on any number of cores, however
+// wrong the guesses, even if a batch fits that is larger than one that does not.
 func TestSearchIsTheSameOnAnyCores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edge := rapid.IntRange(0, 3000).Draw(t, "edge")
@@ -69,7 +69,7 @@ func TestSearchUsesCores(t *testing.T) {
 	}
 }
 
-// A run that was tried ahead and failed is not an error of a search that does not need it.
+// TestSearchDropsErrorsAhead checks that a speculative run that fails is not an error if it is not needed.
 func TestSearchDropsErrorsAhead(t *testing.T) {
 	a := ahead{cores: NewCores(4), guess: func(int) bool { return true }, try: func(batch int) (*Answer, error) {
 		if batch > 2 {

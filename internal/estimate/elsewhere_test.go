@@ -11,14 +11,14 @@ import (
 	"snug/internal/setup"
 )
 
-// share is how wide an interval is, as a share of the estimate.
+// share returns the width of an interval as a fraction of the estimate.
 func share(a *Answer) float64 {
 	return float64(a.Interval[1]-a.Interval[0]) / float64(a.PeakReserved)
 }
 
-// Where a kernel's fact is not known of a card, an estimate for it names the fact and
-// has a wider interval than on the card where that was measured. The batches are so
-// large that a segment more or less does not hide it.
+// TestUnknownKernelsWiden checks that an estimate names a fact about a kernel that is unknown for the card,
+// and has a wider interval than on the card where it was measured. The batches are so
+// large that one segment more or less does not matter.
 func TestUnknownKernelsWiden(t *testing.T) {
 	vision := func(name string) map[string]any {
 		return map[string]any{"model": map[string]any{"name": "torchvision/" + name}, "batch": 64.0, "precision": "amp-bf16"}
@@ -51,7 +51,7 @@ func TestUnknownKernelsWiden(t *testing.T) {
 	}
 }
 
-// The kernels alone widen the interval, whatever the errors of estimates.
+// TestUnknownConvolutionsMoveTheEnds checks that kernels widen the interval regardless of past errors.
 func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	s := named(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 64.0, "precision": "amp-bf16"})
 	for _, name := range []string{"A100-80GB", "RTX-4090"} {
@@ -65,7 +65,8 @@ func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	}
 }
 
-// A planner leaves memory for what is not known: additional buckets, and the card's kernels.
+// TestProbeLeavesRoomForWhatIsOpen checks that a planner leaves memory for unknowns: additional buckets, and the
+// card's kernels.
 func TestProbeLeavesRoomForWhatIsOpen(t *testing.T) {
 	ddp := fields("gpt2", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 2.0}})
 	conv := map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 64.0, "precision": "fp32"}

@@ -40,34 +40,34 @@ type Answer struct {
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
-	Card      gpu.Card                    `json:"-"` // the card; zero where none was given
+	Card      gpu.Card                    `json:"-"` // the card; zero if none was given
 	Run       *simulate.Result            `json:"-"` // nil if the run was recorded
 	Play      allocator.Result            `json:"-"` // the result of the allocator
-	OOM       *allocator.OutOfMemoryError `json:"-"` // what the run ends with on this card
+	OOM       *allocator.OutOfMemoryError `json:"-"` // the error that the run ends with on this card, if any
 
-	stopped  func() error // returns the error of the caller's context, nil while it goes on
+	stopped  func() error // returns the error of the caller's context, or nil
 	run      *run
-	most     int    // how much work it may be
+	most     int    // limit on the work
 	work     int    // the work of playing it, in events
-	measured *Range // what it was calibrated with
+	measured *Range // the range it was calibrated with
 }
 
-// Phases is the peak of allocated bytes in each part of the run.
+// Phases holds the peak of allocated bytes in each part of the run.
 type Phases struct {
 	Load       uint64 `json:"load"`                 // while the model is loaded
 	Forward    uint64 `json:"forward"`              // in the forward pass
 	Backward   uint64 `json:"backward"`             // in the backward pass
 	Optimizer  uint64 `json:"optimizer"`            // in the optimizer's step
-	Evaluation uint64 `json:"evaluation,omitempty"` // in forward passes without gradients, where the loop has some
+	Evaluation uint64 `json:"evaluation,omitempty"` // in forward passes without gradients, if the loop has any
 }
 
-// Components is what the memory at the peak is used for. They sum to the peak of reserved bytes.
+// Components says what the memory at the peak is used for. They sum to the peak of reserved bytes.
 type Components struct {
 	Parameters    uint64 `json:"parameters"`    // weights
 	Gradients     uint64 `json:"gradients"`     // gradients of the weights
 	Optimizer     uint64 `json:"optimizer"`     // state of the optimizer
 	Activations   uint64 `json:"activations"`   // tensors saved for the backward pass
-	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and what the loss makes of it
+	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and the tensors of its loss
 	Batch         uint64 `json:"batch"`         // the input batch
 	Temporaries   uint64 `json:"temporaries"`   // tensors that live within one op
 	Workspace     uint64 `json:"workspace"`     // workspaces of cuBLAS and cuDNN
@@ -76,7 +76,7 @@ type Components struct {
 	Recorded bool `json:"-"` // recorded: logits, batch, temporaries and workspace are part of activations
 }
 
-// endless is a card that nothing fills.
+// endless is the size of a card that is never full.
 const endless = 1 << 58
 
 // Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if
@@ -101,7 +101,7 @@ func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*An
 	return a, nil
 }
 
-// Figures is Estimate without the stream, for a search. It goes further with loops.
+// Figures is Estimate without the stream, for a search. It may spend more work on loops.
 func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return FiguresContext(context.Background(), s, card)
 }
@@ -119,7 +119,7 @@ func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer
 	return a, err
 }
 
-// try gets a setup's stream and plays it on the card, nothing more. The amount of work is limited if there
+// try makes a setup's stream and plays it on the card, nothing more. The amount of work is limited if there
 // are loops.
 func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 	if err := ctx.Err(); err != nil {
@@ -128,7 +128,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
 }
 
-// tryAs is try for a run simulated with some options, with the memory that its process finds on the card.
+// tryAs is try with options for the simulation and the memory that the process finds on the card.
 func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
@@ -163,8 +163,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown and shownLimit are what the answer's numbers were computed with: the card, or one without a limit
-// if the run does not fit.
+// shown and shownLimit return the card that the answer's figures were computed with: the given one, or one
+// without a limit if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {
@@ -180,7 +180,7 @@ func (a *Answer) shownLimit() uint64 {
 	return a.Setup.Limit
 }
 
-// simulated runs the setup on the shadow of PyTorch.
+// simulated simulates the setup.
 func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -239,5 +239,5 @@ func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	return &b
 }
 
-// micros is seconds to the microsecond.
+// micros rounds seconds to the microsecond.
 func micros(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// fields is a small run of a model, with more laid over it.
+// fields returns a small run of a model, with more fields set.
 func fields(model string, more map[string]any) map[string]any {
 	out := map[string]any{"model": map[string]any{"name": model}, "batch": 2.0, "seq": 64.0, "precision": "amp-bf16"}
 	for k, v := range more {
@@ -74,8 +74,8 @@ func TestLogitsAreSeen(t *testing.T) {
 	}
 }
 
-// TestOptimizerPeak checks that a run with a tiny batch peaks in the optimizer, with all states and
-// nothing of the forward.
+// TestOptimizerPeak checks that a run with a tiny batch peaks in the optimizer, with all states and without
+// activations.
 func TestOptimizerPeak(t *testing.T) {
 	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 1.0, "seq": 8.0, "precision": "fp32"})), anyCard())
 	if err != nil {

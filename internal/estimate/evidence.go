@@ -10,14 +10,14 @@ import (
 	"snug/internal/gpu"
 )
 
-// Evidence is the measured runs that an interval comes from.
+// Evidence describes the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // family of all runs; "" if they have several
 	Option string `json:"option,omitempty"` // likewise
 	Card   string `json:"card,omitempty"`   // the card they were made on
 	Torch  string `json:"torch,omitempty"`  // the PyTorch they were made with
-	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so that they are only similar
+	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
 }
 
 // String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11.
@@ -36,7 +36,7 @@ func (e Evidence) String() string {
 	return text
 }
 
-// lacks says what was never measured: the card, the version, or both.
+// lacks returns what was never measured: the card, the version, or both.
 func (t Residuals) lacks(card gpu.Card, torch string) string {
 	var out []string
 	say := func(runs int, where string) {
@@ -52,7 +52,7 @@ func (t Residuals) lacks(card gpu.Card, torch string) string {
 	return strings.Join(out, ", ")
 }
 
-// cardName is a card in a sentence.
+// cardName returns the name of a card for a sentence.
 func cardName(card gpu.Card) string {
 	if card.Unnamed {
 		return "this card, which is not named"

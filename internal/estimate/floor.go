@@ -8,7 +8,7 @@ import (
 	"snug/internal/stream"
 )
 
-// floors returns what a run takes at any batch, length and checkpointing: the larger of the peak of
+// floors returns the memory a run needs at any batch, length and checkpointing: the larger of the peak of
 // loading and of weights, gradients and states when the optimizer begins; and the weights alone, as
 // loaded.
 func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
@@ -40,7 +40,7 @@ func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	return floor, weights
 }
 
-// lasts reports whether such memory has the same size at any batch.
+// lasts reports whether memory of this kind has the same size at any batch.
 func lasts(c shadow.Component) bool {
 	return c == shadow.Parameters || c == shadow.Gradients || c == shadow.OptimizerState
 }

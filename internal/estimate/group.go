@@ -10,15 +10,15 @@ import (
 	"snug/internal/shadow"
 )
 
-// Group is the tensors of one kind that are alive at the peak, over all layers.
+// Group sums the tensors of one kind that are alive at the peak, over all layers.
 type Group struct {
-	Path      string           // with * for the layer's number: model.layers.*.mlp.gate_proj
+	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
 	Component shadow.Component // what the allocations are used for
 	Count     int              // the number of allocations
 	Bytes     uint64           // their bytes together
 }
 
-// Groups lists what is alive at the peak, by module and component, largest first.
+// Groups lists the tensors alive at the peak, by module and component, largest first.
 func (a *Answer) Groups() []Group {
 	type key struct {
 		path      string
@@ -43,7 +43,7 @@ func (a *Answer) Groups() []Group {
 	return out
 }
 
-// pattern puts a * where a path has a number.
+// pattern replaces each number in a path by *.
 func pattern(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {

@@ -47,7 +47,7 @@ func (r Range) Around(least, most uint64) [2]uint64 {
 	return [2]uint64{uint64(max(low-max(-r.Low*low, segment), 0)), uint64(high + max(r.High*high, segment))}
 }
 
-// High is how much more than an estimate a run of this kind may reserve on a card, given the errors of
+// High returns how much more than an estimate a run of this kind may reserve on a card, given the errors of
 // past estimates: those on this machine if there are any, otherwise those elsewhere.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	r := Usual(s, card)
@@ -57,7 +57,7 @@ func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	return uint64(max(r.High*float64(peak), segment))
 }
 
-// Usual is the range of errors of estimates of such runs on a card.
+// Usual returns the range of errors of estimates for runs of this kind on a card.
 func Usual(s *setup.Setup, card gpu.Card) Range {
 	if p := Profile(s); p != nil {
 		return outsideProfile(s).with(p.Residual())

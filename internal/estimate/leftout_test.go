@@ -4,8 +4,8 @@ package estimate
 
 import "testing"
 
-// TestFloat16Interval: what a run took that left out updates, measured, lies in
-// the interval, though the estimate is of one that leaves out none.
+// TestFloat16Interval checks that the measured memory of a run that skipped updates lies in
+// the interval, although the estimate is for a run that skips none.
 func TestFloat16Interval(t *testing.T) {
 	for _, x := range []struct {
 		name  string

@@ -7,11 +7,11 @@ import (
 	"snug/internal/setup"
 )
 
-// Steps is the most that is allocated once the run is loaded.
+// Steps returns the peak of allocated bytes after loading.
 func (p Phases) Steps() uint64 { return max(p.Forward, p.Backward, p.Optimizer) }
 
-// loadDecides is by how much loading has to take more than any step to be what a
-// run should be changed for.
+// loadDecides is the factor by which loading must exceed every step before a
+// change is suggested.
 const loadDecides = 1.05
 
 // Sharded returns the run with its weights loaded in parts, if loading them whole sets the peak; nil if

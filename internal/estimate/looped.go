@@ -18,22 +18,22 @@ import (
 // options that it does not support they are unfolded and played event by event, which only works for
 // short ones.
 
-// How far runs are simulated. These are counts, not times, so that what is refused
+// Limits of the simulation. They are counts, not times, so that a run that is refused
 // is refused on every machine. An answer takes half a second and 200 MB at most, a
-// search some seconds.
+// search a few seconds.
 const (
 	maxEvents   = 1_000_000  // of a run, its loops folded
-	maxVaried   = 1_200_000  // the same where lengths vary, so that every step is another
+	maxVaried   = 1_200_000  // the same if lengths vary, so that every step is different
 	maxWork     = 4_000_000  // steps of package loops for one answer
 	maxTried    = 12_000_000 // the same for one try of a search
-	maxDrawn    = 2_500_000  // what an answer may have cost for its course to be drawn too
-	maxSegments = 250_000    // the most work of an answer for which a timeline is computed as well
-	maxBytes    = 8 << 40    // the same in bytes
+	maxDrawn    = 2_500_000  // most work of an answer for which a timeline is computed too
+	maxSegments = 250_000    // segments at one time
+	maxBytes    = 8 << 40    // reserved bytes
 	maxUnfolded = 3_300_000  // events of loops that are written out
 	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
 )
 
-// eventsOf is how many events a run may have.
+// eventsOf returns how many events a run may have.
 func eventsOf(s *setup.Setup) int {
 	if s.Lengths != nil {
 		return maxVaried
@@ -41,14 +41,14 @@ func eventsOf(s *setup.Setup) int {
 	return maxEvents
 }
 
-// farTooLarge is the factor by which a run has to exceed every card of a search for its figures not to
+// farTooLarge is the factor by which a run must exceed every card of a search for its figures not to
 // matter any more.
 const farTooLarge = 4
 
 // Beyond means that a run is longer or larger than can be simulated.
 type Beyond struct{ error }
 
-// Unwrap is the error with its field.
+// Unwrap returns the error with its field.
 func (b Beyond) Unwrap() error { return b.error }
 
 // playLoops plays a run whose loops are folded.
@@ -76,7 +76,7 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 	return out, beyond(s, o.work, err)
 }
 
-// left is the work that remains for a play; at least one step.
+// left returns the work that remains for a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
 // beyond names the field that makes a run too long or too large, the limit, and what to do.
@@ -97,7 +97,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 // millions formats a limit.
 func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
 
-// unfolded is the run with its loops written out. Event numbers in the options are adjusted.
+// unfolded returns the run with its loops written out. Event numbers in the options are adjusted.
 func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	if r.loops == nil {
 		return r, nil

@@ -13,15 +13,15 @@ import (
 	"snug/internal/simulate"
 )
 
-// mamba is a setup of a model that goes token by token.
+// mamba returns a setup of a model that runs token by token.
 func mamba(more map[string]any) map[string]any {
 	fields := map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 1.0, "seq": 100.0}
 	maps.Copy(fields, more)
 	return fields
 }
 
-// TestLoopsAsWrittenOut plays runs with their loops folded and written out: all
-// figures are the same, free and at limits.
+// TestLoopsAsWrittenOut plays runs with their loops folded and written out, without a limit and
+// at limits: all figures are the same.
 func TestLoopsAsWrittenOut(t *testing.T) {
 	for name, more := range map[string]map[string]any{
 		"plain":         {},
@@ -70,8 +70,8 @@ func figures(t *testing.T, r *run, more map[string]any, limit uint64) (played, [
 	return got, phases
 }
 
-// TestTooLong: a run that is too long or too large is refused after an amount of work
-// that is counted, with the field, the bound and what to do.
+// TestTooLong checks that a run that is too long or too large is refused after a counted amount of
+// work, with the field, the limit and what to do.
 func TestTooLong(t *testing.T) {
 	for _, c := range []struct {
 		more map[string]any

@@ -11,8 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// margin is how much less and more than its estimate a recorded run may reserve: what its profile leaves
-// open, what it holds besides the recording, and always one segment, by which runs differ at random.
+// margin returns how much less and more than its estimate a recorded run may reserve, because of what its profile
+// leaves open, memory besides the recording, and always one segment, by which runs differ at random.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := outsideProfile(s)
@@ -21,7 +21,7 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 	return m, err
 }
 
-// High is how much more than its estimate the run may reserve on a card without measurements, for the
+// High returns how much more than its estimate the run may reserve on a card without measurements, for the
 // setup s. For a recorded run it is computed once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
@@ -44,7 +44,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	return m.More
 }
 
-// reserved is the peak of a run that follows another program, without a limit.
+// reserved returns the peak of a run that follows another program, without a limit.
 func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	other := *s
 	other.Model.Program = program{p}
@@ -57,7 +57,7 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.peaks.Reserved, err
 }
 
-// outsideProfile is the error of recorded runs for reasons outside their profile. With several GPUs a
+// outsideProfile returns the error of recorded runs for reasons outside their profile. With several GPUs a
 // free can wait for another stream, so even two equal runs do not reserve the same.
 func outsideProfile(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
@@ -71,8 +71,7 @@ func outsideProfile(s *setup.Setup) (r Range) {
 	return r
 }
 
-// several is how far runs over several GPUs have been from one figure: those of that
-// several is the range of errors for runs over several GPUs: of that kind, or of all.
+// several returns the range of errors for runs over several GPUs: of that kind, or of all.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
 		return g

@@ -11,18 +11,18 @@ import (
 	"snug/internal/profile"
 )
 
-// Each cause widens the interval of a recorded run on its own side, and measurements on this machine
-// replace all of them.
+// TestRecordedInterval checks that each cause widens the interval of a recorded run on its own side, and that
+// measurements on this machine replace all of them.
 func TestRecordedInterval(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 2.0}
-	const without = 2323644416 - 1960837120 // what the measured run would take less of without its updates
+	const without = 2323644416 - 1960837120 // how much less the measured run would take without its updates
 	added, several := residuals().Added, residuals().several("ddp")
 	far := max(-several.Low, several.High)
 	for _, c := range []struct {
 		name       string
 		fields     map[string]any
 		precision  string
-		less, more float64 // as a share of the peak
+		less, more float64 // as a fraction of the peak
 	}{
 		{"all known", map[string]any{"batch": 512.0}, "", 0, 0},
 		{"as recorded", map[string]any{"batch": 64.0}, "", 0, 0},
@@ -47,9 +47,9 @@ func TestRecordedInterval(t *testing.T) {
 	}
 }
 
-// On another kind of card cuBLAS keeps smaller workspaces, and the interval reaches
-// down to what the run takes with those; on one without flash attention it reaches
-// far up; on the card of the recordings it is narrow.
+// TestRecordedElsewhere: on another kind of card cuBLAS has smaller workspaces, and the interval reaches
+// down to the memory with those; on one without flash attention it reaches
+// far up; on the recorded card it is narrow.
 func TestRecordedElsewhere(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 512.0})
 	for _, c := range []struct {

@@ -15,22 +15,22 @@ import (
 type MaxAnswer struct {
 	ID           string `json:"id"`            // the setup's ID
 	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 if none does
-	PeakReserved uint64 `json:"peak_reserved"` // at that batch; what batch 1 needs where not even that fits
+	PeakReserved uint64 `json:"peak_reserved"` // at that batch, or at batch 1 if not even that fits
 
 	Best *Answer `json:"-"` // the run at MaxBatch, nil if that is 0
 	Next *Answer `json:"-"` // the run with one more, nil if the search ended before it
 
-	card  gpu.Card // that it was looked for on
+	card  gpu.Card // the card of the search
 	cores Cores
 	trend trend // of the runs that fit
 }
 
-// ErrNoLimit means that there is no limit to search a batch for.
+// ErrNoLimit means that there is no memory limit for the search.
 var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 
 // MaxBatch finds the largest batch of a setup that fits its limit and the card,
 // by doubling and then halving the gap: each try is a whole simulated run at
-// the limit, so that fragmentation and the allocator's retries count.
+// the limit, so that fragmentation and the allocator's retries are included.
 func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return MaxBatchContext(context.Background(), s, card)
 }
@@ -40,7 +40,7 @@ func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAn
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
 
-// MaxBatch is like the function MaxBatch, on cores that several searches share.
+// MaxBatch is like the function MaxBatch, but uses cores that several searches share.
 func (c Cores) MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return c.maxBatch(context.Background(), s, card)
 }
@@ -75,14 +75,14 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	return m, m.finish()
 }
 
-// withBatch is a setup at another batch.
+// withBatch returns a setup with another batch.
 func withBatch(s *setup.Setup, batch int) *setup.Setup {
 	t := *s
 	t.Batch = batch
 	return &t
 }
 
-// finish fills in the two runs that are shown.
+// finish computes the two runs that are shown.
 func (m *MaxAnswer) finish() error {
 	for _, a := range []*Answer{m.Best, m.Next} {
 		if a == nil {

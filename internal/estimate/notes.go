@@ -18,7 +18,7 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
 
-// NotesNamed is Notes with fields as name calls them.
+// NotesNamed is Notes with the names of fields given by name.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {
@@ -79,7 +79,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	return ""
 }
 
-// insteadOfBF16 is what a run can use on a card without bf16; "" if it does not use bf16.
+// insteadOfBF16 returns what a run can use on a card without bf16, or "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
 	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
 	switch d := s.Dist; {
@@ -105,7 +105,7 @@ func Runnable(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// Uncounted lists what a run would hold beyond its recordings and what cannot be counted, because the
+// Uncounted lists memory that a run would hold beyond its recordings and that cannot be counted, because the
 // profile does not show how large it is or whether it is already included.
 func Uncounted(s *setup.Setup) []string {
 	p := Profile(s)

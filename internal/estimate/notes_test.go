@@ -58,7 +58,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A profile without the size of the gradients notes what it does not count; one with the size counts it.
+// TestUncounted checks that a profile without the size of the gradients notes what is not counted, and that one with
+// the size counts it.
 func TestUncounted(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}

@@ -4,5 +4,5 @@ package estimate
 
 import "snug/internal/setup"
 
-// Options lists the settings of a setup that change what is allocated, for people.
+// Options lists the settings of a setup that affect memory, for users.
 func Options(s *setup.Setup) []string { return setup.Evidence(s) }

@@ -10,10 +10,10 @@ import (
 	"snug/internal/stream"
 )
 
-// Alive is the allocations from one place in the run that exist at the peak.
+// Alive describes the allocations from one place in the run that exist at the peak.
 type Alive struct {
-	Count     int              // how many: more than one where a loop makes them
-	Bytes     uint64           // each
+	Count     int              // more than one if a loop makes them
+	Bytes     uint64           // of each
 	Component shadow.Component // what it is used for
 	Path      string           // the module that made it
 }
@@ -21,7 +21,7 @@ type Alive struct {
 // AliveAtPeak lists what is allocated at the peak, largest first.
 func (a *Answer) AliveAtPeak() []Alive {
 	if a.Run == nil {
-		return nil // a recording has sizes and no names
+		return nil // a recording has sizes but no names
 	}
 	var out []Alive
 	a.atPeak(func(id uint32, count int, bytes uint64) {
@@ -32,7 +32,7 @@ func (a *Answer) AliveAtPeak() []Alive {
 	return out
 }
 
-// components sums up what is alive at the peak of allocated bytes; what the
+// components sums the memory that is alive at the peak of allocated bytes. Memory that the
 // allocator holds beyond that at its own peak is fragmentation.
 func (a *Answer) components() Components {
 	if a.Run == nil {
@@ -67,7 +67,7 @@ func (a *Answer) atPeak(yield func(id uint32, count int, bytes uint64)) {
 	}
 }
 
-// alive is the number of copies of each allocation after an event.
+// alive returns the number of copies of each allocation after an event.
 func (r *run) alive(at int) []int {
 	if r.loops != nil {
 		return r.loops.Alive(at)
@@ -84,7 +84,7 @@ func (r *run) alive(at int) []int {
 	return out
 }
 
-// rounded is the size that the allocator makes of a request, with default options.
+// rounded returns the size to which the allocator rounds a request, with default options.
 func rounded(n uint64) uint64 {
 	return (n + allocator.Quantum - 1) / allocator.Quantum * allocator.Quantum
 }

@@ -20,39 +20,39 @@ import (
 // two, after which memory has usually settled. Estimate checks the result of the search.
 type Probe struct {
 	Setup         *setup.Setup // the run that was tried
-	PeakRequested uint64       // the most that tensors request at once, or a lower bound of it: no options take less
+	PeakRequested uint64       // the most bytes that tensors request at once, or a lower bound of it; no options take less
 	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if not known
-	Weights       uint64       // the part of it that loading takes for weights
+	Weights       uint64       // the part of Floor that is weights, as loaded
 
 	requested func() uint64 // a closer PeakRequested, for a recording; nil if it is exact
 
 	run    func() (*run, error) // made when first played
-	last   int                  // the event that the last step begins with, of a recording -1
+	last   int                  // the first event of the last step, -1 for a recording
 	events int
 	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
 	tape   *cost.Tape // nil if the run was recorded
 
-	largest uint64     // bytes of the cards that are searched; 0 is no limit
+	largest uint64     // size of the largest card in the search; 0 is no limit
 	playing sync.Mutex // held while the peaks are being found
 	peaks   Peaks
 	known   bool   // the peaks are known
-	over    uint64 // bytes that the run is known to reserve more than
+	over    uint64 // the run is known to reserve more bytes than this
 
 	mu    sync.Mutex
 	under map[string]uint64 // bytes reserved, by options
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
 	within    map[atLimit]Verdict // whether it fits, by limit and options
-	uncertain func() uint64       // how much more a simulated run may reserve because of what is not known
+	uncertain func() uint64       // how much more a simulated run may reserve because of unknowns
 }
 
-// How many steps, and how many micro-batches of each, a probe runs.
+// How many steps, and how many micro-batches per step, a probe runs.
 const (
 	probeSteps  = 3
 	probeMicros = 2
 )
 
-// NewProbe simulates a setup as on the card's kind.
+// NewProbe simulates a setup for the card's kind.
 func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 	return NewProbeUpTo(context.Background(), s, card, 0)
 }
@@ -83,13 +83,13 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if simulate.Follows(s) {
-		p.last = -1 // its steps are not alike
+		p.last = -1 // its steps differ
 	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}
 	if v, opt, err := settingsOf(s); err == nil && made.loops != nil && loops.Suits(v, opt) {
-		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the rest when it is asked for
+		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the exact value is computed on request
 	} else if _, err := p.Peaks(); err != nil {
 		return nil, err
 	}
@@ -113,12 +113,12 @@ func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
 	return runOf(result, false), nil
 }
 
-// runOf is the stream of a simulated run.
+// runOf returns the stream of a simulated run.
 func runOf(r *simulate.Result, again bool) *run {
 	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
 }
 
-// Events is the length of the stream, and so the cost of a simulation.
+// Events returns the length of the stream, and so the cost of a simulation.
 func (p *Probe) Events() int {
 	if p.tape == nil { // recorded; generated on request
 		if r, err := p.run(); err == nil {
@@ -128,7 +128,7 @@ func (p *Probe) Events() int {
 	return p.events
 }
 
-// Seconds is the time of a step with this many micro-batches on a card. A recorded run takes as long as
+// Seconds returns the time of a step with this many micro-batches on a card. A recorded run takes as long as
 // on the card where it was recorded; 0 if it was not timed.
 func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	if p.tape == nil {
@@ -156,7 +156,7 @@ func (p *Probe) play(conf string, limit, most uint64) (played, error) {
 	return p.playTo(conf, limit, playing{most: most})
 }
 
-// playTo is play with some more options.
+// playTo is play with further options.
 func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err error) {
 	s := *p.Setup
 	s.Allocator = conf
@@ -167,7 +167,7 @@ func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err er
 	o.work = maxTried
 	switch {
 	case p.last < 0:
-	case limit == 0: // the last step is as the one before
+	case limit == 0: // the last step is like the one before
 		o.until = p.last
 	default:
 		o.brief, o.since = true, p.last
@@ -175,7 +175,7 @@ func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err er
 	return r.play(&s, gpu.Card{}, limit, o)
 }
 
-// lastStep is the event that the last step's first forward begins with.
+// lastStep returns the event at which the first forward of the last step begins.
 func lastStep(t *stream.Trace) int {
 	at, phase := 0, uint32(simulate.Load)
 	for i := range t.Events {

@@ -54,7 +54,8 @@ func TestPlays(t *testing.T) {
 	}
 }
 
-// A run that is too large for every card is so under any options, and is not played.
+// TestEndlessUnderAnyOptions checks that a run that is too large for every card is so under any options, and is not
+// played.
 func TestEndlessUnderAnyOptions(t *testing.T) {
 	p := &Probe{Setup: named(t, mamba(nil)), peaks: Peaks{endless, endless}, known: true, run: func() (*run, error) {
 		t.Error("it is played")
@@ -65,8 +66,8 @@ func TestEndlessUnderAnyOptions(t *testing.T) {
 	}
 }
 
-// TestRetriesAreTheLastSteps looks for limits at which each step makes PyTorch give
-// back its cache: a run that fits counts those of one step.
+// TestRetriesAreTheLastSteps searches for limits at which each step makes PyTorch flush
+// its cache. A run that fits counts the flushes of one step.
 func TestRetriesAreTheLastSteps(t *testing.T) {
 	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "smollm2-135m"}, "batch": 3.0, "seq": 777.0, "precision": "amp-bf16", "checkpointing": true}), gpu.Reference)
 	if err != nil {
@@ -93,7 +94,7 @@ func TestRetriesAreTheLastSteps(t *testing.T) {
 	}
 }
 
-// A search gives back the core that it has.
+// TestMaxBatchGivesBackItsCore checks that a search releases its core.
 func TestMaxBatchGivesBackItsCore(t *testing.T) {
 	cores := NewCores(2)
 	s := named(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0})
@@ -107,8 +108,8 @@ func TestMaxBatchGivesBackItsCore(t *testing.T) {
 	}
 }
 
-// Gradients are a component of a recorded run where they stay over the forward: where
-// it was recorded with several forwards a step.
+// TestRecordedGradients checks that gradients are a component of a recorded run if they stay during the forward: if
+// it was recorded with several forwards per step.
 func TestRecordedGradients(t *testing.T) {
 	for accumulation, want := range map[int]uint64{1: 0, 2: 47679456} {
 		p := towers(t)
@@ -120,7 +121,7 @@ func TestRecordedGradients(t *testing.T) {
 	}
 }
 
-// DDP's buckets are a copy of the gradients, and count as such.
+// TestBucketsAreGradients checks that DDP's buckets, which are a copy of the gradients, count as gradients.
 func TestBucketsAreGradients(t *testing.T) {
 	for _, view := range []bool{false, true} {
 		copies := map[bool]uint64{false: 2, true: 1}[view]

@@ -41,11 +41,11 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 	return v, err
 }
 
-// verdictOf is what a play at a limit says.
+// verdictOf returns the verdict of a play at a limit.
 func verdictOf(got played, err error) (v Verdict, _ error) {
 	var beyond Beyond
 	switch {
-	case errors.As(err, &beyond): // it would flush its cache without end
+	case errors.As(err, &beyond): // it would flush its cache endlessly
 		return v, nil
 	case err != nil:
 		return v, err
@@ -53,13 +53,13 @@ func verdictOf(got played, err error) (v Verdict, _ error) {
 	return Verdict{Fits: got.OOM == nil, Retries: got.retries}, nil
 }
 
-// atLimit is the limit and the options that a run is played under.
+// atLimit identifies a play: its limit and options.
 type atLimit struct {
 	conf  string
 	limit uint64
 }
 
-// recall is a verdict that was reached before.
+// recall returns a verdict that was reached before.
 func (p *Probe) recall(at atLimit) (Verdict, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // only how long it takes, or that its tensors alone are too large, or whether it stays within a limit. So
 // its peaks are found when something depends on them.
 
-// Peaks is the most memory of a run without a limit.
+// Peaks holds the peaks of a run without a limit.
 type Peaks struct {
 	Allocated uint64 // bytes in tensors
 	Reserved  uint64 // bytes held from the driver

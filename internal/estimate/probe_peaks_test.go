@@ -11,7 +11,7 @@ import (
 )
 
 // TestQuestionsBeforePeaks asks probes about limits before and after their peaks are known: the answers
-// are the same, whichever way they are found.
+// are the same, however they are found.
 func TestQuestionsBeforePeaks(t *testing.T) {
 	s := named(t, mamba(map[string]any{"seq": 300.0, "batch": 3.0, "checkpointing": true, "accumulation": 2.0}))
 	fresh := func() *Probe {

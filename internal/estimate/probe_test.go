@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// TestProbe compares the figures of a search with the whole estimate.
+// TestProbe compares the figures of a search with the full estimate.
 func TestProbe(t *testing.T) {
 	tests := map[string]map[string]any{
 		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 512.0, "precision": "amp-bf16"},
@@ -70,7 +70,7 @@ func within(t *testing.T, p *Probe) {
 }
 
 // TestUnderIsRemembered asks a probe about several options in turn, as a search
-// does: each is played once.
+// does, and checks that each is played only once.
 func TestUnderIsRemembered(t *testing.T) {
 	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 128.0}), gpu.Reference)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// uncertaintyOf finds how much more than a probe a run may reserve because of what cannot be known in
-// advance: additional buckets of DDP, and kernels whose needs are not known on the card. Updates skipped
+// uncertaintyOf returns a function that finds how much more than a probe a run may reserve because of unknowns:
+// additional buckets of DDP, and kernels whose needs are not known on the card. Updates skipped
 // in float16 are left to Estimate, because they usually take less.
 func (p *Probe) uncertaintyOf(s *setup.Setup, card gpu.Card, result *simulate.Result) func() uint64 {
 	late := uint64(0)
@@ -26,7 +26,7 @@ func (p *Probe) uncertaintyOf(s *setup.Setup, card gpu.Card, result *simulate.Re
 	}
 }
 
-// extraIf is how much more the run reserves with the options o, or fallback if it cannot be simulated.
+// extraIf returns how much more the run reserves with the options o, or fallback if it cannot be simulated.
 func (p *Probe) extraIf(s *setup.Setup, o simulate.Options, fallback uint64) uint64 {
 	made, err := streamOf(s, o)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// raggedRow is a measured run whose steps are of another length each.
+// raggedRow is a measured run whose steps all have different lengths.
 type raggedRow struct {
 	setup               *setup.Setup
 	reserved, allocated uint64
@@ -50,7 +50,7 @@ func raggedRows(t *testing.T) (rows []raggedRow) {
 	return rows
 }
 
-// TestVaryingLengths compares runs of forty steps of different lengths with what they reserved on an H200:
+// TestVaryingLengths compares runs of forty steps of different lengths with the memory they reserved on an H200:
 // to the byte, with and without a remedy. Allocated memory is within 0.005 %.
 func TestVaryingLengths(t *testing.T) {
 	for _, row := range raggedRows(t) {

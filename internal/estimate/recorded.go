@@ -15,10 +15,10 @@ import (
 	"snug/internal/setup"
 )
 
-// program is a profile as setups see it.
+// program adapts a profile for setups.
 type program struct{ *profile.Program }
 
-// Recorded is what setups have to agree with.
+// Recorded returns the properties that setups must agree with.
 func (p program) Recorded() setup.Recorded {
 	f := p.Facts
 	out := setup.Recorded{
@@ -31,7 +31,7 @@ func (p program) Recorded() setup.Recorded {
 	return out
 }
 
-// spreadBy is the kind of data parallelism that the class of the outermost module shows; "" if it shows
+// spreadBy returns the kind of data parallelism that the class of the outermost module shows; "" if it shows
 // none.
 func spreadBy(class string) string {
 	switch {
@@ -43,7 +43,7 @@ func spreadBy(class string) string {
 	return ""
 }
 
-// AsModel makes a model of a profile.
+// AsModel makes a profile usable as a model.
 func AsModel(p *profile.Program) setup.Program { return program{p} }
 
 // ReadProfile reads a profile for setups that name one.
@@ -100,7 +100,7 @@ func recordedRun(s *setup.Setup) (*run, error) {
 	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
 }
 
-// Kept is the memory that a run holds beyond its recordings. Gradients that are accumulated over several
+// Kept returns the memory that a run holds beyond its recordings. Gradients that are accumulated over several
 // forward passes stay while the next one runs; in a recording with one forward pass per step they were
 // freed by then. DDP holds them a second time, in buckets, if one GPU was recorded. Both are counted in
 // full for the whole run, which is right at the end of a forward pass and too much in the optimizer's
@@ -126,8 +126,8 @@ func addsGradients(s *setup.Setup) bool {
 	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
 }
 
-// addsBuckets reports whether DDP's buckets come on top of what was recorded. With
-// gradient_as_bucket_view they are the gradients that stay.
+// addsBuckets reports whether DDP's buckets are added to the recorded memory. With
+// gradient_as_bucket_view they are the gradients themselves.
 func addsBuckets(s *setup.Setup) bool {
 	d := s.Dist
 	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
@@ -167,7 +167,7 @@ func (p *Probe) predict() error {
 		return err
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
-	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and that from 1 MiB on
+	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and only from 1 MiB on
 	p.requested = sync.OnceValue(func() uint64 {
 		n, err := Profile(p.Setup).Requested(p.Setup.At())
 		if err != nil {

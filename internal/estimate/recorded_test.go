@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// towers is a model that no family covers, with what a probe tells of it.
+// towers returns a model that no family covers, with the data of a probe.
 func towers(t *testing.T) *profile.Program {
 	t.Helper()
 	p := profiletest.Towers(t)
@@ -45,7 +45,7 @@ func estimated(t *testing.T, s *setup.Setup, card gpu.Card) *Answer {
 	return a
 }
 
-// The peak is the measured one, at a size that was not recorded.
+// TestRecordedEstimate checks that the peak is the measured one, at a size that was not recorded.
 func TestRecordedEstimate(t *testing.T) {
 	p := towers(t)
 	a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), gpu.Reference)
@@ -77,8 +77,8 @@ func TestRecordedEstimate(t *testing.T) {
 	}
 }
 
-// Gradients that stay over several forwards, and DDP's buckets, come on top of
-// what one forward a step on one GPU shows.
+// TestRecordedAccumulation checks that gradients that stay over several forwards, and DDP's buckets, are added to
+// a recording with one forward per step on one GPU.
 func TestRecordedAccumulation(t *testing.T) {
 	p := towers(t)
 	peak := func(fields map[string]any) uint64 {
@@ -113,7 +113,7 @@ func TestRecordedMaxBatch(t *testing.T) {
 	}
 }
 
-// The largest batch that is sure to fit is the last whose interval does.
+// TestSafeBatch checks that the largest batch that is sure to fit is the last whose interval does.
 func TestSafeBatch(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {
@@ -149,8 +149,8 @@ func TestSafeBatch(t *testing.T) {
 	}
 }
 
-// Tensors of 11 MiB get blocks of 12 where a segment is made for each, and of 11
-// in one that expands: it then fits where the blocks alone would be too much.
+// TestOtherOptionsTakeSmallerBlocks: tensors of 11 MiB get blocks of 12 MiB if each has its own segment, and of 11
+// in an expandable one. Then they fit although the blocks alone would be too large.
 func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	var inputs []profile.Input
 	for _, batch := range []int64{2, 3} {
@@ -182,7 +182,7 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	}
 }
 
-// A size beyond any memory fits nowhere, which is an answer; any other mistake is an error.
+// TestRecordedProbeErrors checks that a size beyond any memory fits nowhere, which is not an error; any other mistake is.
 func TestRecordedProbeErrors(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change to a run of varying lengths, and what the run would reserve with it.
+// Remedy is a change to a run of varying lengths, with the memory the run would then reserve.
 type Remedy struct {
 	Change       string // in words
 	PeakReserved uint64 // of the run with the change, in bytes
@@ -20,10 +20,10 @@ type Remedy struct {
 // expandableSegments is the allocator's option that lets segments grow.
 const expandableSegments = "expandable_segments:True"
 
-// maxRemedied is how many events a run may have for remedies to be simulated too.
+// maxRemedied is the largest number of events of a run for which remedies are simulated.
 const maxRemedied = 800_000
 
-// padded is what lengths are rounded up to, so that fewer of them differ.
+// padded is the multiple to which lengths are rounded up, so that fewer of them differ.
 const padded = 64
 
 // Remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,

@@ -10,8 +10,8 @@ import (
 	"snug/internal/setup"
 )
 
-// How far off an estimate may be comes from measured runs of its kind: the same kind
-// of card, the same PyTorch, the same family and options. Where fewer than three were
+// The possible error of an estimate comes from measured runs of its kind: the same kind
+// of card, the same PyTorch, the same family and options. If fewer than three were
 // measured, it comes from the next wider kind, and the answer says from which.
 //
 //	card and version, family with each of the options
@@ -28,11 +28,11 @@ import (
 type Residuals struct {
 	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
 	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)
-	Several  map[string]Range `json:"several"`  // of runs over several GPUs, whichever way they went, by kind; "" is all
+	Several  map[string]Range `json:"several"`  // of runs over several GPUs, in either direction, by kind; "" is all
 }
 
-// Measured is the runs on one kind of card with one version of PyTorch, by the
-// groups that a setup falls under.
+// Measured holds the runs on one kind of card with one version of PyTorch, by the
+// groups that a setup belongs to.
 type Measured struct {
 	Card   string           `json:"card"`   // of that kind, as the catalogue names it
 	Torch  string           `json:"torch"`  // 2.11
@@ -53,10 +53,10 @@ const enough = 3
 type Case struct {
 	Card, Torch string       // where the run was measured
 	Setup       *setup.Setup // the run
-	Off         float64      // how far beyond its ends the truth lay, as a share of the nearer one; 0 between them
+	Off         float64      // how far the truth lay outside the interval's ends, relative to the nearer one; 0 inside
 }
 
-// NewResiduals sums up measured cases.
+// NewResiduals summarizes measured cases.
 func NewResiduals(cases []Case) Residuals {
 	var t Residuals
 	for _, c := range cases {
@@ -65,7 +65,7 @@ func NewResiduals(cases []Case) Residuals {
 	return t
 }
 
-// on is the entry of a card and a version.
+// on returns the entry of a card and a version.
 func (t *Residuals) on(card, torch string) *Measured {
 	is := func(m Measured) bool { return m.Card == card && m.Torch == torch }
 	i := slices.IndexFunc(t.Measured, is)
@@ -83,7 +83,7 @@ func (m *Measured) add(c Case) {
 	}
 }
 
-// merge is the range of the cases of both.
+// merge returns the range that covers both.
 func (r Range) merge(o Range) Range {
 	return Range{Cases: r.Cases + o.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }
@@ -110,7 +110,7 @@ func groups(s *setup.Setup) []string {
 	return out
 }
 
-// About returns the errors of such runs on such a card, and the runs they come from.
+// About returns the errors of runs of this kind on a card of this kind, and the runs they come from.
 func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	torch := minor(s)
 	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
@@ -154,7 +154,7 @@ func (m Measured) on(card gpu.Card) bool {
 	return err == nil && card.Kernels(0) == was.Kernels(0)
 }
 
-// all is the range of errors of all runs with as many GPUs as s.
+// all returns the range of errors of all runs with as many GPUs as s.
 func (m Measured) all(s *setup.Setup) Range {
 	r := m.Groups[""]
 	if s.Dist != nil {
@@ -194,7 +194,7 @@ func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	return r, from
 }
 
-// minor is the version of PyTorch, as far as kernels and the allocator differ by it.
+// minor returns the part of PyTorch's version that kernels and the allocator depend on.
 func minor(s *setup.Setup) string {
 	v, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {

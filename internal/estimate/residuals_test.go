@@ -11,7 +11,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// measuredAs is n cases of a setup that were off by as much on either side.
+// measuredAs returns n cases of a setup with the same error in both directions.
 func measuredAs(t *testing.T, card, torch string, n int, off float64, f map[string]any) (out []Case) {
 	t.Helper()
 	s := named(t, f)
@@ -30,7 +30,8 @@ func cardNamed(t *testing.T, name string) gpu.Card {
 	return card
 }
 
-// An interval comes from the narrowest kind with three measured runs, and names that kind.
+// TestEvidenceWidens checks that an interval comes from the narrowest kind with three measured runs, and names that
+// kind.
 func TestEvidenceWidens(t *testing.T) {
 	var cases []Case
 	add := func(more []Case) { cases = append(cases, more...) }
@@ -70,7 +71,7 @@ func TestEvidenceWidens(t *testing.T) {
 	}
 }
 
-// The table is read line by line. The result must equal that of a JSON decoder.
+// TestResidualsAreJSON compares the table, which is read line by line, with the result of a JSON decoder.
 func TestResidualsAreJSON(t *testing.T) {
 	var want Residuals
 	if err := json.Unmarshal([]byte(residualsJSON), &want); err != nil {

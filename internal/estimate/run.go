@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// run connects what makes a stream with what plays it. A simulated run is its trace alone; a recorded one
+// run is a stream that can be played. A simulated run is only a trace; a recorded one
 // may begin with existing memory, and hold more than was recorded.
 type run struct {
 	trace  *stream.Trace
@@ -24,27 +24,27 @@ type run struct {
 	kept   uint64 // bytes held in addition to the trace, from beginning to end
 }
 
-// playing is how a run is played.
+// playing holds the options of a play.
 type playing struct {
-	phases  []uint64     // receives the most that was allocated in each phase
+	phases  []uint64     // receives the most allocated bytes of each phase
 	brief   bool         // skip what repeats and changes nothing
-	until   int          // the event of the trace to stop before, if it is not 0
+	until   int          // the event before which to stop, if it is not 0
 	since   int          // the event from which retries count
-	settled int          // with folded loops, the event to stop before if memory has not run out by then; 0 means never
+	settled int          // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
 	chart   *loops.Chart // to be filled in
 	most    uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
 	work    int          // limit of the work of such a run
-	spent   int          // how much of that it was already
+	spent   int          // work already done
 	stop    func() error // called now and then, except within loops; its error ends the play; may be nil
 }
 
 // played is the result of playing it.
 type played struct {
 	allocator.Result
-	requested uint64 // at most at once
+	requested uint64 // the most bytes requested at once
 	retries   uint64
 	flushed   bool // memory ran out and the cache was flushed
-	work      int  // what it cost, in events
+	work      int  // its cost, in events
 }
 
 // play plays a run on a card, within a limit or 0 for none.
@@ -87,7 +87,7 @@ func totalOf(card gpu.Card) uint64 {
 	return card.Total
 }
 
-// settingsOf is the allocator's version and options. A profile brings its own.
+// settingsOf returns the allocator's version and options. A profile brings its own.
 func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	torch := s.Versions.Torch
 	if torch == "" {
@@ -104,7 +104,7 @@ func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	return v, opt, err
 }
 
-// playEach plays every event, after allocating what is kept.
+// playEach plays every event, after allocating the kept memory.
 func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err error) {
 	if oom, err := r.keep(al); oom != nil || err != nil {
 		out.Result = allocator.Result{PeakAllocatedAt: -1, PeakReservedAt: -1, OOM: oom}
@@ -131,7 +131,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	return out, err
 }
 
-// keep allocates what is kept in addition to the trace.
+// keep allocates memory held in addition to the trace.
 func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error) {
 	if r.kept == 0 {
 		return nil, nil
@@ -144,7 +144,7 @@ func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error)
 	return nil, err
 }
 
-// first is the trace up to an event, all of it for 0.
+// first returns the trace up to an event, all of it for 0.
 func (r *run) first(events int) *stream.Trace {
 	if events == 0 {
 		return r.trace

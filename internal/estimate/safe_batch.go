@@ -41,7 +41,7 @@ func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 // guessSafe guesses from the run at the largest batch whether a smaller one is sure to fit.
 func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
 	upper := float64(edge.Interval[1])
-	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // for each batch
+	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // per sample
 	return func(batch int) bool {
 		a := *edge
 		a.Interval[1] = uint64(max(upper-less*float64(m.MaxBatch-batch), 0))
@@ -49,7 +49,7 @@ func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
 	}
 }
 
-// estimateAt is the run at a batch, with the interval that like has.
+// estimateAt returns the run at a batch, with like's interval.
 func (m *MaxAnswer) estimateAt(batch int, like *Answer) (*Answer, error) {
 	a, err := Estimate(withBatch(m.Best.Setup, batch), m.card)
 	if err == nil {

@@ -22,7 +22,7 @@ type PhaseStart struct {
 	Column int    // the column that the phase begins in
 }
 
-// Events is the length of the stream, and so the cost of playing it.
+// Events returns the length of the stream, and so the cost of playing it.
 func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 
 // Timeline samples the step with the peak, or the last one. A recording does not show where steps begin,
@@ -52,7 +52,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 
 func (a *Answer) hasLoops() bool { return a.run.loops != nil }
 
-// at is the position of an event of the trace after its loops are unfolded.
+// at returns the position of an event of the trace after its loops are unfolded.
 func (r *run) at(i int) int {
 	if r.loops == nil {
 		return i
@@ -60,7 +60,7 @@ func (r *run) at(i int) int {
 	return r.loops.At(i)
 }
 
-// stepAround is the events of the step that contains an event of the unfolded trace, or of the last step.
+// stepAround returns the events of the step that contains an event of the unfolded trace, or of the last step.
 func (a *Answer) stepAround(at int) (from, to int) {
 	events := a.run.trace.Events
 	last := uint32(simulate.Load)

@@ -38,7 +38,7 @@ const (
 	Code
 )
 
-// Ends is the least and the most that the run reserves, whichever way it goes.
+// Ends returns the least and the most that the run may reserve.
 func (a *Answer) Ends() (least, most uint64) {
 	least, most = a.PeakReserved, a.PeakReserved
 	for _, o := range a.Uncertain {
@@ -61,7 +61,7 @@ func (a *Answer) uncertainties() (out []Uncertainty, err error) {
 	return out, nil
 }
 
-// skippedUpdates skips the first update, and all of them.
+// skippedUpdates simulates the run without its first update, and without any.
 func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
 	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return o, nil
@@ -88,7 +88,7 @@ func (a *Answer) lateBuckets() (o Uncertainty, err error) {
 	return o, err
 }
 
-// unknownKernels uses the lower and the upper bounds. If they differ by less than one segment, nothing is
+// unknownKernels simulates the lower and the upper bounds. If they differ by less than one segment, nothing is
 // simulated again.
 func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	o = Uncertainty{What: Kernels, Facts: missingFacts(a.Run.World.Open)}
@@ -109,8 +109,8 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed is for scripts that could not be followed in full: the names of the run may live on, as in
-// the loop of a tutorial, and the figure may be off by a further twentieth.
+// unfollowed is for scripts that could not be followed completely: tensors may live longer, as in the
+// loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
 		return o, nil
@@ -126,7 +126,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// missingFacts are the facts that a run would have needed.
+// missingFacts returns the facts that a run would have needed.
 func missingFacts(open shadow.Open) (out []kernel.Fact) {
 	for f := range kernel.Facts {
 		if open[f] > 0 {
@@ -149,7 +149,7 @@ func (o *Uncertainty) widen(estimated, peak uint64) {
 	o.More = max(o.More, peak-min(peak, estimated))
 }
 
-// reservedIf returns what the run reserves with the options o and skipped updates. If it would not fit,
+// reservedIf returns the bytes that the run reserves with the options o and skipped updates. If it would not fit,
 // the limit is ignored.
 func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
 	o.Stop = a.stopped

@@ -29,7 +29,7 @@ var activations = map[string]activation{
 	"relu2":             reluSquared,
 }
 
-// activation is the function that a key names.
+// activation returns the function that a key names.
 func (c *Config) activation(key, def string) activation {
 	act := activations[c.String(key, def)]
 	if act == nil {

@@ -9,10 +9,10 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// BERT: transformers/models/bert/modeling_bert.py. RoBERTa is made of the same
-// layers, MPNet of parts of them.
+// BERT: transformers/models/bert/modeling_bert.py. RoBERTa has the same
+// layers, MPNet some of them.
 
-// bertConfig is the keys that those families share.
+// bertConfig holds the keys that those families share.
 type bertConfig struct {
 	vocab, hidden, layers, heads, headDim int
 	inter, positions, types               int
@@ -75,7 +75,7 @@ func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	return m
 }
 
-// build makes what follows the embeddings: the layers, and the pooler where the
+// build makes everything after the embeddings: the layers, and the pooler if the
 // model has one.
 func (m *bert) build(b *nn.Builder, at string, cfg bertConfig, pools bool) {
 	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
@@ -93,7 +93,7 @@ func (m *bert) Loss(b Batch) *shadow.Tensor {
 	return m.encoderLoss(encoded{hidden, pooled, b.Mask}, m.head, m.classes, b, m.vocab)
 }
 
-// forward is BertModel.forward. What the pooler made is returned where a head takes it.
+// forward is BertModel.forward. It returns the pooler's output if a head uses it.
 func (m *bert) forward(b Batch) (hidden, pooled *shadow.Tensor) {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embeddings.forward(m.net, b.IDs)) // (B, S, H)

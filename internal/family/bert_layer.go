@@ -53,7 +53,7 @@ func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*s
 	return out, weights
 }
 
-// bertOutput is BertSelfOutput and BertOutput: back to the model's width, with
+// bertOutput is BertSelfOutput or BertOutput: back to the model's width, with
 // dropout, the residual and the norm after it.
 type bertOutput struct {
 	shadow.Path
@@ -72,7 +72,7 @@ func newBertOutput(b *nn.Builder, at string, in int, cfg bertConfig) *bertOutput
 	}
 }
 
-// Call is output(hidden, input). The caller has a name for the input.
+// Call is output(hidden, input). The caller has a variable for the input.
 func (o *bertOutput) Call(hidden, input *shadow.Tensor) *shadow.Tensor {
 	o.input = input
 	return hidden.World().Call(o, hidden)
@@ -101,8 +101,8 @@ func (m *bertIntermediate) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *sha
 	return hidden
 }
 
-// bertPooler is the first token through a dense layer. Nothing trains it unless
-// a loss uses it.
+// bertPooler is the first token through a dense layer. It is not trained unless
+// the loss uses it.
 type bertPooler struct {
 	shadow.Path
 	dense *nn.Linear

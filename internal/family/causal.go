@@ -7,15 +7,15 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// causalHead computes what a decoder is trained with: lm_head and the next-token loss. An encoder has
+// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has
 // only the loss of an embedding model.
 type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
-	softcap bool // Gemma squeezes its logits by a tanh
-	chunks  int  // in how many pieces the loss is computed; 0 and 1 are all at once
-	trl     bool // it is computed as TRL does
-	liger   bool // the loss is Liger's
+	softcap bool // Gemma caps its logits with a tanh
+	chunks  int  // number of pieces in which the loss is computed; 0 and 1 mean all at once
+	trl     bool // computed as in TRL
+	liger   bool // computed as in Liger
 	calling *Calling
 }
 
@@ -33,7 +33,7 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 	return h
 }
 
-// loss is the end of a ForCausalLM.forward: logits of the last hidden states,
+// loss is the end of a ForCausalLM.forward: the logits of the last hidden states,
 // and ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.lm == nil {
@@ -66,7 +66,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.calling))
 }
 
-// withoutLogits reports whether Liger's forward makes no logits: where it trains with labels, or is told to skip
+// withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip
 // them (lce_forward's skip_logits).
 func (h *causalHead) withoutLogits(b Batch) bool {
 	c := h.calling

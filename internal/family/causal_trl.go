@@ -5,7 +5,7 @@ package family
 import "snug/internal/shadow"
 
 // trlLoss is compute_loss of TRL's SFTTrainer (1.16), with every label counted:
-// the loss, and beside it the entropy and how many tokens were guessed right.
+// the loss, the entropy, and how many tokens were predicted correctly.
 func (h *causalHead) trlLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()
@@ -28,8 +28,8 @@ type fusedOutput struct {
 	logProbs, entropy, top, mask *shadow.Tensor
 }
 
-// fused is the forward that add_fused_lm_head (trl/trainer/utils.py) gives a
-// model. The caller's frame holds what it returns.
+// fused is the forward that add_fused_lm_head (trl/trainer/utils.py) sets on a
+// model. The caller's frame holds its results.
 func (h *causalHead) fused(caller *shadow.Frame, hidden *shadow.Tensor, b Batch) fusedOutput {
 	fn := hidden.World().Func(hidden)
 	states := fn.Let(hidden.Slice(1, 0, hidden.Size(1)-1)) // (B, S-1, H)
@@ -44,7 +44,7 @@ func (h *causalHead) fused(caller *shadow.Frame, hidden *shadow.Tensor, b Batch)
 	out.entropy = fn.Let(entropy.MaskedScatter(mask))
 	out.top = fn.Let(top.MaskedScatter(mask))
 	rows.Return(nil)
-	caller.Let(out.logProbs.SumAll().Neg().Div(mask.SumAll().Clamp())) // its own loss, which is not used
+	caller.Let(out.logProbs.SumAll().Neg().Div(mask.SumAll().Clamp())) // the model's own loss, which is not used
 	for _, t := range []*shadow.Tensor{out.logProbs, out.entropy, out.top, mask} {
 		caller.Let(t)
 	}

@@ -9,27 +9,27 @@ import (
 
 // The heads of transformers' ForSequenceClassification and ForTokenClassification.
 
-// classifier sorts texts, or each of their tokens, into classes.
+// classifier assigns classes to texts, or to each of their tokens.
 type classifier struct {
 	labels  int
-	problem string // problem_type of the config; "" is chosen by the labels
+	problem string // problem_type of the config; "" depends on the labels
 	score   scorer
 }
 
-// scorer is the part of a head that makes logits: (B, labels) of texts, (B, S, labels) of tokens. Its names are
-// those of the model's own forward.
+// scorer is the part of a head that computes logits: (B, labels) for texts, (B, S, labels) for tokens. Its variables
+// are those of the model's own forward.
 type scorer interface {
 	logits(fn *shadow.Frame, e encoded) *shadow.Tensor
 }
 
-// encoded is what an encoder returns, and the mask that it was given.
+// encoded holds the results of an encoder, and the mask it was given.
 type encoded struct {
 	hidden *shadow.Tensor // (B, S, H)
-	pooled *shadow.Tensor // (B, H), of a model with a pooler
+	pooled *shadow.Tensor // (B, H), if the model has a pooler
 	mask   *shadow.Tensor
 }
 
-// Classifies reports whether a head sorts into classes.
+// Classifies reports whether a head assigns classes.
 func Classifies(head string) bool {
 	return head == SequenceClassification || head == TokenClassification
 }
@@ -44,7 +44,7 @@ func newClassifier(c *Config, s scorer) *classifier {
 	return k
 }
 
-// classLoss is the forward of such a model after its encoder, whose outputs live until it returns.
+// classLoss is the forward of such a model after its encoder. The encoder's outputs live until it returns.
 func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.Tensor {
 	fn := n.w.Func(e.hidden, e.pooled)
 	logits := fn.Let(k.score.logits(fn, e))
@@ -58,7 +58,7 @@ func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.
 	return fn.Return(k.loss(logits, labels))
 }
 
-// loss is that of texts: the kind of problem decides which.
+// loss is the loss for texts, which depends on the kind of problem.
 func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 	switch k.kind(labels.DType()) {
 	case "regression":
@@ -72,7 +72,7 @@ func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 	return maskedLoss(logits, labels, k.labels)
 }
 
-// kind is problem_type, or what the labels make it.
+// kind returns problem_type, or the kind that follows from the labels.
 func (k *classifier) kind(of shadow.DType) string {
 	switch {
 	case k.problem != "":
@@ -85,7 +85,7 @@ func (k *classifier) kind(of shadow.DType) string {
 	return "single_label_classification"
 }
 
-// squeezed is t.squeeze(): a view without dimensions of one.
+// squeezed is t.squeeze(): a view without dimensions of size one.
 func squeezed(t *shadow.Tensor) *shadow.Tensor {
 	for i := t.Dim() - 1; i >= 0; i-- {
 		if t.Size(i) == 1 {
@@ -95,7 +95,7 @@ func squeezed(t *shadow.Tensor) *shadow.Tensor {
 	return t
 }
 
-// classLabels is a label for each text: a class, or the numbers that a regression or several classes at once ask for.
+// classLabels makes a label for each text: a class, or numbers for a regression or for several classes at once.
 func (n net) classLabels(k *classifier) *shadow.Tensor {
 	switch k.kind(shadow.Int64) {
 	case "regression":
@@ -109,7 +109,7 @@ func (n net) classLabels(k *classifier) *shadow.Tensor {
 	return n.w.Input(shadow.Int64, n.run.Batch)
 }
 
-// encoderBatch is token ids, a mask of ones, and the labels that the head takes.
+// encoderBatch makes token ids, a mask of ones, and labels for the head.
 func (n net) encoderBatch(k *classifier) Batch {
 	b := n.textBatch()
 	if n.run.Head == SequenceClassification {
@@ -118,12 +118,12 @@ func (n net) encoderBatch(k *classifier) Batch {
 	return b
 }
 
-// classDropout is the key classifier_dropout, or another where it is null.
+// classDropout reads the key classifier_dropout; if it is null, the result is other.
 func (c *Config) classDropout(other float64) nn.Dropout {
 	return nn.Dropout(c.Float("classifier_dropout", other))
 }
 
-// tokenScorer is a dropout and a layer: for each token, or for what a pooler made of the first.
+// tokenScorer is a dropout and a layer, applied to each token or to the pooler's output.
 type tokenScorer struct {
 	dropout nn.Dropout
 	out     *nn.Linear
@@ -158,7 +158,7 @@ func (s *firstScorer) logits(_ *shadow.Frame, e encoded) *shadow.Tensor {
 	return e.hidden.World().Call(s, e.hidden)
 }
 
-// Forward is that of the module.
+// Forward is the module's forward.
 func (s *firstScorer) Forward(fn *shadow.Frame, features *shadow.Tensor) *shadow.Tensor {
 	x := fn.Let(features.Select(1, 0)) // (B, H)
 	fn.Set(&x, s.dropout.Call(x))

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newBertClassifier is what BertForSequenceClassification and BertForTokenClassification add to BertModel.
+// newBertClassifier makes the head of BertForSequenceClassification or BertForTokenClassification.
 func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *classifier {
 	return newClassifier(c, &tokenScorer{
 		dropout: c.classDropout(cfg.dropout),
@@ -16,7 +16,7 @@ func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *class
 	})
 }
 
-// newRobertaClassifier is the same for RobertaModel, and for MPNetModel, whose dropout is always that of its layers.
+// newRobertaClassifier is the same for RobertaModel, and for MPNetModel, which always uses the dropout of its layers.
 func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
 	if run.Head == SequenceClassification {
 		return newClassifier(c, newFirstScorer(b, hidden, c.labels(), dropout))
@@ -30,8 +30,8 @@ type distilScorer struct {
 	dropout    nn.Dropout
 }
 
-// newDistilClassifier is what DistilBertForSequenceClassification and DistilBertForTokenClassification add to
-// DistilBertModel.
+// newDistilClassifier makes the head of DistilBertForSequenceClassification or
+// DistilBertForTokenClassification.
 func newDistilClassifier(b *nn.Builder, c *Config, dim int, m *distilBert) *classifier {
 	if m.run.Head == TokenClassification {
 		return newClassifier(c, &tokenScorer{dropout: m.dropout, out: b.Linear("classifier", dim, c.labels(), true)})
@@ -51,7 +51,7 @@ func (s *distilScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return s.out.Call(pooled)
 }
 
-// modernScorer is the same of ModernBERT: its prediction head, over the first token, the mean of all or each.
+// modernScorer is the head of ModernBERT: its prediction head on the first token, the mean of all, or each token.
 type modernScorer struct {
 	head    *modernHead
 	dropout nn.Dropout
@@ -67,8 +67,8 @@ type modernHead struct {
 	norm  *nn.LayerNorm
 }
 
-// newModernClassifier is what ModernBertForSequenceClassification and ModernBertForTokenClassification add to
-// ModernBertModel.
+// newModernClassifier makes the head of ModernBertForSequenceClassification or
+// ModernBertForTokenClassification.
 func newModernClassifier(b *nn.Builder, c *Config, hidden int, run Run) *classifier {
 	s := &modernScorer{
 		head: &modernHead{
@@ -89,7 +89,7 @@ func newModernClassifier(b *nn.Builder, c *Config, hidden int, run Run) *classif
 	return newClassifier(c, s)
 }
 
-// Forward is that of the module.
+// Forward is the module's forward.
 func (h *modernHead) Forward(_ *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
 	return h.norm.Call(h.act(h.dense.Call(hidden)))
 }
@@ -113,7 +113,7 @@ func (s *modernScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return s.out.Call(pooled)
 }
 
-// meanOf is the mean of the tokens that the mask has. Without one it is made here, and has a name.
+// meanOf returns the mean of the tokens in the mask. Without a mask, one is made here and has a variable.
 func meanOf(fn *shadow.Frame, hidden, mask *shadow.Tensor) *shadow.Tensor {
 	if mask == nil {
 		mask = fn.Let(hidden.World().Full(shadow.Bool, hidden.Size(0), hidden.Size(1)))

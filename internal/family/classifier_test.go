@@ -49,7 +49,8 @@ func TestClassifierParameters(t *testing.T) {
 	}
 }
 
-// TestClassifierGradients runs each head forward and backward, with each kind of problem: every parameter takes part.
+// TestClassifierGradients runs each head forward and backward, with each kind of problem: every parameter gets a
+// gradient.
 func TestClassifierGradients(t *testing.T) {
 	for _, modelType := range []string{"bert", "roberta", "distilbert", "modernbert", "mpnet"} {
 		for _, more := range []map[string]any{
@@ -81,7 +82,7 @@ func TestClassifierGradients(t *testing.T) {
 	}
 }
 
-// TestClassLabels checks the labels of a batch: classes, numbers, or one of each class.
+// TestClassLabels checks the labels of a batch: classes, numbers, or one number for each class.
 func TestClassLabels(t *testing.T) {
 	for _, x := range []struct {
 		head  string
@@ -106,7 +107,7 @@ func TestClassLabels(t *testing.T) {
 	}
 }
 
-// TestClassifierRefusals checks that values which transformers does not have are refused.
+// TestClassifierRefusals checks that values that transformers does not support are refused.
 func TestClassifierRefusals(t *testing.T) {
 	for key, value := range map[string]any{"problem_type": "ranking", "classifier_pooling": "max", "num_labels": 0.0} {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}

@@ -12,17 +12,17 @@ import (
 // reads it.
 type Config struct {
 	keys     map[string]any
-	defaults map[string]any // of the numbers that the family asked for and the keys do not have
+	defaults map[string]any // defaults of the numbers that the family read and that were missing
 	err      error
 }
 
 // NewConfig wraps decoded JSON.
 func NewConfig(keys map[string]any) *Config { return &Config{keys: keys} }
 
-// Err is the first value that was not what a family needs.
+// Err returns the first value that a family could not use.
 func (c *Config) Err() error { return c.err }
 
-// ModelType is the key that chooses the family.
+// ModelType returns the key that selects the family.
 func (c *Config) ModelType() string { return c.String("model_type", "") }
 
 func (c *Config) fail(key string, want string) {
@@ -34,7 +34,7 @@ func (c *Config) fail(key string, want string) {
 // Has reports whether a key is present and not null.
 func (c *Config) Has(key string) bool { return c.keys[key] != nil }
 
-// Int is a whole number; absent or null gives the default.
+// Int reads a whole number; absent or null gives the default.
 func (c *Config) Int(key string, def int) int {
 	v := c.keys[key]
 	if v == nil {
@@ -49,7 +49,7 @@ func (c *Config) Int(key string, def int) int {
 	return int(f)
 }
 
-// defaulted remembers the default of a key.
+// defaulted records the default of a key.
 func (c *Config) defaulted(key string, def int) {
 	if c.defaults == nil {
 		c.defaults = map[string]any{}
@@ -57,7 +57,7 @@ func (c *Config) defaulted(key string, def int) {
 	c.defaults[key] = float64(def)
 }
 
-// Complete is the keys with the family's defaults of those that they leave out, once a model was made from them.
+// Complete returns the keys with the family's defaults for missing ones, once a model has been built from them.
 func (c *Config) Complete() map[string]any {
 	out := maps.Clone(c.defaults)
 	if out == nil {
@@ -67,7 +67,7 @@ func (c *Config) Complete() map[string]any {
 	return out
 }
 
-// Positive is an Int that cannot be zero.
+// Positive reads an Int that cannot be zero.
 func (c *Config) Positive(key string, def int) int {
 	n := c.Int(key, def)
 	if n < 1 {
@@ -77,7 +77,7 @@ func (c *Config) Positive(key string, def int) int {
 	return n
 }
 
-// Float is a number.
+// Float reads a number.
 func (c *Config) Float(key string, def float64) float64 {
 	v := c.keys[key]
 	if v == nil {
@@ -91,7 +91,7 @@ func (c *Config) Float(key string, def float64) float64 {
 	return f
 }
 
-// Bool is true or false.
+// Bool reads true or false.
 func (c *Config) Bool(key string, def bool) bool {
 	v := c.keys[key]
 	if v == nil {
@@ -105,7 +105,7 @@ func (c *Config) Bool(key string, def bool) bool {
 	return b
 }
 
-// String is text.
+// String reads text.
 func (c *Config) String(key, def string) string {
 	v := c.keys[key]
 	if v == nil {
@@ -119,7 +119,7 @@ func (c *Config) String(key, def string) string {
 	return s
 }
 
-// Strings is a list of texts, or nil.
+// Strings reads a list of texts, or nil.
 func (c *Config) Strings(key string) []string {
 	list, _ := c.keys[key].([]any)
 	var out []string
@@ -134,7 +134,7 @@ func (c *Config) Strings(key string) []string {
 	return out
 }
 
-// Ints is a list of whole numbers, or nil.
+// Ints reads a list of whole numbers, or nil.
 func (c *Config) Ints(key string) []int {
 	list, _ := c.keys[key].([]any)
 	var out []int
@@ -149,7 +149,7 @@ func (c *Config) Ints(key string) []int {
 	return out
 }
 
-// HeadDim is hidden size divided by heads, which must have no remainder.
+// HeadDim returns hidden size divided by heads, which must have no remainder.
 func (c *Config) HeadDim(hidden, heads int) int {
 	if hidden%heads != 0 && c.err == nil {
 		c.err = fmt.Errorf("hidden size %d is not divisible by %d attention heads", hidden, heads)
@@ -157,7 +157,7 @@ func (c *Config) HeadDim(hidden, heads int) int {
 	return max(hidden/heads, 1)
 }
 
-// headDim is the key head_dim, or hidden over heads where it is left out.
+// headDim reads head_dim, by default hidden divided by heads.
 func (c *Config) headDim(hidden, heads int) int {
 	if c.Has("head_dim") {
 		return c.Positive("head_dim", 1)
@@ -165,7 +165,7 @@ func (c *Config) headDim(hidden, heads int) int {
 	return c.HeadDim(hidden, heads)
 }
 
-// alias reads a key under a second name as well, as attribute_map does.
+// alias lets a key have a second name, as attribute_map does.
 func (c *Config) alias(key, other string) {
 	if c.Has(key) || !c.Has(other) {
 		return
@@ -181,7 +181,7 @@ func (c *Config) null(key string) bool {
 	return there && v == nil
 }
 
-// kvHeads is the key num_key_value_heads, which has to divide the heads.
+// kvHeads reads num_key_value_heads, which must divide the heads.
 func (c *Config) kvHeads(heads, def int) int {
 	kv := c.Positive("num_key_value_heads", def)
 	if heads%kv != 0 {
@@ -193,7 +193,7 @@ func (c *Config) kvHeads(heads, def int) int {
 	return kv
 }
 
-// refuse is for switches that would change the model in ways that are not
+// refuse refuses a switch that would change the model in a way that is not
 // simulated.
 func (c *Config) refuse(key string) {
 	if c.Bool(key, false) {

@@ -55,7 +55,7 @@ func newConvNeXt(b *nn.Builder, dropPath float64, width int, stages ...int) shad
 
 func (n *convNeXt) add(m shadow.Module) { n.features.List = append(n.features.List, m) }
 
-// newDownsampling is a norm and a convolution that halves the image.
+// newDownsampling makes a norm and a convolution that halves the image.
 func newDownsampling(b *nn.Builder, at string, width int) shadow.Module {
 	return &nn.Sequential{Path: shadow.Path(at), List: []shadow.Module{
 		&layerNorm2d{b.LayerNorm(at+".0", width, true)},

@@ -4,10 +4,10 @@ package family
 
 import "snug/internal/shadow"
 
-// What encoders share in transformers: no mask, attention in both directions, and the losses of their
+// Common code of encoders in transformers: no mask, attention in both directions, and the losses of their
 // heads.
 
-// prefix is the path of an encoder in its model: its own name in a model with a head, otherwise the top.
+// prefix returns the path of an encoder in its model: its own name in a model with a head, otherwise the top.
 func (n net) prefix(name string) string {
 	if n.run.Head == Encoder {
 		return ""
@@ -50,9 +50,9 @@ func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor 
 	return fn.Return(out)
 }
 
-// bothWays is the attention function of BERT and its kin: q, k and v are
-// (B, H, S, D), the result (B, S, H, D), and the weights where eager attention
-// makes them. Unlike that of decoders its softmax keeps the type of the scores.
+// bothWays is the attention function of BERT and similar models: q, k and v are
+// (B, H, S, D), the result (B, S, H, D), and the weights are returned if eager attention
+// makes them. Unlike in decoders, the softmax keeps the type of the scores.
 func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
 	if n.run.Attention != "eager" {
 		return n.attention(q, k, v, attending{dropout: dropout})
@@ -66,15 +66,15 @@ func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *sh
 	return fn.Return2(out, weights)
 }
 
-// tokenTypes is the ids that an embedding module makes when none are given: a
-// row of zeros gathered at the positions, seen once for each sequence.
+// tokenTypes returns the ids that an embedding module makes when none are given: a
+// row of zeros gathered at the positions, expanded to each sequence.
 func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shadow.Tensor {
 	buffered := fn.Let(zeros.Expand(positions.Size(0), -1))
 	fn.Set(&buffered, buffered.Gather(positions))
 	return fn.Let(buffered.Expand(n.run.Batch, n.run.Seq)) // (B, S)
 }
 
-// positionsFrom is create_position_ids_from_input_ids: each token that is not padding gets its number.
+// positionsFrom is create_position_ids_from_input_ids: it numbers the tokens that are not padding.
 // RoBERTa adds the length of a cache, which is 0 here.
 func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	fn := ids.World().Func(ids)
@@ -87,8 +87,8 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss is the loss of an encoder: that of its classes or of its masked language model, or without a
-// head that of an embedding model.
+// encoderLoss is the loss of an encoder: of its classes, of its masked language model, or, without a
+// head, of an embedding model.
 func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, vocab int) *shadow.Tensor {
 	if classes != nil {
 		return n.classLoss(classes, e, b.Labels)

@@ -22,13 +22,13 @@ const (
 	TokenClassification    = "token-classification"    // classifies each token of a text
 )
 
-// Heads is every one of them.
+// Heads lists all of them.
 func Heads() []string {
 	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification}
 }
 
-// Facts is what other packages may ask about a model type before a model is built. This table is the only
-// place that has model types by name: a new family is one file and one row here.
+// Facts holds what other packages may need to know about a model type before a model is built. This table is the
+// only place that has model types by name: a new family is one file and one row here.
 type Facts struct {
 	// Heads are the tasks that the model can be trained for, the usual one first.
 	Heads []string
@@ -36,13 +36,13 @@ type Facts struct {
 	Positions Positions
 	// Blocks is the paths of the lists of blocks that FSDP wraps one by one.
 	Blocks []string
-	// Output is the last name of the layer that makes logits. PEFT's all-linear
-	// and bitsandbytes leave it alone.
+	// Output is the last name of the layer that computes logits. PEFT's all-linear
+	// and bitsandbytes skip it.
 	Output string
-	// Classes is the same of a model for sequence-classification; "" is classifier.
+	// Classes is the same for sequence-classification; "" means classifier.
 	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is not in there
+	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there
 	// PEFT has no default, and Suggested lists layers like those it adapts for others.
 	LoRA, Suggested []string
 	// Quantizes means that bitsandbytes replaces every linear layer except Output. A test compares this
@@ -52,11 +52,11 @@ type Facts struct {
 	Experts bool
 	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
-	// LMHead means that its class is called LMHeadModel, and not ForCausalLM.
+	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
 	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
-	// Dims are the sizes that the config may omit; zero where published formulas for transformers do not
+	// Dims are the sizes that the config may omit; zero if published formulas for transformers do not
 	// apply.
 	Dims Dims
 
@@ -69,11 +69,11 @@ type Facts struct {
 
 // Positions says how many tokens a model takes.
 type Positions struct {
-	Key     string // of the config: how many positions there are; "" for any number
-	Default int    // where the config does not have the key
+	Key     string // config key with the number of positions; "" for any number
+	Default int    // used if the config does not have the key
 	Offset  int    // positions that no token can have
 	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
-	Images  bool   // the model sees no tokens at all
+	Images  bool   // the model takes no tokens
 }
 
 // Dims are transformers' default sizes of a model.
@@ -83,7 +83,7 @@ type Dims struct {
 	Layers int // transformer blocks
 }
 
-// maxPositions is the key that most models have.
+// maxPositions is the usual key.
 const maxPositions = "max_position_embeddings"
 
 var (
@@ -92,7 +92,7 @@ var (
 	qv           = []string{"q_proj", "v_proj"}
 )
 
-// families is by model_type, with the defaults of transformers 5.17.
+// families maps model_type to facts, with the defaults of transformers 5.17.
 var families = map[string]Facts{
 	"bert": {
 		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
@@ -188,10 +188,10 @@ var families = map[string]Facts{
 	},
 }
 
-// torchvisionFacts is those of all its models.
+// torchvisionFacts are the facts of all its models.
 var torchvisionFacts = Facts{Heads: []string{ImageClassification}, Positions: Positions{Images: true}}
 
-// Known is the model types that have a family, in order.
+// Known lists the model types that have a family, sorted.
 func Known() []string { return slices.Sorted(maps.Keys(families)) }
 
 // FactsOf returns the facts of a model type, and whether the type is known.
@@ -203,7 +203,7 @@ func FactsOf(modelType string) (Facts, bool) {
 // Torchvision returns the facts of the models that Named builds.
 func Torchvision() Facts { return torchvisionFacts }
 
-// Types lists the model types for which holds is true, in order.
+// Types lists the model types for which holds is true, sorted.
 func Types(holds func(Facts) bool) []string {
 	var out []string
 	for _, t := range Known() {
@@ -214,7 +214,7 @@ func Types(holds func(Facts) bool) []string {
 	return out
 }
 
-// Targets are the layers that LoRA adapts by default.
+// Targets returns the layers that LoRA adapts by default.
 func (f Facts) Targets() []string {
 	if f.LoRA != nil {
 		return f.LoRA
@@ -227,7 +227,7 @@ func (f Facts) prepare(b *nn.Builder, head string) {
 	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, Classifies(head)
 }
 
-// output is the last name of the layer that makes the logits of a head.
+// output returns the last name of the layer that computes the logits of a head.
 func (f Facts) output(head string) string {
 	switch head {
 	case SequenceClassification:

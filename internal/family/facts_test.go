@@ -13,7 +13,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// small is a config of two layers; each family takes the keys that it knows.
+// small returns a config of two layers; each family uses the keys that it knows.
 func small(modelType string) *Config {
 	return NewConfig(map[string]any{
 		"model_type": modelType, "num_hidden_layers": 2.0, "n_layer": 2.0, "n_layers": 2.0, "num_layers": 2.0,
@@ -24,7 +24,7 @@ func small(modelType string) *Config {
 	})
 }
 
-// built is the names of the parameters of a model, and of its linear layers.
+// built returns the names of the parameters of a model, and of its linear layers.
 func built(t *testing.T, modelType, head string) (params, linears []string) {
 	t.Helper()
 	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
@@ -78,7 +78,7 @@ func TestReadmeNamesFamilies(t *testing.T) {
 	}
 }
 
-// isList tells whether a path holds the blocks 0 and 1.
+// isList reports whether a path contains the blocks 0 and 1.
 func isList(params []string, path string) bool {
 	in := func(n string) bool {
 		return slices.ContainsFunc(params, func(p string) bool { return strings.HasPrefix(p, path+"."+n+".") })

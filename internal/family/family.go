@@ -18,7 +18,7 @@ import (
 // Run says how a model is fed and run.
 type Run struct {
 	*Shape
-	Calling       *Calling // nil if the loop uses the loss alone
+	Calling       *Calling // nil if the loop uses only the loss
 	Head          string   // one of Heads
 	Positives     int      // positive samples per anchor, in contrastive training
 	Negatives     int      // negative samples per anchor
@@ -26,9 +26,9 @@ type Run struct {
 	Mask          bool     // the batch carries an attention mask
 	Checkpointing bool     // activations are recomputed in the backward pass
 	Reentrant     bool     // the older kind of checkpointing
-	Loss          string   // whose code computes a causal loss; "" is the model's own
+	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
-	Liger         []string // the layers that are Liger's: "rope", "norm", "mlp"
+	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
 }
 
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
@@ -39,7 +39,7 @@ type Shape struct {
 	TargetSeq int // tokens of the decoder per sample, for seq2seq models
 }
 
-// Model is a network with its loss: what one step of training runs forward.
+// Model is a network with its loss, which a training step runs forward.
 type Model interface {
 	// Batch makes the tensors of one micro-batch.
 	Batch() Batch
@@ -51,7 +51,7 @@ type Model interface {
 // other trainers release with each micro-batch.
 type Scripted interface {
 	Model
-	// Forward is logits and loss.
+	// Forward returns logits and loss.
 	Forward(b Batch) (logits, loss *shadow.Tensor)
 	// Eval switches evaluation mode on or off.
 	Eval(on bool)
@@ -77,7 +77,7 @@ type net struct {
 	run Run
 }
 
-// maker builds a family's model: its parameters come into being in the order
+// maker builds a family's model. Its parameters are created in the order
 // of the original's constructors.
 type maker func(b *nn.Builder, c *Config, run Run) (Model, error)
 
@@ -111,7 +111,7 @@ func (f Facts) check(name string, run Run) error {
 	return run.checkLiger(name, f)
 }
 
-// either is names as a sentence offers them: a, b or c.
+// either joins names for a sentence: a, b or c.
 func either(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -120,7 +120,7 @@ func either(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// textBatch is token ids, a mask of ones, and a label for each token.
+// textBatch makes token ids, a mask of ones, and a label for each token.
 func (n net) textBatch() Batch {
 	b := Batch{IDs: n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)}
 	if n.run.Mask {
@@ -135,8 +135,8 @@ func (n net) textBatch() Batch {
 	return b
 }
 
-// layer runs one block of a model, checkpointed where that was asked for.
-// Others are the tensors that the block reaches besides its input.
+// layer runs one block of a model, checkpointed if the run asks for it.
+// others are the tensors that the block uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
 	if !n.checkpoints() || n.run.Calling.skips() {
 		return n.w.Call(m, x)

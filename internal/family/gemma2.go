@@ -24,16 +24,16 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}), nil
 }
 
-// gemmaShape is where the Gemmas from the second on differ.
+// gemmaShape holds the differences between Gemma 2 and later.
 type gemmaShape struct {
 	vocab     int
 	slides    func(i int) bool                       // whether a layer has a sliding window
 	softcap   bool                                   // of the logits
-	attention func(a *llamaAttention) shadow.Module2 // what Llama's becomes
+	attention func(a *llamaAttention) shadow.Module2 // replaces Llama's attention
 	rotary    func(dim int, windows []int) layerRotary
 }
 
-// newGemma makes Gemma2ForCausalLM and those that are built like it.
+// newGemma makes Gemma2ForCausalLM and models built like it.
 func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	hidden := c.Positive("hidden_size", 2304)
 	heads := c.Positive("num_attention_heads", 8)

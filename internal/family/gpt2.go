@@ -18,7 +18,7 @@ type gpt2 struct {
 	h        []*gpt2Block
 	lnF      *nn.LayerNorm
 	head     *causalHead
-	mask     *shadow.Tensor // of the forward that runs
+	mask     *shadow.Tensor // of the current forward
 }
 
 func newGPT2(b *nn.Builder, c *Config, run Run) (Model, error) {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// What Liger's kernels replace in a model (liger_kernel/transformers/monkey_patch.py,
-// 0.8.5): the rotation of queries and keys, the norms, what lies between the two
+// The parts of a model that Liger's kernels replace (liger_kernel/transformers/monkey_patch.py,
+// 0.8.5): the rotation of queries and keys, the norms, the ops between the two
 // products of an MLP, and the end of a ForCausalLM.forward.
 
 // liger reports whether Liger runs a kind of layer.
@@ -39,7 +39,7 @@ func (r Run) checkLigerExperts(s llamaShape) error {
 	return nil
 }
 
-// applyRotary is apply_rotary_pos_emb, or Liger's in its place.
+// applyRotary is apply_rotary_pos_emb, or Liger's instead.
 func (m *llama) applyRotary(q, k *shadow.Tensor, window int) (*shadow.Tensor, *shadow.Tensor) {
 	r := m.rotary.of(window)
 	if m.run.liger("rope") {
@@ -58,8 +58,8 @@ func (m *moeBlock) ligerExperts(hidden, index, weights *shadow.Tensor) *shadow.T
 	return fn.Return(out.ViewAs(hidden.Shape()))
 }
 
-// ligerLoss is the end of lce_forward: the loss without the logits. It stands where
-// lm_head would run, whose weight it reads.
+// ligerLoss is the end of lce_forward: the loss without the logits. It replaces
+// lm_head, whose weight it reads.
 func (h *causalHead) ligerLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	fn := hidden.World().Func(hidden)
 	kept := fn.Let(hidden.Alias()) // hidden_states[:, slice_indices, :]

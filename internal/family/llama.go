@@ -21,7 +21,7 @@ type llama struct {
 	head   *causalHead
 }
 
-// llamaShape is what differs between the families that are built like Llama.
+// llamaShape holds the differences between families built like Llama.
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool
@@ -123,9 +123,9 @@ type llamaAttention struct {
 	shadow.Path
 	m            *llama
 	q, k, v, o   *nn.Linear
-	qNorm, kNorm *rmsNorm // of Qwen3
+	qNorm, kNorm *rmsNorm // in Qwen3
 	headDim      int
-	window       int // 0 sees everything
+	window       int // 0 means no window
 	dropout      float64
 	softcap      bool
 }

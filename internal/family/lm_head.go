@@ -8,8 +8,8 @@ import (
 )
 
 // lmHead is the head of masked language models: a dense layer, an activation, a
-// norm, and the decoder, which shares its weight with the word embeddings and
-// in some families its bias with the head itself.
+// norm, and the decoder, which shares its weight with the word embeddings and,
+// in some families, its bias with the head itself.
 type lmHead struct {
 	shadow.Path
 	dense   *nn.Linear
@@ -37,8 +37,8 @@ func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn
 	return h
 }
 
-// tieDecoder is tie_weights: where the decoder has a bias, transformers pads it
-// to the new weight's rows, by nothing, into a copy.
+// tieDecoder is tie_weights: if the decoder has a bias, transformers pads it
+// to the new weight's rows, with no padding, into a copy.
 func tieDecoder(b *nn.Builder, decoder *nn.Linear, word *nn.Embedding) {
 	b.Tie(&decoder.Weight, word.Weight)
 	if decoder.Bias != nil {

@@ -19,12 +19,12 @@ type mamba struct {
 	layers []*mambaBlock
 	norm   *rmsNorm
 	lmHead *nn.Linear
-	mask   *shadow.Tensor // of the batch that runs
+	mask   *shadow.Tensor // of the current batch
 
 	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
-// maxMambaLayers is how many layers are simulated, each with its loops over tokens: four times as many as
+// maxMambaLayers limits the layers that are simulated, each with its loops over tokens: four times as many as
 // the largest published model has.
 const maxMambaLayers = 256
 
@@ -103,7 +103,7 @@ func (m *mamba) recurrentMask(mask *shadow.Tensor) {
 	}
 }
 
-// mambaLikeMixer is a mixer whose first weights are computed.
+// mambaLikeMixer is a mixer whose initial weights are computed.
 type mambaLikeMixer interface {
 	shadow.Module
 	initWeights()

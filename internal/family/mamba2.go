@@ -102,7 +102,7 @@ func (x *mamba2Mixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 type gatedNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
-	gate   *shadow.Tensor // of the call that runs
+	gate   *shadow.Tensor // of the current call
 }
 
 func (n *gatedNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }

@@ -38,7 +38,7 @@ func (x *mamba2Mixer) chunkScan(hidden, dt, a, b, c *shadow.Tensor) *shadow.Tens
 	return fn.Return(out)
 }
 
-// intoChunks is reshape_into_chunks for four tensors: the old ones go when all
+// intoChunks is reshape_into_chunks for four tensors: the old ones are freed when all
 // are done.
 func (x *mamba2Mixer) intoChunks(fn *shadow.Frame, pad int, names ...**shadow.Tensor) {
 	var chunks [4]*shadow.Tensor
@@ -55,7 +55,7 @@ func (x *mamba2Mixer) intoChunks(fn *shadow.Frame, pad int, names ...**shadow.Te
 	}
 }
 
-// The parts below are pieces of one long function: what they name lives in its
+// The parts below are pieces of one long function: their variables live in its
 // frame.
 
 // diagonal is the output of each chunk from its own tokens.
@@ -89,7 +89,7 @@ func (x *mamba2Mixer) offDiagonal(fn *shadow.Frame, states, c, sums *shadow.Tens
 	return times.Sum(false, -1).Mul(decay.Permute(0, 2, 3, 1).Unsqueeze(4))
 }
 
-// segmentSum is segment_sum: sums of every stretch, from a lower triangle.
+// segmentSum is segment_sum: the sums of all segments, from a lower triangle.
 func segmentSum(x *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	fn := w.Func(x)

@@ -11,7 +11,7 @@ import (
 // Attention masks of decoders: transformers/masking_utils.py.
 
 // causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
-// mask where its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
+// mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
 // float mask, flash attention none. pos is the position ids; without a mask they are searched for packed
 // sequences, unless they are nil or a cache is filled.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
@@ -41,13 +41,13 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 // The model's frame holds them.
 type layerMasks struct {
 	windows []int // of each layer, 0 for none
-	window  int   // the one that a mask is made for, 0 for none
+	window  int   // the window that a mask is made for, 0 for none
 	both    bool  // with a window, the full mask is made too
 	full    *shadow.Tensor
 	sliding *shadow.Tensor
 }
 
-// sameWindow is for models whose layers are all alike; 0 is no window.
+// sameWindow is for models whose layers all have the same window; 0 is none.
 func sameWindow(layers, window int) layerMasks {
 	return layerMasks{windows: slices.Repeat([]int{window}, layers), window: window}
 }
@@ -63,7 +63,7 @@ func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.T
 	}
 }
 
-// of is the mask for a layer with this window.
+// of returns the mask for a layer with this window.
 func (l *layerMasks) of(window int) *shadow.Tensor {
 	if window > 0 {
 		return l.sliding
@@ -71,8 +71,8 @@ func (l *layerMasks) of(window int) *shadow.Tensor {
 	return l.full
 }
 
-// window is the key sliding_window; a null there means none, unlike a key that
-// is left out.
+// window reads sliding_window. Unlike a missing key, null means
+// none.
 func (c *Config) window(def int) int {
 	if _, there := c.keys["sliding_window"]; there {
 		def = 0
@@ -80,7 +80,7 @@ func (c *Config) window(def int) int {
 	return c.Int("sliding_window", def)
 }
 
-// layerWindows is the window of each layer: by the key layer_types, or by the
+// layerWindows returns the window of each layer: by the key layer_types, or by the
 // family's own rule.
 func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int {
 	out := make([]int, layers)
@@ -126,13 +126,13 @@ func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tenso
 	return fn.Return(n.floatMask(embeds.DType(), mask))
 }
 
-// floatMask is what eager attention adds: zero where a token may attend, the lowest number elsewhere.
+// floatMask is the mask that eager attention adds: zero where a token may attend, the lowest number elsewhere.
 func (n net) floatMask(dt shadow.DType, mask *shadow.Tensor) *shadow.Tensor {
 	zero := n.w.Full(dt)
 	return shadow.WhereBoth(mask, zero, n.w.Full(dt))
 }
 
-// boolMask is what sdpa_mask makes of the decoders' pattern if a mask is needed: true where a token may
+// boolMask is sdpa_mask for the decoders' pattern, if a mask is needed: true where a token may
 // attend, (B, 1, S, S).
 func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor {
 	return n.sdpaMask(embeds, padding, causalPattern(window))
@@ -168,7 +168,7 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 	return fn.Return(mask.Expand(B, -1, S, S))
 }
 
-// without takes padding out of a pattern: and_masks again.
+// without removes padding from a pattern: and_masks again.
 func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
 	fn := q.World().Func(batch, q, kv)
 	if padding == nil {

@@ -57,7 +57,7 @@ func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newLlamaLike(b, c, run, s), nil
 }
 
-// experts is how many there are; files have them under either name.
+// experts reads the number of experts; files use either name.
 func (c *Config) experts(key string, def int) int {
 	for _, k := range []string{key, "num_local_experts", "num_experts"} {
 		if c.Has(k) {
@@ -75,7 +75,7 @@ func (c *Config) noRouterLogits() {
 	}
 }
 
-// chosenFit checks that a token does not choose more experts than there are.
+// chosenFit checks that a token uses no more experts than there are.
 func (c *Config) chosenFit(m *moeShape) {
 	if m.chosen > m.experts {
 		c.fail("num_experts_per_tok", "at most the number of experts")

@@ -22,7 +22,7 @@ type modernBert struct {
 	outNorm  *nn.LayerNorm
 	rotary   layerRotary
 	window   int
-	sliding  *shadow.Tensor // the mask of the forward that runs
+	sliding  *shadow.Tensor // the mask of the current forward
 	head     *lmHead
 	classes  *classifier
 	headDim  int
@@ -100,7 +100,7 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	pos := fn.Let(m.w.Arange(m.run.Seq).Unsqueeze(0))
 	hidden := fn.Let(m.dropout.Call(m.norm.Call(m.embed.Call(b.IDs)))) // (B, S, H)
-	fn.Let(hidden)                                                     // in mask_kwargs too
+	fn.Let(hidden)                                                     // also in mask_kwargs
 	m.bidirectionalMask(b.Mask)
 	m.sliding = fn.Let(m.windowMask(hidden, b.Mask, m.window))
 	m.rotary.create(fn, hidden, pos)
@@ -158,10 +158,10 @@ type modernBertAttention struct {
 	shadow.Path
 	m        *modernBert
 	qkv, out *nn.Linear
-	window   int // 0 sees everything
+	window   int // 0 means no window
 }
 
-// mask is that of the forward that runs.
+// mask returns the mask of the current forward.
 func (a *modernBertAttention) mask() *shadow.Tensor {
 	if a.window > 0 {
 		return a.m.sliding
@@ -200,7 +200,7 @@ func applyRotaryWide(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Ten
 	return fn.Return2(qe.To(dtype), ke.To(dtype))
 }
 
-// modernBertMLP is a gated one, with both halves from one product.
+// modernBertMLP is a gated MLP, with both halves from one product.
 type modernBertMLP struct {
 	shadow.Path
 	in, out *nn.Linear

@@ -9,18 +9,18 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Mixtures of experts as transformers runs them by default
+// Mixtures of experts, as transformers runs them by default
 // (integrations/moe.py, grouped_mm): tokens are sorted by expert and all
-// experts work in one grouped product, so that no size depends on the routing.
+// experts work in one grouped product, so no size depends on the routing.
 
-// moeShape is what differs between families with experts.
+// moeShape holds the differences between families with experts.
 type moeShape struct {
 	experts, chosen, inter int
 	every                  int          // one in this many layers has experts
 	dense                  []int        // layers that have none
 	routerFirst            bool         // the order of the constructor
 	normalised             bool         // the chosen weights sum to one
-	scores                 shadow.DType // of the weights; None is the logits' own
+	scores                 shadow.DType // type of the weights; None is the logits' own
 }
 
 // sparse reports whether layer i has experts.
@@ -63,7 +63,7 @@ func (m *moeBlock) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tens
 	return hidden.Reshape(B, S, H)
 }
 
-// route is the TopKRouter: for each token the experts it goes to, with weights.
+// route is the TopKRouter: it returns each token's experts and their weights.
 func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.Tensor) {
 	fn := hidden.World().Func(hidden)
 	fn.Set(&hidden, hidden.Reshape(-1, hidden.Size(-1)))
@@ -81,7 +81,7 @@ func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.
 	return fn.Return3(logits, top, index)
 }
 
-// softmax is in float32: Mixtral casts first, Qwen3 asks softmax to.
+// softmax runs in float32: Mixtral casts first, Qwen3 passes the type to softmax.
 func (m *moeBlock) softmax(logits *shadow.Tensor) *shadow.Tensor {
 	if m.scores == shadow.None {
 		return logits.Softmax(shadow.Float32)

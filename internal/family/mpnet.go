@@ -154,7 +154,7 @@ type mpnetAttention struct {
 	q, k, v, o *nn.Linear
 	headDim    int
 	dropout    nn.Dropout
-	bias       *shadow.Tensor // of the forward that runs
+	bias       *shadow.Tensor // of the current forward
 }
 
 func (a *mpnetAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

@@ -11,11 +11,11 @@ import (
 
 // An embedder of records with several text fields: one BERT with LoRA for each
 // field, their means joined, a mixture of experts and a projection; trained to
-// bring an anchor and its positives together, away from its negatives.
+// bring an anchor and its positives together, and away from its negatives.
 
 type multiEncoder struct {
 	net
-	rows     *Shape // of what the encoders see
+	rows     *Shape // of the encoders' input
 	encoders []*bert
 	moe      *mixture
 	proj     *nn.Linear
@@ -45,13 +45,13 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// shapeRows gives the encoders anchors, positives and negatives as rows of one batch.
+// shapeRows sets the encoders' batch to anchors, positives and negatives as rows.
 func (m *multiEncoder) shapeRows() {
 	*m.rows = *m.run.Shape
 	m.rows.Batch *= 1 + m.run.Positives + m.run.Negatives
 }
 
-// newLoraEncoder is a frozen BERT with adapters.
+// newLoraEncoder makes a frozen BERT with adapters.
 func newLoraEncoder(b *nn.Builder, c *Config, run Run) *bert {
 	m := newBertModel(b, encoderConfig(c), run)
 	lora := nn.Lora{Rank: c.Positive("lora_rank", 8), Targets: map[string]bool{}}
@@ -69,7 +69,7 @@ func newLoraEncoder(b *nn.Builder, c *Config, run Run) *bert {
 	return m
 }
 
-// encoderConfig is BERT's configuration with the widths of a small encoder.
+// encoderConfig returns BERT's configuration with the widths of a small encoder.
 func encoderConfig(c *Config) bertConfig {
 	cfg := readBert(c, 30522)
 	cfg.hidden = c.Positive("hidden_size", 384)
@@ -114,7 +114,7 @@ func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow
 }
 
 // mixture is a dense mixture of experts: every expert sees every row, and the
-// best few of them count.
+// best few are used.
 type mixture struct {
 	shadow.Path
 	gate    *nn.Linear

@@ -45,7 +45,7 @@ func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// nanoRefuses is what model.py has no code for.
+// nanoRefuses refuses settings that model.py has no code for.
 func nanoRefuses(run Run) error {
 	switch {
 	case run.Checkpointing:
@@ -64,7 +64,7 @@ func (m *nanoGPT) Batch() Batch {
 	return Batch{IDs: x, Labels: m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)}
 }
 
-// Loss is the loss alone.
+// Loss returns only the loss.
 func (m *nanoGPT) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	_, loss := fn.Let2(m.Forward(b))

@@ -14,10 +14,10 @@ import (
 type opt struct {
 	net
 	tokens, places        *nn.Embedding
-	projectIn, projectOut *nn.Linear // where embeddings are narrower than layers
+	projectIn, projectOut *nn.Linear // if embeddings are narrower than layers
 	norm                  *nn.LayerNorm
 	layers                []*optLayer
-	mask                  *shadow.Tensor // of the forward that runs
+	mask                  *shadow.Tensor // of the current forward
 	head                  *causalHead
 }
 
@@ -57,7 +57,7 @@ func (m *opt) Batch() Batch { return m.textBatch() }
 func (m *opt) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
 // forward is OPTDecoder.forward. Positions are counted over the mask, which is
-// made where the batch has none.
+// made here if the batch has none.
 func (m *opt) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := fn.Let(m.tokens.Call(b.IDs))
@@ -94,7 +94,7 @@ type optLayer struct {
 	fc1, fc2       *nn.Linear
 	act            activation
 	drop           nn.Dropout
-	before         bool // norms come before what they belong to
+	before         bool // norms come before attention and MLP
 }
 
 func newOPTLayer(b *nn.Builder, c *Config, m *opt, at string, hidden int, before, affine bool) *optLayer {

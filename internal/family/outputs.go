@@ -4,28 +4,28 @@ package family
 
 import "snug/internal/shadow"
 
-// Outputs is what a model's forward returns. A loop that binds it to a name keeps all of it.
+// Outputs holds the results of a model's forward. A loop that binds it to a name keeps all of it.
 type Outputs struct {
 	Loss   *shadow.Tensor // nil without labels
 	Logits *shadow.Tensor
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
-	Pooled *shadow.Tensor   // the first token's, through a layer more, where such a model has one
-	Cache  []*shadow.Tensor // keys and values of each layer, where use_cache is on
+	Pooled *shadow.Tensor   // the first token's state through another layer, if the model has one
+	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
 }
 
-// Calling is how the forward under way is called. All of a run share it.
+// Calling says how the current forward is called. All parts of a run share it.
 type Calling struct {
-	Keep          *Outputs // takes the results; nil if the loop uses the loss alone, and trains without a cache
-	Cache         bool     // use_cache, as transformers has it by default
+	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
+	Cache         bool     // use_cache, transformers' default
 	Checkpointing bool
 	Reentrant     bool           // the older kind of checkpointing
-	Every         int            // which blocks are checkpointed: every so manieth, from the first; 0 is each
-	SkipLogits    bool           // Liger's loss goes without the logits in an evaluation too
-	block         int            // the next block of the forward under way
+	Every         int            // every how many blocks one is checkpointed, from the first; 0 means each
+	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
+	block         int            // the next block of the current forward
 	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
-// skips reports whether the next block is one that is not checkpointed though others are.
+// skips reports whether the next block is not checkpointed although others are.
 func (c *Calling) skips() bool {
 	if c == nil || c.Every < 2 {
 		return false
@@ -34,7 +34,7 @@ func (c *Calling) skips() bool {
 	return (c.block-1)%c.Every != 0
 }
 
-// averaged is the end of fixed_cross_entropy: a sum is divided by the items of all batches of a step.
+// averaged is the end of fixed_cross_entropy: the sum is divided by the number of items in all batches of a step.
 func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
 	if c == nil || c.Items == nil {
 		return loss
@@ -49,7 +49,7 @@ func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	}
 }
 
-// keepHidden holds the last hidden states, and reports whether that is all that was asked for.
+// keepHidden holds the last hidden states, and reports whether nothing else was asked for.
 func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	if c == nil || c.Keep == nil {
 		return false
@@ -58,7 +58,7 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	return true
 }
 
-// keepPooled holds what a pooler made.
+// keepPooled holds the pooler's output.
 func (c *Calling) keepPooled(pooled *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Pooled = pooled.Hold()
@@ -66,7 +66,7 @@ func (c *Calling) keepPooled(pooled *shadow.Tensor) {
 }
 
 // cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
-// the names are bound to the copies. A layer with a window keeps the end of them.
+// the variables are bound to the copies. A layer with a window keeps only the last ones.
 func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	if !n.caches() {
 		return
@@ -82,18 +82,18 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	fn.Set2(key, k, value, v)
 }
 
-// emptyCache is a cache of no tokens yet, in the type of the keys.
+// emptyCache makes a cache without tokens, in the type of the keys.
 func (n net) emptyCache(key *shadow.Tensor) *shadow.Tensor {
 	return n.w.Empty(key.Shape().With(key.Dim()-2, 0), key.DType())
 }
 
-// caches reports whether the forward under way fills a cache of keys and values.
+// caches reports whether the current forward fills a cache of keys and values.
 func (n net) caches() bool {
 	c := n.run.Calling
 	return c != nil && c.Keep != nil && c.Cache && !n.checkpoints()
 }
 
-// checkpoints reports whether blocks are checkpointed in the forward under way: not in an evaluation.
+// checkpoints reports whether blocks are checkpointed in the current forward; in an evaluation they are not.
 func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false
@@ -104,7 +104,7 @@ func (n net) checkpoints() bool {
 	return n.run.Checkpointing
 }
 
-// reentrant reports whether that is the older kind.
+// reentrant reports whether checkpointing is of the older kind.
 func (n net) reentrant() bool {
 	c := n.run.Calling
 	return n.run.Reentrant || c != nil && c.Reentrant

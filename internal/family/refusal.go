@@ -7,7 +7,7 @@ import "fmt"
 // Refusal means that a family does not support a run: either the original does not, or its behaviour has
 // not been studied.
 type Refusal struct {
-	Field string // of the setup that asks for it: "model.head"
+	Field string // the field that asks for it: "model.head"
 	Why   string // what is not supported
 }
 

@@ -21,8 +21,8 @@ type resNet struct {
 	fc      *nn.Linear
 }
 
-// residual makes one block: its input channels, its width, the stride of its
-// downsampling, and whether its input has to be brought to its output's shape.
+// residual makes one block, given its input channels, its width, the stride of its
+// downsampling, and whether its input must be converted to the shape of its output.
 type residual func(b *nn.Builder, at string, in, planes, stride int, down bool) (m shadow.Module, out int)
 
 func newResNet(b *nn.Builder, block residual, blocks ...int) shadow.Module {
@@ -113,7 +113,7 @@ func (m *block) add(b *nn.Builder, c *nn.Conv2d, width int) {
 	m.norms = append(m.norms, b.BatchNorm2d(fmt.Sprintf("%s.bn%d", m.At(), len(m.convs)), width))
 }
 
-// shortcut makes the downsampling of a layer's first block where the shape
+// shortcut makes the downsampling of a layer's first block if the shape
 // changes; _make_layer constructs it before the block.
 func (m *block) shortcut(b *nn.Builder, in, out, stride int, first bool) {
 	if !first || (stride == 1 && in == out) {

@@ -15,7 +15,7 @@ import (
 type rotary struct {
 	invFreq  *shadow.Tensor
 	measures bool           // it checks the length of the sequence each time
-	cos, sin *shadow.Tensor // of the forward that runs
+	cos, sin *shadow.Tensor // of the current forward
 }
 
 // newRotary makes the frequencies for heads with dim rotated elements. kind says how positions are
@@ -38,14 +38,14 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 	return fn.Return(powers.MulScalar().MulScalar())
 }
 
-// layerRotary is the rotary embeddings of a model: one that all layers share, or
+// layerRotary holds the rotary embeddings of a model: one that all layers share, or
 // one for each type of layer. Like layerMasks, it is used once in each forward.
 type layerRotary struct {
 	full    *rotary
 	sliding *rotary // for the layers with a sliding window
 }
 
-// sharedRotary is one for all layers.
+// sharedRotary makes one for all layers.
 func sharedRotary(b *nn.Builder, c *Config, dim int) layerRotary {
 	r := newRotary(b, c, dim, c.ropeType())
 	return layerRotary{r, r}
@@ -62,9 +62,9 @@ func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRota
 	return l
 }
 
-// create computes the angles of a forward, which the model's frame holds. Where
-// there are two, transformers goes through a set, in an order that differs from
-// one process to the next.
+// create computes the angles of a forward, which the model's frame holds. If
+// there are two, transformers iterates over a set, in an order that differs between
+// processes.
 func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
 	for _, r := range slices.Compact([]*rotary{l.full, l.sliding}) {
 		if r != nil {
@@ -73,7 +73,7 @@ func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
 	}
 }
 
-// of is the rotary embedding for a layer with this window.
+// of returns the rotary embedding for a layer with this window.
 func (l *layerRotary) of(window int) *rotary {
 	if window > 0 {
 		return l.sliding
@@ -81,7 +81,7 @@ func (l *layerRotary) of(window int) *rotary {
 	return l.full
 }
 
-// ropeKey is a key of rope_parameters, or of rope_scaling, as it was called.
+// ropeKey reads a key of rope_parameters, formerly rope_scaling.
 func (c *Config) ropeKey(key string) any {
 	for _, name := range []string{"rope_scaling", "rope_parameters"} {
 		if m, ok := c.keys[name].(map[string]any); ok && m[key] != nil {
@@ -91,7 +91,7 @@ func (c *Config) ropeKey(key string) any {
 	return nil
 }
 
-// ropeType is how positions are scaled; only some kinds take memory for it.
+// ropeType returns how positions are scaled; only some types need memory for it.
 func (c *Config) ropeType() string {
 	kind, ok := c.ropeKey("rope_type").(string)
 	if !ok {
@@ -100,7 +100,7 @@ func (c *Config) ropeType() string {
 	return kind
 }
 
-// ropeTypeOf is the same for a type of layer, where each has its own parameters.
+// ropeTypeOf is the same for a type of layer, if each has its own parameters.
 func (c *Config) ropeTypeOf(layerType string) string {
 	own, ok := c.ropeKey(layerType).(map[string]any)
 	if !ok {
@@ -109,8 +109,8 @@ func (c *Config) ropeTypeOf(layerType string) string {
 	return NewConfig(map[string]any{"rope_parameters": own}).ropeType()
 }
 
-// rotaryDim is how many elements of a head are rotated: the part that
-// rope_parameters gives, or a key of the config itself.
+// rotaryDim returns how many elements of a head are rotated: the fraction in
+// rope_parameters, or in a key of the config itself.
 func (c *Config) rotaryDim(dim int, key string, part float64) int {
 	part = c.Float(key, part)
 	if f, ok := c.ropeKey("partial_rotary_factor").(float64); ok {
@@ -123,7 +123,7 @@ func (c *Config) rotaryDim(dim int, key string, part float64) int {
 	return max(int(float64(dim)*part), 1)
 }
 
-// measure is what dynamic_rope_update does before the forward: the largest
+// measure does what dynamic_rope_update does before the forward: the largest
 // position is read back.
 func (r *rotary) measure(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
@@ -171,8 +171,8 @@ func rotateHalf(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(shadow.Cat(-1, x2.Neg(), x1))
 }
 
-// applyPartialRotary is apply_rotary_pos_emb of models that rotate the first
-// elements of each head and pass the others on. Late is GPT-NeoX's order: both
+// applyPartialRotary is apply_rotary_pos_emb for models that rotate only the first
+// elements of each head. late is GPT-NeoX's order: both
 // rotations before the first cat.
 func applyPartialRotary(q, k, cos, sin *shadow.Tensor, late bool) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)

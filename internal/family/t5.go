@@ -83,8 +83,8 @@ func newT5Stack(b *nn.Builder, c *Config, n net, at string, layers int) *t5Stack
 	return s
 }
 
-// forward is T5Stack.forward. The first block makes the position biases, which
-// all share. The decoder keeps a cache of keys and values even in training,
+// forward is T5Stack.forward. The first block makes the position biases, which the
+// others share. The decoder keeps a cache of keys and values even in training,
 // which lives as long as the output: in the caller's frame.
 func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tensor) *shadow.Tensor {
 	fn := s.w.Func(ids, encoder)
@@ -136,12 +136,12 @@ func newT5Block(b *nn.Builder, c *Config, s *t5Stack, at string, first bool) *t5
 	return l
 }
 
-// t5Call is one call of a block, with what it takes and returns besides the
+// t5Call is one call of a block, with its arguments and results besides the
 // hidden states.
 type t5Call struct {
 	*t5Block
 	bias, cross, encoder *shadow.Tensor
-	madeBias, madeCross  *shadow.Tensor // held for the stack, the first time
+	madeBias, madeCross  *shadow.Tensor // held for the stack, from the first block
 	cache                *shadow.Frame
 	ran                  bool
 }

@@ -7,21 +7,21 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// t5Attention is T5Attention: scores get a learned bias for each distance.
+// t5Attention is T5Attention, which adds a learned bias for each distance to the scores.
 type t5Attention struct {
 	shadow.Path
 	net
 	stack      *t5Stack
 	q, k, v, o *nn.Linear
-	relative   *nn.Embedding // nil but in a stack's first block
+	relative   *nn.Embedding // nil except in a stack's first block
 	dim        int
 	decoder    bool
 	dropout    float64
 
-	// of the call that runs
-	states *shadow.Tensor  // what a cross-attention attends to
-	bias   **shadow.Tensor // position_bias, made if it is not there
-	block  *shadow.Frame   // holds the bias once it is made
+	// of the current call
+	states *shadow.Tensor  // the states that cross-attention attends to
+	bias   **shadow.Tensor // position_bias, made if it does not exist
+	block  *shadow.Frame   // holds the bias once it exists
 	cache  *shadow.Frame   // holds keys and values; nil for no cache
 }
 
@@ -68,7 +68,7 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, wei
 	return out, weights
 }
 
-// positionBias is zeros in a cross-attention. Checkpointing makes them require a gradient.
+// positionBias returns the bias, or zeros in a cross-attention. Checkpointing makes them require a gradient.
 func (a *t5Attention) positionBias(query *shadow.Tensor, S, K int) *shadow.Tensor {
 	if a.relative != nil {
 		return a.computeBias(S, K)
@@ -92,7 +92,7 @@ func (a *t5Attention) computeBias(S, K int) *shadow.Tensor {
 	return fn.Return(values) // (1, H, S, K)
 }
 
-// bucket is _relative_position_bucket: near distances have a bucket each, far
+// bucket is _relative_position_bucket: short distances have a bucket each, long
 // ones share.
 func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 	fn := a.w.Func(relative)
@@ -115,7 +115,7 @@ func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(buckets)
 }
 
-// attention is the attention function that was asked for, with a bias.
+// attention is the attention function of the run, with a bias.
 func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out, weights *shadow.Tensor) {
 	if a.run.Attention == "eager" {
 		mask := a.stack.causal
@@ -133,7 +133,7 @@ func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out,
 	return fn.Return(out.Transpose(1, 2).Contiguous()), nil
 }
 
-// causalBias is create_position_bias_mask: the bias where a token may look.
+// causalBias is create_position_bias_mask: the bias where a token may attend.
 func (a *t5Attention) causalBias(bias *shadow.Tensor, S, K int) *shadow.Tensor {
 	fn := a.w.Func(bias)
 	mask := fn.Let(a.w.Arange(S).Unsqueeze(1).CompareWith("ge", a.w.Arange(K).Unsqueeze(0)))

@@ -39,7 +39,7 @@ func (n *t5LayerNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	return n.weight.Mul(hidden)
 }
 
-// t5FF is T5LayerFF around either form of its dense layers.
+// t5FF is T5LayerFF with either kind of dense layers.
 type t5FF struct {
 	shadow.Path
 	wi, wi1, wo *nn.Linear
@@ -63,7 +63,7 @@ func newT5FF(b *nn.Builder, c *Config, at string, dropout nn.Dropout) *t5FF {
 	return f
 }
 
-// t5Activation is the function that feed_forward_proj names.
+// t5Activation returns the function that feed_forward_proj names.
 func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor {
 	switch strings.TrimPrefix(proj, "gated-") {
 	case "relu":

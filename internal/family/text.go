@@ -4,21 +4,21 @@ package family
 
 import "snug/internal/shadow"
 
-// What text models share in transformers: masks, attention functions, losses.
+// Common code of text models in transformers: masks, attention functions, losses.
 
-// positions is torch.arange(S) + past, with a batch dimension put in front.
+// positions is torch.arange(S) + past, with a batch dimension.
 func positions(fn *shadow.Frame, w *shadow.World, seq int) *shadow.Tensor {
 	p := fn.Let(w.Arange(seq).AddScalar())
 	fn.Set(&p, p.Unsqueeze(0))
 	return p
 }
 
-// attending is the arguments of an attention function besides queries, keys and values.
+// attending holds the arguments of an attention function besides queries, keys and values.
 type attending struct {
 	mask    *shadow.Tensor // (B, 1, S, S), or nil
 	causal  bool           // the module's is_causal
 	dropout float64
-	softcap bool // scores are squeezed by a tanh; eager attention alone does it
+	softcap bool // scores are capped with a tanh; only eager attention does it
 }
 
 // attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns

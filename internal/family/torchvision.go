@@ -60,14 +60,14 @@ func NamedModels() []string {
 
 // imageClassifier trains a torchvision model on images of ImageNet's size:
 // F.cross_entropy(model(pixel_values), labels). The images have the type of the
-// weights, which convolutions ask for.
+// weights, as convolutions require.
 type imageClassifier struct {
 	net
 	model shadow.Module
 	dtype shadow.DType
 }
 
-// Batch is images and a class for each.
+// Batch makes images and a class for each.
 func (m *imageClassifier) Batch() Batch {
 	return Batch{
 		Pixels: m.w.Input(m.dtype, m.run.Batch, 3, imageNetSide, imageNetSide),

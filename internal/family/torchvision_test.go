@@ -11,7 +11,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// The numbers of parameters that torchvision 0.26 states for its weights.
+// torchvisionParams are the numbers of parameters that torchvision 0.26 states for its weights.
 var torchvisionParams = map[string]int{
 	"resnet18": 11689512, "resnet34": 21797672, "resnet50": 25557032, "resnet101": 44549160, "resnet152": 60192808,
 	"convnext_tiny": 28589128, "convnext_small": 50223688, "convnext_base": 88591464, "convnext_large": 197767336,
@@ -36,8 +36,8 @@ func TestTorchvisionParameters(t *testing.T) {
 	}
 }
 
-// Every model runs forward and backward in every precision, and every parameter
-// gets its gradient.
+// TestTorchvisionRuns checks that every model runs forward and backward in every precision, and that every parameter
+// gets a gradient.
 func TestTorchvisionRuns(t *testing.T) {
 	for name := range torchvision {
 		for _, weights := range []shadow.DType{shadow.Float32, shadow.BFloat16} {

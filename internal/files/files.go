@@ -79,7 +79,7 @@ func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, erro
 	return f, nil
 }
 
-// notRegular says what is in the place of a regular file.
+// notRegular describes what is there instead of a regular file.
 func notRegular(m fs.FileMode) error {
 	if m.IsDir() {
 		return ErrFolder
@@ -113,7 +113,7 @@ var (
 	ErrNotRegular = errors.New("only regular files are read here")
 )
 
-// notRegularError is ErrNotRegular where it is known what the thing is.
+// notRegularError is ErrNotRegular with a description of what is there.
 type notRegularError struct {
 	what  string
 	named bool // by the user, who can do something about it
@@ -167,7 +167,7 @@ func Regular(info fs.FileInfo) error {
 	return notRegular(info.Mode())
 }
 
-// ReadAll reads all of r, and fails where that is more than most bytes.
+// ReadAll reads all of r, and fails if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
 
 // readAll reads a stream that is expected to have size bytes. A file may grow while it is read, and the

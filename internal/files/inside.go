@@ -14,7 +14,7 @@ func Inside(folder, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved is an absolute name without links. Of a file that does not exist, the part that exists counts.
+// resolved returns an absolute name without links. Of a file that does not exist, the part that exists counts.
 func resolved(name string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {

@@ -41,7 +41,7 @@ func (b *bin) seek(key Entry) (place, bool) {
 	return place{int32(k), int32(i)}, i < len(c)
 }
 
-// chunkFor is the first chunk that ends at or after key, or the last one.
+// chunkFor returns the first chunk that ends at or after key, or the last one.
 func (b *bin) chunkFor(key Entry) int {
 	if len(b.more) == 0 {
 		return 0
@@ -71,7 +71,7 @@ func (b *bin) before(k int, key Entry) bool {
 	return len(c) == 0 || c[len(c)-1].Less(key)
 }
 
-// position is the place of key in one chunk.
+// position returns the place of key in one chunk.
 func position(c []Entry, key Entry) int {
 	lo, hi := 0, len(c)
 	for lo < hi {
@@ -102,7 +102,7 @@ func (b *bin) prev(p place) (place, bool) {
 	return place{p.chunk - 1, int32(len(*b.chunk(int(p.chunk - 1))) - 1)}, true
 }
 
-// head is the place of the first entry.
+// head returns the place of the first entry.
 func (b *bin) head() place {
 	if len(b.first) == 0 {
 		return place{1, 0}
@@ -156,7 +156,7 @@ func (b *bin) cut(k, i int) (int, int) {
 	return k, i
 }
 
-// find is the place of a block among few.
+// find returns the place of a block among few.
 func (b *bin) find(block int32) (place, bool) {
 	if len(b.more) == 0 && len(b.first) <= 8 {
 		for i := range b.first {
@@ -168,7 +168,7 @@ func (b *bin) find(block int32) (place, bool) {
 	return place{}, false
 }
 
-// remove takes the entry at p out and says whether the bin holds others.
+// remove removes the entry at p and reports whether the bin holds others.
 func (b *bin) remove(p place) bool {
 	if p.chunk > 0 {
 		return b.removeAmongMany(p)

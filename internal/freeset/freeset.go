@@ -24,7 +24,7 @@ import "math/bits"
 const (
 	quantum    = 512
 	fineBins   = 1 << fineLog / quantum // bins of one quantum each
-	fineLog    = 21                     // log2 of where they end
+	fineLog    = 21                     // log2 of their upper end
 	coarseBits = 6                      // log2 of the bins of one doubling
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
 	binCount   = binWords * 64
@@ -71,7 +71,7 @@ var endCursor = Cursor{bin: atEnd}
 // End reports whether the cursor is past the last entry.
 func (c Cursor) End() bool { return c.bin == atEnd }
 
-// binOf is the bin that a size belongs to.
+// binOf returns the bin that a size belongs to.
 func binOf(size uint64) uint {
 	if size < fineBins*quantum {
 		return uint(size / quantum)
@@ -121,7 +121,7 @@ func (s *Set) seekBins(size uint64) Cursor {
 	return s.after(i)
 }
 
-// after is the first place past bin i.
+// after returns the first place past bin i.
 func (s *Set) after(i uint) Cursor {
 	if i = s.binAfter(i); i == binCount {
 		return endCursor
@@ -129,7 +129,7 @@ func (s *Set) after(i uint) Cursor {
 	return Cursor{i, s.bin(i).head()}
 }
 
-// binAfter is the first occupied bin past i, or binCount.
+// binAfter returns the first occupied bin past i, or binCount.
 func (s *Set) binAfter(i uint) uint {
 	w := i / 64
 	if rest := s.occupied[w] >> (i % 64) >> 1; rest != 0 {
@@ -162,7 +162,7 @@ func (s *Set) binBefore(i uint) (uint, bool) {
 	return 0, false
 }
 
-// At is the entry at a place. It holds until the set changes.
+// At returns the entry at a place. It holds until the set changes.
 func (s *Set) At(c Cursor) *Entry {
 	if c.bin == atHeld {
 		return &s.held

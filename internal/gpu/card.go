@@ -29,7 +29,7 @@ type Card struct {
 	Seen       bool    // Total was read on such a card, not computed
 	Outside    uint64  // what a training process holds outside PyTorch's allocator: context, kernels
 	Measured   bool    // Outside was measured on this card, not assumed from another
-	Arch       string  // what the compiler calls it: sm_90, gfx942
+	Arch       string  // the compiler's name for it: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // bytes a second from and to its memory
@@ -60,7 +60,7 @@ const (
 	outsideOlder    = 520 * units.MiB
 )
 
-// outside is the assumed memory outside PyTorch for a card on which it was not measured: the reference's
+// outside returns the assumed memory outside PyTorch for a card on which it was not measured: the reference's
 // for its own and later generations and for AMD, and less for older ones, whose kernels are smaller.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
@@ -97,7 +97,7 @@ func (c Card) Flash() bool {
 // LacksFlash reports whether the card is known to have no kernels for flash attention.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
-// Precisions are the settings of `precision` that make sense on the card: the fastest first, and among
+// Precisions returns the settings of `precision` that make sense on the card: the fastest first, and among
 // equals the simplest.
 func (c Card) Precisions() []string {
 	if c.BF16() {

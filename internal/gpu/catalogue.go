@@ -15,7 +15,7 @@ import (
 type spec struct {
 	name      string
 	memory    int    // GB as sold
-	usable    usable // what a process can be given
+	usable    usable // memory available to a process
 	arch      string
 	sms       int
 	bandwidth float64 // GB/s
@@ -32,11 +32,11 @@ type usable struct {
 	seen  bool
 }
 
-// seen is a total that PyTorch printed on the card ("total capacity of 23.51
+// seen returns a total that PyTorch printed on the card ("total capacity of 23.51
 // GiB"), the lowest where drivers differ.
 func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
 
-// exact is a total read to the byte.
+// exact returns a total read to the byte.
 func exact(bytes uint64) usable { return usable{bytes, true} }
 
 // fromSMI is assumed from the total that nvidia-smi shows: the driver keeps 384
@@ -102,7 +102,7 @@ func (s spec) card(maker Maker) Card {
 	return c
 }
 
-// Cards is the catalogue.
+// Cards returns the catalogue.
 func Cards() []Card {
 	out := make([]Card, len(catalogue()))
 	for i, e := range catalogue() {

@@ -92,7 +92,7 @@ func (m *Machine) count() {
 	}
 }
 
-// Visible are the cards that PyTorch would see, in its order, with the memory
+// Visible returns the cards that PyTorch would see, in its order, with the memory
 // that is free on each.
 func (m *Machine) Visible() []Place {
 	var out []Place

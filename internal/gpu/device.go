@@ -53,7 +53,7 @@ type Process struct {
 	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
 }
 
-// Unclaimed is the memory in use that no process in the list accounts for:
+// Unclaimed returns the memory in use that no process in the list accounts for:
 // other containers', other users' or the driver's.
 func (d Device) Unclaimed() uint64 {
 	rest := d.Used
@@ -68,7 +68,7 @@ func (d Device) Unclaimed() uint64 {
 	return rest
 }
 
-// Card is the device for planning: the catalogue's card with the memory of this device. A card that is
+// Card returns the device for planning: the catalogue's card with the memory of this device. A card that is
 // not in the catalogue has only its memory and its own name.
 func (d Device) Card() Card {
 	c, err := Find(d.Name)
@@ -91,7 +91,7 @@ func (d Device) Card() Card {
 	return c
 }
 
-// likely is the only card that the device can be, judging by what the driver reports, if it does not
+// likely returns the only card that the device can be, judging by what the driver reports, if it does not
 // report a name: AMD's kernel driver has none for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
@@ -107,7 +107,7 @@ func (d Device) likely() (Card, error) {
 	return found[0], nil
 }
 
-// Card is a slice of a device for planning. Its rate is its share of the multiprocessors, and its
+// Card returns a slice of a device for planning. Its rate is its share of the multiprocessors, and its
 // bandwidth its share of the memory.
 func (s Slice) Card(of Device) Card {
 	c := of.Card()

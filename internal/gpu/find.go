@@ -51,7 +51,7 @@ var noise = []string{
 	"blackwell", "workstation", "edition", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e",
 }
 
-// words are the words of a name, in lower case and without noise.
+// words returns the words of a name, in lower case and without noise.
 func words(name string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
@@ -69,12 +69,12 @@ func words(name string) []string {
 	return out
 }
 
-// lookup is the card that has exactly these words for a name.
+// lookup returns the card that has exactly these words for a name.
 func lookup(want []string) (Card, bool) {
 	joined := strings.Join(want, "")
 	for _, e := range catalogue() {
 		for _, has := range e.names {
-			if joined == strings.Join(has, "") || len(want) == len(has) && covers(has, want) {
+			if joins(has, joined) || len(want) == len(has) && covers(has, want) {
 				return e.Card, true
 			}
 		}
@@ -82,7 +82,19 @@ func lookup(want []string) (Card, bool) {
 	return Card{}, false
 }
 
-// mentioning are the cards with a name that has all of these words.
+// joins reports whether words written together are a name.
+func joins(words []string, name string) bool {
+	for _, w := range words {
+		rest, ok := strings.CutPrefix(name, w)
+		if !ok {
+			return false
+		}
+		name = rest
+	}
+	return name == ""
+}
+
+// mentioning returns the cards with a name that has all of these words.
 func mentioning(want []string) []entry {
 	if len(want) == 0 {
 		return nil
@@ -117,7 +129,7 @@ func plainest(some []entry) (Card, bool) {
 	return Card{}, false
 }
 
-// nearest are the cards whose names are the fewest letters away.
+// nearest returns the cards whose names are the fewest letters away.
 func nearest(want []string) []entry {
 	joined := strings.Join(want, "")
 	const longest = 40 // no card's name is as long

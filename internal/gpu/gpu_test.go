@@ -108,7 +108,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// find is a card that has to be there.
+// find returns a card that has to be there.
 func find(t *testing.T, name string) Card {
 	t.Helper()
 	c, err := Find(name)

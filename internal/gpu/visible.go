@@ -95,7 +95,7 @@ func (m *Machine) endsAt(variable, entry, value string) {
 	}
 }
 
-// named is the ordinal of what an entry names: an index, the beginning of a
+// named returns the ordinal of the device that an entry names: an index, the beginning of a
 // UUID that only one GPU has, or a slice.
 func (m *Machine) named(maker Maker, entry string) *int {
 	if strings.HasPrefix(entry, "MIG-") {
@@ -121,7 +121,7 @@ func (m *Machine) named(maker Maker, entry string) *int {
 	return nil
 }
 
-// whole is the ordinal of a device: its own, or that of its first slice.
+// whole returns the ordinal of a device: its own, or that of its first slice.
 func (d *Device) whole() *int {
 	switch {
 	case !d.MIG:
@@ -142,7 +142,7 @@ func leadingNumber(s string) (int, bool) {
 	return n, err == nil
 }
 
-// unique is the one device whose UUID begins so.
+// unique returns the one device whose UUID begins so.
 func (m *Machine) unique(maker Maker, prefix string) *int {
 	var found *Device
 	for i := range m.Devices {

@@ -9,7 +9,7 @@ package kernel
 // Queries, Width], keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
 	Type                                         Type // of query, key and value
-	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads is the heads of key and value, Width that of one head
+	Batch, Heads, KeyHeads, Queries, Keys, Width int  // sizes; KeyHeads counts the heads of key and value, Width is that of one head
 
 	Mask    Mask // the attn_mask argument
 	GQA     bool // enable_gqa: key and value may have fewer heads
@@ -56,7 +56,7 @@ func (r Rules) cudnnFirst() bool {
 	return r.Torch >= 209 && (r.Capability == 90 || r.Capability == 100 || r.Torch >= 210 && r.Capability == 103)
 }
 
-// rows is the number of queries over all heads.
+// rows returns the number of queries over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
 // CudnnForward is cuDNN's workspace in the forward pass. At most it would be one

@@ -3,9 +3,9 @@
 package kernel
 
 // The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
-// for float32, and for masks where the others do not take them.
+// for float32, and for masks that the other kernels do not support.
 
-// EfficientForward is the memory of the forward pass: wide heads in 16 bits are summed in float32.
+// EfficientForward returns the memory of the forward pass: wide heads in 16 bits are summed in float32.
 func (r Rules) EfficientForward(a Attention) Figure {
 	sums := uint64(a.rows() * a.Width * 4)
 	switch {
@@ -17,7 +17,7 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	return r.between(EfficientAttention, 0, 0, 0)
 }
 
-// EfficientBackward is the accumulators of the backward pass. The tile depends on the head's width, and
+// EfficientBackward returns the accumulators of the backward pass. The tile depends on the head's width, and
 // for 16-bit types grows beyond 64. Wide 16-bit heads have accumulators for the gradients of keys and
 // values too.
 //
@@ -35,7 +35,7 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 }
 
 // accumulators are those of the queries' gradient, for each head, block of queries and
-// part of the head a lock of 16 bytes and a float32 tile of so many rows, and perhaps
+// part of the head a lock of 16 bytes and a float32 tile of that many rows, and perhaps
 // those of the keys' and values'.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64

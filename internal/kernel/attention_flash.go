@@ -7,10 +7,10 @@ import "math"
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11). It
 // takes heads that are a multiple of eight wide.
 
-// FlashPadding is the number of elements by which a head is padded.
+// FlashPadding returns the number of elements by which a head is padded.
 func FlashPadding(width int) int { return (8 - width%8) % 8 }
 
-// FlashSplits is the size of the partial results of the forward pass if keys are split over blocks because
+// FlashSplits returns the size of the partial results of the forward pass if keys are split over blocks because
 // the queries alone leave the card idle: one number per row, and a row of the result; zeros if keys are
 // not split.
 func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
@@ -57,7 +57,7 @@ func flashSplitCount(blocks, slots, keyBlocks int) int {
 	return 1
 }
 
-// flashWidth is the head's width as the kernel rounds it.
+// flashWidth returns the head's width as the kernel rounds it.
 func flashWidth(d uint64) uint64 {
 	if d > 128 {
 		return (d + 63) / 64 * 64
@@ -65,7 +65,7 @@ func flashWidth(d uint64) uint64 {
 	return (d + 31) / 32 * 32
 }
 
-// FlashBackward is the memory of the backward pass: one number per query and head, the queries' gradient
+// FlashBackward returns the memory of the backward pass: one number per query and head, the queries' gradient
 // in float32, and with grouped heads, if not zero, twice the gradient of keys or values for every query
 // head, which are then summed.
 func FlashBackward(a Attention) (delta, dq, wide uint64) {

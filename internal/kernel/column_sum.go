@@ -2,8 +2,8 @@
 
 package kernel
 
-// ColumnSum is the workspace of the kernel that sums a contiguous matrix over its rows, as for a linear
-// layer's bias gradient: the buffer that blocks share and their semaphores, or zeros where one block
+// ColumnSum returns the workspace of the kernel that sums a contiguous matrix over its rows, as for a linear
+// layer's bias gradient: the buffer that blocks share and their semaphores, or zeros if one block
 // handles a column.
 func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores uint64) {
 	if rows <= 0 || columns <= 0 {

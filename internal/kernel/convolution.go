@@ -22,7 +22,7 @@ package kernel
 // Which of these a shape gets cannot be computed from outside, so it is
 // measured: cudnn_workspaces.txt. All parts are constant or proportional to the
 // batch, so between two measured sizes with the same kernel a straight line is
-// exact. Where the kernel changes between them, the larger of the two is taken.
+// exact. If the kernel changes between them, the larger of the two is taken.
 
 // ConvKind is one of a convolution's three products.
 type ConvKind int
@@ -97,7 +97,7 @@ func (r Rules) Convolution(c Conv) Figure {
 	return r.between(Convolutions, c.workspace(), 0, most)
 }
 
-// workspace is the measured size, or the size for a similar convolution.
+// workspace returns the measured size, or the size for a similar convolution.
 func (c Conv) workspace() uint64 {
 	if c.Size.H == c.Size.W && c.Kernel.H == c.Kernel.W {
 		call := convCall{c.Kind, c.Type, c.shape()}
@@ -176,6 +176,6 @@ func (c Conv) copies() uint64 {
 // them: half a tile of 128 by 128 each.
 const MaxConvPartials = 120 * 64 << 10
 
-// ConvPartials is the most that partial sums of a weight's gradient were seen to take, where the gradient
+// ConvPartials returns the most that partial sums of a weight's gradient were seen to take, where the gradient
 // has weight bytes in float32: thirteen copies, or one from every multiprocessor.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MaxConvPartials) }

@@ -7,7 +7,7 @@ import "slices"
 // ConvWorkspace is the workspace of one convolution by batch size.
 type ConvWorkspace []BatchBytes
 
-// At is the workspace at a batch size, measured or between measured ones.
+// At returns the workspace at a batch size, measured or between measured ones.
 func (w ConvWorkspace) At(batch int) uint64 {
 	if len(w) == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWor
 	return table.points(convCall{kind, BFloat16, c.shape})
 }
 
-// like are the shapes of such sizes, channels first before last.
+// like returns the shapes of such sizes, channels first before last.
 func (t *convTable) like(s ConvSizes) []convShape {
 	if s.In > 0 {
 		return t.bySizes[s]
@@ -79,7 +79,7 @@ func (c convShape) sizes() ConvSizes {
 	}
 }
 
-// out is the size of the output.
+// out returns the size of the output.
 func (c convShape) out() Pair {
 	along := func(in, kernel, stride, padding, dilation int) int {
 		return (in+2*padding-dilation*(kernel-1)-1)/stride + 1

@@ -92,7 +92,7 @@ func (c convShape) alike(d convShape, element int) bool {
 		(c.size.H*c.size.W == 1) == (d.size.H*d.size.W == 1)
 }
 
-// far is the difference in size of two shapes: the sum of squares of doublings.
+// far returns the difference in size of two shapes: the sum of squares of doublings.
 func (c convShape) far(d convShape) float64 {
 	out, other := c.out(), d.out()
 	sum := 0.0

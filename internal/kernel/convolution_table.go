@@ -88,7 +88,7 @@ func parsePair(text string) (p Pair, err error) {
 	return p, err
 }
 
-// points are the workspaces of a call by batch size, nil if it was not
+// points returns the workspaces of a call by batch size, nil if it was not
 // measured.
 func (t *convTable) points(c convCall) ConvWorkspace {
 	_, row, ok := strings.Cut(t.rows[c.convShape], " "+c.kind.String()+" "+c.dtype.String()+" ")

@@ -39,7 +39,7 @@ func TestWorkspaceTable(t *testing.T) {
 	}
 }
 
-// typeNamed is the type of that name.
+// typeNamed returns the type of that name.
 func typeNamed(name string) Type {
 	return Type(slices.IndexFunc(types[:], func(t struct {
 		name  string

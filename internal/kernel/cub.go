@@ -23,7 +23,7 @@ func (r Rules) Sort(n, bits int) Figure {
 }
 
 // sortBytes is a histogram for each pass of eight bits, what blocks tell each other,
-// counters, and where there are several passes a second buffer of keys and values.
+// counters, and with several passes a second buffer of keys and values.
 func sortBytes(n, bits, single, tile int) uint64 {
 	if n <= single {
 		return 1

@@ -19,7 +19,7 @@ const (
 	hipblasLt = 76 << 20
 )
 
-// Cublas is the size of a workspace. Versions 2.2 and 2.3 set none.
+// Cublas returns the size of a workspace. Versions 2.2 and 2.3 set none.
 func (r Rules) Cublas() Figure {
 	bytes := uint64(cublasDefault)
 	switch {
@@ -38,7 +38,7 @@ func (r Rules) Cublas() Figure {
 // known.
 func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
 
-// CublasLt is the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether it
+// CublasLt returns the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether it
 // is kept like that one or taken for each product. From 2.12 on they share one.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	n := uint64(cublasLtDefault)

@@ -10,7 +10,7 @@ package kernel
 // EmbeddingSorts reports whether this many indices are sorted first.
 func EmbeddingSorts(indices int) bool { return indices > 3072 }
 
-// EmbeddingParts is the largest number of segments, and of parts of them, that n indices into rows rows
+// EmbeddingParts returns the largest number of segments, and of parts of them, that n indices into rows rows
 // make. Memory is allocated for these.
 func EmbeddingParts(n, rows int) (segments, parts int) {
 	segments = min(n, rows)

@@ -16,12 +16,12 @@ type Fact uint8
 // The facts. None is for a rule that holds everywhere.
 const (
 	None               Fact = iota // everything is known
-	Convolutions                   // what cuDNN takes for them
-	CudnnAttention                 // what its attention takes
+	Convolutions                   // cuDNN's workspaces for them
+	CudnnAttention                 // the memory of its attention
 	EfficientAttention             // which tiles the memory-efficient kernel has
 	Sorting                        // how many items a block of CUB's sorts and scans
 	NormSums                       // when norms' gradients are summed in two passes
-	Products                       // what the library for matrix products keeps
+	Products                       // memory that the library for matrix products keeps
 	Facts                          // how many there are
 )
 
@@ -55,18 +55,18 @@ const (
 	measuredSMs        = 132
 )
 
-// Figure is the result of a rule: a number of bytes or of something else. Where it is not known for the
+// Figure is the result of a rule: a number of bytes or of something else. If it is not known for the
 // card, Least and Most are its bounds, and Lacks is the missing fact.
 type Figure struct {
 	N           uint64 // the best guess
 	Least, Most uint64 // the bounds
-	Lacks       Fact   // the fact that is not known; None where the figure is exact
+	Lacks       Fact   // the fact that is not known; None if the figure is exact
 }
 
-// sure is a figure that holds everywhere.
+// sure returns a figure that holds everywhere.
 func sure(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
-// between is a figure that follows from a fact, with bounds if the fact is not known.
+// between returns a figure that follows from a fact, with bounds if the fact is not known.
 func (r Rules) between(f Fact, n, least, most uint64) Figure {
 	if r.Known(f) {
 		return sure(n)
@@ -79,7 +79,7 @@ func (f Figure) Times(n uint64) Figure {
 	return Figure{N: n * f.N, Least: n * f.Least, Most: n * f.Most, Lacks: f.Lacks}
 }
 
-// Open is the distance between the bounds.
+// Open returns the distance between the bounds.
 func (f Figure) Open() uint64 { return f.Most - f.Least }
 
 // Side selects the figure to use.
@@ -92,7 +92,7 @@ const (
 	Most               // the upper bound
 )
 
-// On is the figure on one side.
+// On returns the figure on one side.
 func (f Figure) On(s Side) uint64 {
 	switch s {
 	case Least:

@@ -6,6 +6,6 @@ package kernel
 // (aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const foreachChunk = 65536
 
-// ForeachNorm is the number of float32 sums that _foreach_norm keeps for this many tensors: for each, the
+// ForeachNorm returns the number of float32 sums that _foreach_norm keeps for this many tensors: for each, the
 // number of chunks of the largest.
 func ForeachNorm(tensors, largest int) int { return tensors * CeilDiv(largest, foreachChunk) }

@@ -13,8 +13,8 @@ const (
 	splitEntry   = 8 // bytes
 )
 
-// SplitWithSizes is the table for splitting rows into chunks of the given bytes: three entries per split,
-// one per block, and the blocks' running sum. Each block moves several tiles where there would be too
+// SplitWithSizes returns the table for splitting rows into chunks of the given bytes: three entries per split,
+// one per block, and the blocks' running sum. Each block moves several tiles if there would be too
 // many blocks.
 func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	tiles := blocksOf(chunks, splitTile)

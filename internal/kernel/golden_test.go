@@ -84,7 +84,7 @@ func listed(n ...uint64) string {
 
 var h200 = Rules{Torch: 211, Capability: 90, SMs: 132}
 
-// rules are what a line of each name asks.
+// rules maps the name of a line to its rule.
 var rules = map[string]func(g *golden) string{
 	"reduce": func(g *golden) string {
 		r, k := g.card(), Reduction{g.int(), g.int()}
@@ -164,7 +164,7 @@ var rules = map[string]func(g *golden) string{
 	"grouped": func(g *golden) string {
 		r, t, groups := g.card(), g.dtype(), g.int()
 		r.Torch = 212
-		out := uint64(10 * 10 * t.Bytes()) // what the test's product has for a result
+		out := uint64(10 * 10 * t.Bytes()) // the result of the test's product
 		if args, maps, ok := r.Grouped(t, groups); ok {
 			return listed(out, args, maps)
 		}

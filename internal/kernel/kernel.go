@@ -36,13 +36,13 @@ var types = [...]struct {
 
 func (t Type) String() string { return types[t].name }
 
-// Bytes is the size of one number.
+// Bytes returns the size of one number.
 func (t Type) Bytes() int { return types[t].bytes }
 
 // half reports whether the type is one of the two of 16 bits.
 func (t Type) half() bool { return t != Float32 }
 
-// threadsPerSM is how many threads a multiprocessor holds.
+// threadsPerSM returns how many threads a multiprocessor holds.
 func (r Rules) threadsPerSM() int {
 	switch r.Capability {
 	case 75:
@@ -53,5 +53,5 @@ func (r Rules) threadsPerSM() int {
 	return 2048
 }
 
-// CeilDiv is a / b, rounded up.
+// CeilDiv returns a / b, rounded up.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }

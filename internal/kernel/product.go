@@ -8,7 +8,7 @@ import "math"
 // on in a matrix product.
 const productTile = 128
 
-// ProductWaste is the factor by which a product of b matrices with m by n results takes longer because
+// ProductWaste returns the factor by which a product of b matrices with m by n results takes longer because
 // its tiles fill the card in whole waves and its edges fill whole tiles.
 func ProductWaste(b, m, n, sms int) float64 {
 	rows, cols := CeilDiv(m, productTile), CeilDiv(n, productTile)
@@ -21,7 +21,7 @@ func ProductWaste(b, m, n, sms int) float64 {
 	return padded * math.Ceil(waves) / waves
 }
 
-// Grouped is the workspace of the CUTLASS kernel that multiplies each group of rows by its own matrix, in
+// Grouped returns the workspace of the CUTLASS kernel that multiplies each group of rows by its own matrix, in
 // bfloat16 on Hopper and data-centre Blackwell: its arguments (pointers in pairs, shapes, strides), and
 // four tensor maps for each multiprocessor. On other cards and for other types ok is false: cuBLAS
 // multiplies one group after the other.

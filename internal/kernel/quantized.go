@@ -62,7 +62,7 @@ func (f fusing) blackwell() bool {
 	return false
 }
 
-// small is the most rows for a weight of less than four million numbers.
+// small returns the most rows for a weight of less than four million numbers.
 func (f fusing) small() int {
 	if 2*f.k < f.n {
 		return f.smallFlat()

@@ -2,7 +2,7 @@
 
 package kernel
 
-// most is the most rows, from 8 to 512, for a weight that is not small.
+// most returns the most rows, from 8 to 512, for a weight that is not small.
 func (f fusing) most() int {
 	switch {
 	case f.arch == 75:
@@ -21,7 +21,7 @@ func (f fusing) most() int {
 	return f.ada()
 }
 
-// pick is one of two numbers.
+// pick returns one of two numbers.
 func pick(cond bool, yes, no int) int {
 	if cond {
 		return yes

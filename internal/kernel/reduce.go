@@ -15,11 +15,11 @@ import "math/bits"
 
 // Reduction is the template arguments of the kernel.
 type Reduction struct {
-	Acc    int // bytes of what is accumulated for one output
+	Acc    int // bytes of the accumulator for one output
 	Unroll int // elements that a thread loads at once (vt0)
 }
 
-// The kinds of reductions that accumulate the same whatever they read: a value with
+// The kinds of reductions whose accumulator does not depend on the input type: a value with
 // its index, and Welford's mean and variance.
 var (
 	ReduceIndex   = Reduction{Acc: 16, Unroll: 4} // max, min, argmax and argmin
@@ -35,7 +35,7 @@ func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 // Reduced describes the input and output of a reduction.
 type Reduced struct {
 	N            int           // dimensions
-	Size, Stride Dims          // of what is read
+	Size, Stride Dims          // of the input
 	Over         [MaxDims]bool // the dimensions that are reduced
 	In, Out      int           // bytes of an element that is read, and of one that is written
 	Narrows      bool          // it reads and writes halves, and accumulates in float32
@@ -150,7 +150,7 @@ func (it *reduceIter) narrow() bool {
 	return numel <= limit && in <= limit && out <= limit
 }
 
-// reducedDims is how many of the leading dimensions are reduced.
+// reducedDims returns how many of the leading dimensions are reduced.
 func (it *reduceIter) reducedDims() int {
 	n := 0
 	for i := range it.n {
@@ -171,7 +171,7 @@ func (it *reduceIter) outputs() int {
 	return n
 }
 
-// outputVector is how many neighbouring outputs one thread computes.
+// outputVector returns how many neighbouring outputs one thread computes.
 func (it *reduceIter) outputVector(first int) int {
 	v := 4
 	shrink := func(n int) {
@@ -189,7 +189,7 @@ func (it *reduceIter) outputVector(first int) int {
 }
 
 // global is setReduceConfig: the bytes of the buffer that blocks share and of
-// their semaphores, or zeros where no output is shared.
+// their semaphores, or zeros if no output is shared.
 func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	numel := 1
 	for _, s := range it.shape[:it.n] {

@@ -8,18 +8,18 @@ import (
 	"snug/internal/stream"
 )
 
-// body is what each iteration of a loop does.
+// body describes what each iteration of a loop does.
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // the allocations that steps refer to: those that outlive their iteration or belong to others
+	owned []uint32 // allocations that steps refer to: those that outlive their iteration or belong to others
 	class *class
 }
 
 // step is one event of an iteration.
 type step struct {
 	kind  stepKind
-	bytes uint64 // asked for
+	bytes uint64 // requested
 	queue uint16
 	what  int32 // the index among the iteration's allocations, or in body.owned
 	far   int   // how many iterations away the freed allocation was made
@@ -29,23 +29,23 @@ type stepKind uint8
 
 const (
 	takeLocal stepKind = iota // an allocation that its own iteration frees
-	takeOwned                 // one that stays longer
+	takeOwned                 // an allocation that lives longer
 	freeLocal
 	freeOwned
 )
 
-// class is the loops that do the same, in other layers or steps, and the
+// class is the set of loops that do the same, in other layers or steps, with the
 // shortcuts through them.
 type class struct {
-	shortcuts map[uint64][]*shortcut // by the hash of the iteration before them
-	deadEnds  map[uint64]int         // where they led to and none begins
+	shortcuts map[uint64][]*shortcut // by the hash of the preceding iteration
+	deadEnds  map[uint64]int         // hashes at which a shortcut ended and none begins
 }
 
 // lead is the distance, in iterations, from either end of a loop beyond which everything an iteration
 // frees was made by the loop.
 const lead = 2
 
-// bodyOf finds out what a loop does.
+// bodyOf returns the body of a loop.
 func (p *Player) bodyOf(l *stream.Loop) *body {
 	b := &body{loop: l}
 	events, slots := p.stream.Trace.Events, map[uint32]int32{}
@@ -71,7 +71,7 @@ func (p *Player) bodyOf(l *stream.Loop) *body {
 	return b
 }
 
-// slot is the number of an allocation that steps name.
+// slot returns the number of an allocation that steps refer to.
 func (b *body) slot(slots map[uint32]int32, id uint32) int32 {
 	n, ok := slots[id]
 	if !ok {
@@ -246,7 +246,7 @@ func (p *Player) forget(b *body) {
 	}
 }
 
-// recycle reuses the memory of forgotten records for what a loop makes.
+// recycle reuses the memory of forgotten records for the allocations of a loop.
 func (p *Player) recycle(b *body) {
 	for _, s := range b.steps {
 		if n := len(p.idleRuns); s.kind == takeOwned && n > 0 {

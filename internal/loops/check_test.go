@@ -4,7 +4,7 @@ package loops
 
 import "fmt"
 
-// check looks for anything that does not agree.
+// check returns an error if the player's records contradict each other.
 func (p *Player) check() error {
 	type key struct {
 		set  int32

@@ -2,7 +2,7 @@
 
 package loops
 
-// compact drops the roles of pieces that come and go within a shortcut, unless something depended on
+// compact drops the roles of pieces that appear and disappear within a shortcut, unless something depended on
 // their places.
 func (s *shortcut) compact() {
 	now := make([]int32, len(s.roles))
@@ -28,7 +28,7 @@ func (s *shortcut) compact() {
 	}
 }
 
-// renumber gives roles other numbers wherever they are named.
+// renumber changes the numbers of roles wherever they are used.
 func (s *shortcut) renumber(now []int32) {
 	to := func(r *int32) {
 		if *r >= 0 {

@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// hole is a free block: where it is, and the segment.
+// hole is a free block: its position and segment.
 type hole struct {
 	addr uint64
 	seg  int32
 }
 
-// holes is the free blocks of one pool and CUDA stream, by size. Those that fit into a segment for small
-// tensors have a place for each size, which is found at once.
+// holes holds the free blocks of one pool and CUDA stream, by size. Sizes that fit into a segment for small
+// tensors have a bin each, which is found directly.
 type holes struct {
 	fine  [fineMost / fineBins]*[fineBins]bin // by size below fineMost, made when needed
 	any   [fineMost / 64]uint64               // which sizes have holes
 	words [fineMost / 64 / 64]uint64          // which words of any are not zero
-	sizes []uint64                            // of the others, in order
+	sizes []uint64                            // other sizes, sorted
 	other []*bin
-	idle  []*bin // that are empty
+	idle  []*bin // empty bins
 }
 
 const (
@@ -29,18 +29,18 @@ const (
 	fineBins = 512
 )
 
-// bin is the holes of one size. Holes of segments with a shared layout are found through the layout. For
+// bin holds the holes of one size. Holes of segments with a shared layout are found through the layout. For
 // the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
-// longer exist, so the segment has to be checked.
+// longer exist, so the segment must be checked.
 type bin struct {
-	layouts []int32 // those that have such a hole, and members
+	layouts []int32 // layouts with such a hole that have members
 	own     int
 	heap    []hole
 }
 
 func (b *bin) empty() bool { return b.own == 0 && len(b.layouts) == 0 }
 
-// bin is the bin of a size, made if need be.
+// bin returns the bin of a size, creating it if necessary.
 func (h *holes) bin(size uint64) *bin {
 	if size < fineMost {
 		bins := h.fine[size/fineBins]
@@ -102,7 +102,7 @@ func (h *holes) nextFine(size uint64) (uint64, bool) {
 	return 0, false
 }
 
-// filled notes that there are holes of a size.
+// filled marks a size as having holes.
 func (h *holes) filled(size uint64) {
 	if size < fineMost {
 		h.any[size/64] |= 1 << (size % 64)
@@ -110,7 +110,7 @@ func (h *holes) filled(size uint64) {
 	}
 }
 
-// emptied notes that there may be none.
+// emptied unmarks a size if its bin has no holes left.
 func (h *holes) emptied(size uint64, b *bin) {
 	switch {
 	case !b.empty():
@@ -150,7 +150,7 @@ func (h *holes) join(size uint64, layout int32) {
 	h.filled(size)
 }
 
-// part takes one away that has none any more.
+// part removes a layout that no longer has members.
 func (h *holes) part(size uint64, layout int32) {
 	b := h.bin(size)
 	i := slices.Index(b.layouts, layout)
@@ -192,8 +192,8 @@ func (b *bin) pop() hole {
 	return top
 }
 
-// seek is the best fit: the smallest hole of a set that is large enough, the
-// lowest of those.
+// seek returns the best fit: the smallest hole of a set that is large enough, and among
+// those the one with the lowest address.
 func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
 	got, b := p.sets[set].next(size)
 	if b == nil {
@@ -214,7 +214,7 @@ func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
 	return got, at, ok
 }
 
-// ownHole is the lowest hole of a bin in a segment with its own layout.
+// ownHole returns the lowest hole of a bin among segments with their own layout.
 func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
 	for len(b.heap) > 0 {
 		if x := b.heap[0]; p.isHole(set, x, size) {
@@ -225,7 +225,7 @@ func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
 	panic("loops: a hole was counted that is not there")
 }
 
-// isHole reports whether there is a hole of that size.
+// isHole reports whether there is a hole of this size at x.
 func (p *Player) isHole(set int32, x hole, size uint64) bool {
 	s := &p.segs[x.seg]
 	if s.set != set || s.own == none || s.apart || x.addr < s.addr {

@@ -4,20 +4,20 @@ package loops
 
 import "slices"
 
-// layout is how segments of one set are divided into blocks. Many segments share one.
+// layout describes how segments of one set are divided into blocks. Many segments share one.
 type layout struct {
 	marks   []mark
 	sum     uint64
 	set     int32
 	holes   []extent // its free blocks, in order
 	members members  // the segments that have it
-	next    int32    // another one with the same sum
+	next    int32    // another layout with the same sum
 }
 
 // extent is a free block of a layout.
 type extent struct{ at, size uint64 }
 
-// layouts is the shared ones, each once.
+// layouts holds the shared layouts, each once.
 type layouts struct {
 	shared []layout
 	bySum  map[uint64]int32
@@ -50,7 +50,7 @@ func (l *layouts) intern(set int32, marks []mark, sum uint64) int32 {
 	return l.bySum[sum]
 }
 
-// empty is the layout of a segment that is one free block.
+// empty returns the layout of a segment that is one free block.
 func (l *layouts) empty(set int32, size uint64) int32 {
 	marks := [2]mark{freeMark(0), usedMark(size)}
 	return l.intern(set, marks[:], sumOf(marks[0], size))
@@ -75,7 +75,7 @@ func (l *layout) hole(size uint64) (at uint64, ok bool) {
 	return 0, false
 }
 
-// enter makes a segment one of those that have a layout.
+// enter makes a segment a member of a layout.
 func (p *Player) enter(s *segment, i int32) {
 	s.layout = i
 	l := &p.shared[i]
@@ -87,7 +87,7 @@ func (p *Player) enter(s *segment, i int32) {
 	}
 }
 
-// leave is the opposite; the segment still has its old layout's number.
+// leave is the opposite; the segment still has the number of its old layout.
 func (p *Player) leave(s *segment) {
 	l := &p.shared[s.layout]
 	if l.members.remove(p.slot(s.addr)); l.members.count > 0 {
@@ -114,7 +114,7 @@ func (p *Player) settle(s *segment) int32 {
 	return s.layout
 }
 
-// internLayout is a segment's layout as a shared one, whether or not it has that.
+// internLayout returns a segment's layout as a shared one, even if the segment has its own.
 func (p *Player) internLayout(s *segment) int32 {
 	if s.own == none {
 		return s.layout
@@ -123,12 +123,12 @@ func (p *Player) internLayout(s *segment) int32 {
 	return p.intern(s.set, o.marks, o.sum)
 }
 
-// sumOf is a block's part of the sum of its layout.
+// sumOf returns a block's contribution to the sum of its layout.
 func sumOf(m mark, size uint64) uint64 {
 	return scatter(uint64(m)*0x9e3779b97f4a7c15 + size)
 }
 
-// scatter spreads the bits of x over all of the result.
+// scatter spreads the bits of x over the whole result.
 func scatter(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

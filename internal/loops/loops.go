@@ -10,9 +10,9 @@
 //
 // What an allocation gets depends only on which blocks are free. So some iterations are played one by one
 // while their decisions are recorded: which segments they touched, the layouts of those before and after,
-// and the conditions under which each decision comes out the same. Such a recording is a shortcut. Where
-// all its conditions hold again, the next iterations do the same again, and only their changes are
-// written down: a few segments get a new layout. Where a condition fails, the next iteration is played.
+// and the conditions under which each decision comes out the same. Such a recording is a shortcut. If all
+// its conditions hold again, the next iterations do the same again, and only their changes are
+// written down: a few segments get a new layout. If a condition fails, the next iteration is played.
 //
 // Nothing is extrapolated: a shortcut is checked each time it is taken. A check costs about ten
 // nanoseconds for each segment touched. Playing costs about fifty for each event, and a segment sees
@@ -37,15 +37,15 @@ import (
 	"snug/internal/units"
 )
 
-// The allocator's constants, sizes of blocks in quanta.
+// The allocator's constants; block sizes are in quanta.
 const (
 	quantum     = allocator.Quantum
 	smallMost   = units.MiB / quantum      // the largest request of the small pool
 	smallBuffer = 2 * units.MiB / quantum  // a segment of the small pool
 	largeBuffer = 20 * units.MiB / quantum // a segment for up to minLarge
-	minLarge    = 10 * units.MiB / quantum // from this size on a segment has the size of the request
+	minLarge    = 10 * units.MiB / quantum // larger requests get a segment of their own size
 	roundLarge  = 2 * units.MiB / quantum
-	absurd      = uint64(1) << 60 // bytes, refused before anything else is tried
+	absurd      = uint64(1) << 60 // bytes; larger requests are refused at once
 )
 
 // Suits reports whether this package supports a version and options.
@@ -53,12 +53,12 @@ func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
 
-// Player plays one stream, any number of times. What it learns about the loops in one play is used in the
-// next. It is not safe for concurrent use.
+// Player plays one stream, any number of times. It reuses in the next play what it has learned about the
+// loops. It is not safe for concurrent use.
 type Player struct {
 	version allocator.Version
 	stream  *stream.Folded
-	asked   []uint64 // bytes that allocations asked for, by ID
+	asked   []uint64 // requested bytes by allocation ID
 	bodies  map[string]*class
 	layouts
 
@@ -70,22 +70,22 @@ type Player struct {
 // process is the allocator of one play.
 type process struct {
 	dev   *allocator.Driver
-	limit uint64  // bytes that may be reserved, if it is not 0
-	sets  []holes // of each CUDA stream the small pool's, then the large one's
+	limit uint64  // limit on reserved bytes, 0 for none
+	sets  []holes // for each CUDA stream the small pool's holes, then the large one's
 	segments
 
-	single []place   // places of the allocations that stand for one
-	many   []*owners // places of those that stand for many, by ID
-	local  []place   // allocations of the current iteration, by place
+	single []place   // places of allocations outside loops
+	many   []*owners // places of allocations in loops, by ID
+	local  []place   // allocations of the current iteration, by index
 	watch  watch
 	trial  trial
 
-	idleRuns [][]run // of owners that were forgotten
+	idleRuns [][]run // of forgotten owners
 
 	tally
 }
 
-// New is a player of a stream for PyTorch v.
+// New returns a player of a stream for PyTorch v.
 func New(v allocator.Version, f *stream.Folded) (*Player, error) {
 	p := &Player{
 		version: v, stream: f, asked: make([]uint64, f.Trace.Allocations()),
@@ -105,7 +105,7 @@ func New(v allocator.Version, f *stream.Folded) (*Player, error) {
 	return p, nil
 }
 
-// begin makes a new process.
+// begin starts a new process.
 func (p *Player) begin(dev *allocator.Driver, limit uint64) {
 	for i := range p.shared {
 		p.shared[i].members = members{}

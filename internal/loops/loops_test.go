@@ -20,7 +20,7 @@ func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawModel(t).fold(t, rapid.IntRange(12, 1500).Draw(t, "turns"))
 		p := newPlayer(t, f)
-		if rapid.Bool().Draw(t, "cut") { // so that all the rules of large segments are met
+		if rapid.Bool().Draw(t, "cut") { // so that all rules for large segments are exercised
 			p.cutLeast, p.voidLeast = rapid.Uint64Range(1, 200_000).Draw(t, "cutLeast"), rapid.Uint64Range(1, 60_000).Draw(t, "voidLeast")
 		}
 		free := compare(t, p, 0, rapid.IntRange(1, 50).Draw(t, "columns"))
@@ -30,7 +30,7 @@ func TestIsTheAllocator(t *testing.T) {
 	})
 }
 
-// outcome is what a play comes to.
+// outcome is the result of a play.
 type outcome struct {
 	allocator.Result
 	Phases            []uint64
@@ -39,7 +39,7 @@ type outcome struct {
 	Allocated, Column []uint64
 }
 
-// compare plays a stream here and in package allocator.
+// compare plays a stream with this package and with package allocator.
 func compare(t rapid.TB, p *Player, limit uint64, columns int) allocator.Result {
 	t.Helper()
 	f := p.stream
@@ -114,7 +114,7 @@ func playWhole(t rapid.TB, f *stream.Folded, limit uint64, chart *Chart, since i
 	return out
 }
 
-// TestPassesCopies: a step that repeats and finds the same state is skipped.
+// TestPassesCopies checks that a step that repeats and finds the same state is skipped.
 func TestPassesCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
@@ -143,8 +143,8 @@ func TestPassesCopies(t *testing.T) {
 	})
 }
 
-// TestPassesOver: few iterations of a long loop are played. Otherwise everything would still be right, but
-// a thousand times as slow.
+// TestPassesOver checks that only few iterations of a long loop are played. Otherwise the result would be the
+// same, but a thousand times slower.
 func TestPassesOver(t *testing.T) {
 	m := model{layers: []layer{{
 		ahead: []made{{98304, 0, local}, {98304, 0, back}, {6144, 0, atEnd}},

@@ -4,16 +4,16 @@ package loops
 
 import "math/bits"
 
-// members is the segments of one layout, in order of address: a bitmap of their slots in pages, with a
+// members is the set of segments with one layout, by address: a bitmap of their slots in pages, with a
 // summary word over each page and over all pages.
 type members struct {
 	count int
 	pages []*page
-	any   []uint64 // which pages are not empty
+	any   []uint64 // pages that are not empty
 }
 
 type page struct {
-	any   uint64 // which words are not zero
+	any   uint64 // words that are not zero
 	words [64]uint64
 }
 

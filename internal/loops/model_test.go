@@ -8,23 +8,23 @@ import (
 	"snug/internal/stream"
 )
 
-// model is a training step with a loop in each layer, ahead and back.
+// model is a training step with a loop in each layer, forward and backward.
 type model struct {
 	layers []layer
 	steps  int
 	keeps  bool // a step leaves something behind
 }
 
-// layer is what a layer does around and in each turn of its loops.
+// layer describes the allocations of a layer around its loops and in each iteration.
 type layer struct {
-	before []uint64 // made before the loop, which goes on the way back
+	before []uint64 // made before the loop, freed in backward
 	ahead  []made
 	back   []made
-	within []uint64 // made for a moment between the loops
-	flush  bool     // the cache is emptied behind it
+	within []uint64 // made and freed between the loops
+	flush  bool     // the cache is emptied after it
 }
 
-// made is an allocation that a turn makes.
+// made is an allocation that an iteration makes.
 type made struct {
 	bytes uint64
 	queue uint16
@@ -34,12 +34,12 @@ type made struct {
 type fate int
 
 const (
-	local fate = iota // with its own turn
-	next              // with the next one
-	third             // with the one after that
-	atEnd             // behind the loop, in the order of the turns
-	back              // in its turn on the way back
-	later             // in the turn before it on the way back
+	local fate = iota // in its own iteration
+	next              // in the next one
+	third             // in the one after that
+	atEnd             // after the loop, in the order of the iterations
+	back              // in its iteration of the backward loop
+	later             // in the iteration before that
 )
 
 // drawModel draws a model whose sizes leave blocks of equal size.
@@ -48,8 +48,8 @@ func drawModel(t *rapid.T) *model {
 		rapid.SampledFrom([]uint64{64, 512, 1024, 6144, 65536, 98304, 200 << 10, 1 << 20, 3 << 19, 3 << 20, 11 << 20, 50 << 20}),
 		rapid.Uint64Range(1, 8000), rapid.Uint64Range(1, 1<<20), rapid.Uint64Range(1<<20, 30<<20),
 	)
-	// Few sizes are how ties come about, and large blocks given back how turns come
-	// to fill them.
+	// Few sizes produce ties, and freed large blocks produce segments that iterations
+	// fill.
 	sizes := rapid.SampledFrom(rapid.SliceOfN(size, 1, 5).Draw(t, "sizes"))
 	large := rapid.OneOf(size, rapid.Uint64Range(30<<20, 900<<20))
 	queue := rapid.SampledFrom([]uint16{0, 0, 0, 0, 0, 0, 1})
@@ -76,10 +76,10 @@ func drawModel(t *rapid.T) *model {
 	return m
 }
 
-// turnsRun is how many turns are written.
+// turnsRun is how many iterations are written.
 const turnsRun = 9
 
-// fold writes the model and folds it to so many turns.
+// fold writes the model and folds its loops to the given number of iterations.
 func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
 	t.Helper()
 	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - turnsRun + 1})
@@ -95,7 +95,7 @@ type writer struct {
 	turn uint8
 }
 
-// write is the trace of all steps.
+// write returns the trace of all steps.
 func (m *model) write() *stream.Trace {
 	w := &writer{Trace: stream.New(1024)}
 	w.Queue(7)
@@ -124,7 +124,7 @@ func (w *writer) give(id uint32) {
 
 func (w *writer) label() { w.Events[len(w.Events)-1].Turn = w.turn }
 
-// step is one step: all layers ahead, then all back.
+// step writes one step: all layers forward, then all backward.
 func (m *model) step(w *writer) {
 	w.Add(stream.Mark, 1, 0)
 	states := make([]layerState, len(m.layers))
@@ -142,7 +142,7 @@ func (m *model) step(w *writer) {
 	w.give(w.take(123456, 0))
 }
 
-// layerState is what a layer has made.
+// layerState holds the allocations of a layer.
 type layerState struct {
 	before []uint32
 	turns  [turnsRun][]uint32
@@ -187,7 +187,7 @@ func (l *layer) goBack(w *writer, s layerState) {
 		}
 		w.gives(l.back, turns[:], k, local, next, third)
 	}
-	// What the last turns left goes without them, but says that it was theirs.
+	// The rest of the last iterations is freed without them, but marked as theirs.
 	w.turn = turnsRun
 	w.giveAll(l.ahead, s.turns[turnsRun-1], next)
 	w.giveAll(l.ahead, s.turns[turnsRun-1], third)
@@ -212,7 +212,7 @@ func (w *writer) makes(all []made) (ids []uint32) {
 	return ids
 }
 
-// gives gives back what goes in a turn: of its own, of the one before, of the one
+// gives frees the allocations due in an iteration: its own, the previous one's, and those of the one
 // before that.
 func (w *writer) gives(all []made, turns [][]uint32, i int, goes ...fate) {
 	for back, f := range goes {

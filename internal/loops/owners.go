@@ -9,16 +9,16 @@ import "sort"
 type owners struct {
 	runs []run // in the order in which they were made
 	down bool  // the last copy is made first
-	last int   // the run that was looked up last
+	last int   // the run found last
 }
 
-// run is the copies [from, from+n) of an allocation in one segment, at equal distances. There are many
+// run is a sequence of copies [from, from+n) of an allocation in one segment, at equal distances. There are many
 // runs, so they are small: no segment is larger than Largest.
 type run struct {
 	from, n int32
 	seg     int32 // from 1
 	at      uint32
-	step    uint32 // modulo 2³², so that it may go down
+	step    uint32 // modulo 2³², so that it may be negative
 }
 
 // Largest is the largest allocation that this package supports, in bytes.
@@ -36,7 +36,7 @@ func runOf(copy int, at place) run {
 	return run{from: int32(copy), n: 1, seg: at.seg, at: uint32(at.at)}
 }
 
-// add notes the place of a copy: the next one in the order of the loop, though some may be missing.
+// add records the place of the next copy in the order of the loop; some may be missing.
 func (o *owners) add(copy int, at place) {
 	if n := len(o.runs); n > 0 && o.runs[n-1].extend(copy, at, o.down) {
 		return
@@ -44,7 +44,7 @@ func (o *owners) add(copy int, at place) {
 	o.runs = append(doubled(o.runs), runOf(copy, at))
 }
 
-// extend adds a copy to a run that it goes on with.
+// extend adds a copy to a run if it continues it.
 func (r *run) extend(copy int, at place, down bool) bool {
 	next, step := r.end(), uint32(at.at-r.place(copy-1).at)
 	if down {
@@ -60,7 +60,7 @@ func (r *run) extend(copy int, at place, down bool) bool {
 	return true
 }
 
-// outermost is the runs that hold one of the first or last copies.
+// outermost returns the runs that hold one of the first or last copies.
 func (o *owners) outermost(copies int) (out []run) {
 	for i := range o.runs {
 		if r := &o.runs[i]; int(r.from) < lead || r.end() > copies-lead {
@@ -70,7 +70,7 @@ func (o *owners) outermost(copies int) (out []run) {
 	return out
 }
 
-// find is the run that holds a copy, nil if none does.
+// find returns the run that holds a copy, or nil.
 func (o *owners) find(copy int) *run {
 	if o == nil {
 		return nil

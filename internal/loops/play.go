@@ -28,11 +28,11 @@ type Options struct {
 	Phases []uint64
 	// PassCopies skips parts that repeat and would change nothing.
 	PassCopies bool
-	// Until is the event to stop before, if it is not 0.
+	// Until is the event before which to stop, if it is not 0.
 	Until int
-	// Settled is the event to stop before if memory has not run out until then; 0 is to go on.
+	// Settled is the event before which to stop if memory has not run out by then; 0 means to go on.
 	Settled int
-	// Since is the event from which Retries counts.
+	// Since is the event from which retries are counted.
 	Since int
 	// Chart is filled in, if it is set.
 	Chart *Chart
@@ -70,7 +70,7 @@ func (p *Player) Play(dev *allocator.Driver, o Options) (allocator.Result, error
 	return p.res, nil
 }
 
-// until is the event to stop before.
+// until returns the event before which to stop.
 func (o Options) until(t *stream.Trace) int {
 	if o.Until > 0 {
 		return o.Until
@@ -116,7 +116,7 @@ func (p *Player) play(o Options) error {
 	return nil
 }
 
-// Retries is the number of times the cache was flushed because memory ran out, since the event named in
+// Retries returns how often the cache was flushed because memory ran out, since the event given in
 // the options.
 func (p *Player) Retries() uint64 {
 	if !p.counts { // it was skipped
@@ -128,13 +128,13 @@ func (p *Player) Retries() uint64 {
 // Flushed reports whether the cache was flushed because memory ran out.
 func (p *Player) Flushed() bool { return p.retries > 0 }
 
-// Work is the work of the play so far; see [Options].
+// Work returns the work of the play so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
 
-// PeakRequested is the most that was asked for at once.
+// PeakRequested returns the most bytes requested at once.
 func (p *Player) PeakRequested() uint64 { return p.peakRequested }
 
-// event plays one event of the folded trace; of a loop, of the given copy.
+// event plays one event of the folded trace; in a loop, for the given copy.
 func (p *Player) event(i, copy int) error {
 	switch e := &p.stream.Trace.Events[i]; e.Kind {
 	case stream.Alloc:
@@ -160,7 +160,7 @@ func (p *Player) event(i, copy int) error {
 	return nil
 }
 
-// keep notes where an allocation is.
+// keep records where an allocation is.
 func (p *Player) keep(id uint32, copy int, at place) {
 	if !p.stream.Copied(id) {
 		p.single[id] = at
@@ -178,7 +178,7 @@ func (p *Player) whose(i, copy int) (place, error) {
 	return p.copyAt(id, which)
 }
 
-// copyAt is where a copy of an allocation is.
+// copyAt returns the place of a copy of an allocation.
 func (p *Player) copyAt(id uint32, copy int) (place, error) {
 	r := p.many[id].find(copy)
 	if r == nil {

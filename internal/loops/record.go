@@ -8,33 +8,33 @@ import (
 	"slices"
 )
 
-// recording is iterations of a loop being played, with everything that decides their outcome. The
+// recording is a number of iterations being played, with everything that decides their outcome. The
 // segments that they touch have roles, numbered in order of first use.
 type recording struct {
 	shortcut
 	body    *body
-	broken  bool // it is useless
-	first   int  // the copy that comes first
+	broken  bool // it cannot become a shortcut
+	first   int  // the first copy
 	left    int  // iterations still to come
 	bridges bool // it ends where a shortcut begins
 
 	segs  []int32 // by role
 	picks []pick
-	next  owner   // the owner of the block that is freed next
-	made  []place // of what it made and has not freed, by owner
-	holey bool    // a role is that of a void
+	next  owner   // owner of the block that is freed next
+	made  []place // places of allocations made and not yet freed, by owner
+	holey bool    // a role is a void
 	taken []owned
 
-	below [][]uint64 // which ties there are, by role
-	was   []piece    // how each role was, to begin with
+	below [][]uint64 // ties, by role
+	was   []piece    // each role's piece at the beginning
 	deeps []dive
-	dead  []int32 // pieces that are gone
-	count int     // of roles
+	dead  []int32 // removed pieces
+	count int     // number of roles
 
-	allocated, requested uint64 // when it began
+	allocated, requested uint64 // at the beginning
 }
 
-// owner is a copy of what a body names, counted from the recording's first.
+// owner is a copy of an allocation in the body, counted from the recording's first copy.
 type owner struct {
 	slot int32
 	copy int
@@ -49,10 +49,10 @@ type owned struct {
 	at   uint64
 }
 
-// pick is the choice of a hole in a segment that had a role already. Segments that
-// come into it later had their holes then, too.
+// pick is the choice of a hole in a segment that already had a role. Segments that
+// get a role later had their holes then, too.
 type pick struct {
-	role, roles int32 // and how many roles there were
+	role, roles int32 // the role chosen, and the number of roles then
 	set         int32
 	size        uint64
 }
@@ -64,10 +64,10 @@ type piece struct {
 	prev, next int32
 }
 
-// dive is the choice of a void.
+// dive is the choice of a void for a request.
 type dive struct {
 	deep
-	roles int32 // how many roles there were
+	roles int32 // number of roles then
 	size  uint64
 }
 
@@ -90,7 +90,7 @@ func (w *watch) record(p *Player, b *body, done, turns int) {
 	w.rec = c
 }
 
-// join gives a segment a role.
+// join gives a segment a role in the recording.
 func (c *recording) join(p *Player, i int32, r role) int32 {
 	s := &p.segs[i]
 	r.set = s.set
@@ -111,7 +111,7 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 	return s.role - 1
 }
 
-// counts counts roles, those apart of pieces that were gone again.
+// counts counts roles, except those of pieces that are already gone.
 func (c *recording) counts(n int) {
 	c.count += n
 	c.broken = c.broken || c.count > maxRoles
@@ -121,7 +121,7 @@ func (c *recording) counts(n int) {
 // and saves little.
 const maxRoles = 128
 
-// chosen records the choice of a hole, and what it depended on.
+// chosen records the choice of a hole and the conditions for it.
 func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	i := p.segs[at.seg-1].role - 1
 	switch {
@@ -147,7 +147,7 @@ func (c *recording) chosen(p *Player, r *request, got uint64, at place, grown bo
 	}
 }
 
-// pick notes a pick, each once.
+// pick records a pick, each only once.
 func (c *recording) pick(x pick) {
 	for _, k := range c.picks {
 		if k.role == x.role && k.size == x.size {
@@ -157,7 +157,7 @@ func (c *recording) pick(x pick) {
 	c.picks = append(c.picks, x)
 }
 
-// guard notes that no segment without a role may have had a better hole.
+// guard records that no segment without a role may have had a better hole.
 func (c *recording) guard(r *request, got uint64, role int32, grown bool) {
 	if grown {
 		got = math.MaxUint64
@@ -176,7 +176,7 @@ func (c *recording) guard(r *request, got uint64, role int32, grown bool) {
 	}
 }
 
-// tie notes that one segment was chosen before others with a hole of the same size.
+// tie records that a segment was chosen before others with a hole of the same size.
 func (c *recording) tie(p *Player, set int32, size uint64, chosen int32) {
 	for k, i := range c.segs {
 		if s := &p.segs[i]; int32(k) != chosen && s.set == set && !s.void && hasHole(p.marks(s), size) {
@@ -185,7 +185,7 @@ func (c *recording) tie(p *Player, set int32, size uint64, chosen int32) {
 	}
 }
 
-// orders notes, once, that a role has to have a lower address than another.
+// orders records, once, that one role must have a lower address than another.
 func (c *recording) orders(lower, higher int32) {
 	for int(lower) >= len(c.below) {
 		c.below = append(c.below, nil)
@@ -210,7 +210,7 @@ func hasHole(marks []mark, size uint64) bool {
 	return false
 }
 
-// freed notes a freed block. If these iterations did not make it, its place has to be the same again.
+// freed records a freed block. If these iterations did not make it, its place must be the same again.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
 	c.next = noOwner
@@ -228,7 +228,7 @@ func (c *recording) freed(p *Player, at place) {
 	c.taken = append(c.taken, owned{x, i, at.at})
 }
 
-// noted is called after each event.
+// noted is called after each event, to update the peaks.
 func (c *recording) noted(p *Player) {
 	now := int64(p.allocated) - int64(c.allocated)
 	if now > c.most {
@@ -238,7 +238,7 @@ func (c *recording) noted(p *Player) {
 	c.events++
 }
 
-// finish makes a shortcut of the recording, or returns nil if that is not possible.
+// finish turns the recording into a shortcut, or returns nil if that is not possible.
 func (c *recording) finish(p *Player) *shortcut {
 	var left []owned
 	for k, at := range c.made {
@@ -276,7 +276,7 @@ func (c *recording) finish(p *Player) *shortcut {
 	return &s
 }
 
-// laterTies adds the ties with segments that came into it after a pick.
+// laterTies adds ties with segments that got a role after a pick.
 func (c *recording) laterTies(p *Player) {
 	for _, k := range c.picks {
 		for j := k.roles; j < int32(len(c.roles)); j++ {

@@ -4,17 +4,17 @@ package loops
 
 import "slices"
 
-// A recording notes where everything is that its iterations make and leave behind: a row for each
-// iteration, with a place for each allocation that the body names.
+// A recording keeps the places of everything its iterations make and leave behind: one row per
+// iteration, with a place for each allocation of the body.
 
-// cleared is n zero places, in the room of others if there is enough.
+// cleared returns n zero places, reusing old if it is large enough.
 func cleared(old []place, n int) []place {
 	old = slices.Grow(old[:0], n)[:n]
 	clear(old)
 	return old
 }
 
-// madeAt is where made has the place of a copy, -1 if another iteration made it.
+// madeAt returns the index of a copy in made, or -1 if another iteration made it.
 func (c *recording) madeAt(x owner) int {
 	turn := x.copy
 	if c.body.loop.Down {

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Of a void only the size matters, and only compared with the other holes among which a request chose. So
-// a recording notes the range of sizes that the void may begin with.
+// Only the size of a void matters, and only compared with the other holes among which a request chose. So
+// a recording keeps the range of sizes that the void may have at the beginning.
 
-// beside notes a piece that changes with its neighbour, or that was looked at.
+// beside records a piece that changes with its neighbour, or that was examined.
 func (c *recording) beside(p *Player, i int32) {
 	if p.segs[i].role > 0 {
 		return
@@ -28,7 +28,7 @@ func (c *recording) beside(p *Player, i int32) {
 	c.broken = true
 }
 
-// born notes a new piece before a void.
+// born records a new piece before a void.
 func (c *recording) born(p *Player, i, void int32) {
 	of := p.segs[void].role - 1
 	s := &p.segs[i]
@@ -39,12 +39,12 @@ func (c *recording) born(p *Player, i, void int32) {
 	c.counts(1)
 }
 
-// wider is by how much a void is larger than it was.
+// wider returns by how much a void has grown.
 func (c *recording) wider(p *Player, role int32) int64 {
 	return int64(p.voidSize(c.segs[role])) - c.was[role].size
 }
 
-// admits records that no earlier request wanted a void that appears now.
+// admits records that no earlier request would have chosen a void that appears now.
 func (c *recording) admits(r *role, k int32, size int64) {
 	for _, g := range c.guards {
 		switch {
@@ -63,7 +63,7 @@ func (c *recording) admits(r *role, k int32, size int64) {
 	}
 }
 
-// voids notes what a choice implies about the size of each void.
+// voids records what a choice implies about the size of each void.
 func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown bool) {
 	for k := range c.roles {
 		x := &c.roles[k]
@@ -86,7 +86,7 @@ func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown
 	}
 }
 
-// isDeeper records that a void was larger than one that was chosen, and by how much it has to be larger at
+// isDeeper records that a void was larger than the chosen one, and by how much it must be larger at
 // the beginning.
 func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.broken = c.broken || size <= got
@@ -99,8 +99,8 @@ func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.deeper = append(c.deeper, deeper{chosen, k, by})
 }
 
-// dive notes the choice of a void: it is large enough to be cut, and smaller than
-// all other holes that would do.
+// dive records the choice of a void: it is large enough to be cut, and smaller than
+// all other suitable holes.
 func (c *recording) dive(p *Player, r *request, k int32, d int64) {
 	x := &c.roles[k]
 	x.low = max(x.low, int64(r.size)+smallMost+1-d)
@@ -113,7 +113,7 @@ func (c *recording) dive(p *Player, r *request, k int32, d int64) {
 	c.guardVoid(r, deep{k, d})
 }
 
-// smaller makes a void smaller than the holes that are large enough.
+// smaller records that a void is smaller than the holes that are large enough.
 func (c *recording) smaller(x *role, holes []extent, size uint64, d int64) {
 	for _, h := range holes {
 		if h.size >= size {
@@ -122,7 +122,7 @@ func (c *recording) smaller(x *role, holes []extent, size uint64, d int64) {
 	}
 }
 
-// guardVoid notes that no segment without a role may have had a better hole.
+// guardVoid records that no segment without a role may have had a better hole.
 func (c *recording) guardVoid(r *request, v deep) {
 	k := slices.IndexFunc(c.guards, func(g guard) bool { return g.set == r.set && g.size == r.size })
 	if k < 0 {
@@ -137,8 +137,8 @@ func (c *recording) guardVoid(r *request, v deep) {
 	g.voids = append(g.voids, v)
 }
 
-// laterVoids compares voids that were chosen with segments that came into it later,
-// and sees whether any size is left that one may have.
+// laterVoids compares chosen voids with segments that got a role later, and
+// checks that a possible size is left for each void.
 func (c *recording) laterVoids(p *Player) {
 	for _, k := range c.deeps {
 		for j := k.roles; j < int32(len(c.roles)); j++ {
@@ -154,7 +154,7 @@ func (c *recording) laterVoids(p *Player) {
 	}
 }
 
-// linked notes the neighbours of each piece, at the beginning and at the end.
+// linked records the neighbours of each piece, at the beginning and at the end.
 func (c *recording) linked(p *Player) {
 	for k, i := range c.segs {
 		s, w, r := &p.segs[i], &c.was[k], &c.roles[k]
@@ -165,7 +165,7 @@ func (c *recording) linked(p *Player) {
 	}
 }
 
-// neighbour is a neighbour as a role has it.
+// neighbour returns a neighbour as a role.
 func (c *recording) neighbour(p *Player, now, was int32) int32 {
 	switch {
 	case now == none:

@@ -30,7 +30,7 @@ func (r *request) cuts(size uint64) bool {
 	return rest > smallMost || rest != 0 && r.set%2 == 0
 }
 
-// segment is the size of the new segment for a request that fits nowhere.
+// segment returns the size of the new segment for a request that fits nowhere.
 func (r *request) segment() uint64 {
 	switch {
 	case r.size <= smallMost:
@@ -41,7 +41,7 @@ func (r *request) segment() uint64 {
 	return (r.size + roundLarge - 1) / roundLarge * roundLarge
 }
 
-// alloc finds a block.
+// alloc finds a block for a request.
 func (p *Player) alloc(bytes uint64, queue uint16) (place, error) {
 	if bytes == 0 {
 		return place{}, nil
@@ -61,7 +61,7 @@ func (p *Player) alloc(bytes uint64, queue uint16) (place, error) {
 	return p.take(&r, got, at, !ok), nil
 }
 
-// take puts a hole in use.
+// take marks a hole as used.
 func (p *Player) take(r *request, got uint64, x hole, grown bool) place {
 	s := &p.segs[x.seg]
 	switch {
@@ -134,7 +134,7 @@ func (p *Player) grow(r *request) (int32, error) {
 	}
 }
 
-// segment asks the device once.
+// segment asks the device for a segment, once.
 func (p *Player) segment(r *request) int32 {
 	size := r.segment()
 	if p.limit > 0 && (p.held+size)*quantum > p.limit {
@@ -187,7 +187,7 @@ func (p *Player) flush() {
 
 func (p *Player) handle(s *segment) uint64 { return p.stream.Trace.Queues[s.set/2] }
 
-// size is a segment's size.
+// size returns a segment's size.
 func (p *Player) size(s *segment) uint64 {
 	m := p.marks(s)
 	return m[len(m)-1].at()

@@ -4,9 +4,9 @@ package loops
 
 import "slices"
 
-// mark is where a block of a segment begins, in quanta, and whether it is in use:
-// the lowest bit. A block ends where the next one begins; a mark at the end of the
-// segment, in use, ends the last one.
+// mark is the start of a block in a segment, in quanta, with the lowest bit set if it is
+// in use. A block ends where the next one begins; a used mark at the end of the
+// segment ends the last one.
 type mark uint64
 
 func (m mark) at() uint64 { return uint64(m >> 1) }
@@ -17,57 +17,57 @@ func freeMark(at uint64) mark { return mark(at << 1) }
 
 func usedMark(at uint64) mark { return mark(at<<1 | 1) }
 
-// none is no layout, no segment.
+// none stands for no layout and no segment.
 const none = -1
 
-// segment is a stretch of device memory, cut into blocks. Neighbours that are free
-// are always one block.
+// segment is a range of device memory, divided into blocks. Adjacent free blocks
+// are always merged.
 type segment struct {
 	addr   uint64 // in quanta
-	set    int32  // its set of holes, which is its pool and CUDA stream; none once it was returned
-	layout int32  // how it is cut, if that is a shared layout
-	own    int32  // or its own
-	role   int32  // in the recording under way, from 1
+	set    int32  // its set of holes (pool and CUDA stream); none once it was returned
+	layout int32  // its layout, if it is a shared one
+	own    int32  // or its own layout
+	role   int32  // in the current recording, from 1
 	turn   int32  // when it was touched last
-	prev   int32  // the pieces of the same segment before it and behind it, where it is cut
+	prev   int32  // the pieces of the same segment before and after it, if it is cut
 	next   int32
-	void   bool // a piece that is free
+	void   bool // a free piece
 	alone  bool // its layout is never shared
-	apart  bool // its holes do not count just now: a shortcut is being tried
+	apart  bool // its holes do not count while a shortcut is tried
 }
 
 // ownLayout is the layout of one segment, which may change.
 type ownLayout struct {
 	marks []mark
-	sum   uint64 // over its blocks, so that it can be kept as they change
+	sum   uint64 // over its blocks, updated as they change
 }
 
-// segments is all there are. Each has a slot by its address, the lowest address
-// the highest slot.
+// segments holds all segments. Each has a slot by its address; the lowest address
+// has the highest slot.
 type segments struct {
 	segs  []segment
 	gone  []int32 // indices of returned segments
 	owns  []ownLayout
-	idle  []int32 // places of owns that are not in use
-	top   uint64  // an address above all, in quanta
+	idle  []int32 // unused indices of owns
+	top   uint64  // an address above all segments, in quanta
 	slots []int32 // the segment of each slot
 	held  uint64  // quanta of all segments
 }
 
-// above is how far above the first segment others may lie. The driver goes down from there, except for a
-// small hole that it had left.
+// above is how far above the first segment others may lie. The driver allocates downwards from there, except
+// into small holes that it has left.
 const above = 1 << 30 / quantum
 
-// slot is the slot of an address. No two segments have parts in the same.
+// slot returns the slot of an address. No two segments share a slot.
 func (g *segments) slot(addr uint64) int { return int(g.top/smallBuffer - addr/smallBuffer) }
 
-// place is a block: a segment, and where in it. The zero place is none.
+// place is a block: its segment and offset. The zero place is none.
 type place struct {
 	seg int32 // from 1
 	at  uint64
 }
 
-// addSegment notes a new segment, which has no layout yet.
+// addSegment adds a new segment, which has no layout yet.
 func (g *segments) addSegment(addr uint64, set int32, size uint64) int32 {
 	if g.top == 0 {
 		g.top = addr/smallBuffer*smallBuffer + above
@@ -92,7 +92,7 @@ func (g *segments) newSegment(addr uint64, set int32) int32 {
 	return i
 }
 
-// doubled is a slice with space for one more element. It always doubles; append grows long slices by less,
+// doubled returns a slice with space for one more element. It always doubles; append grows long slices by less,
 // and copies them more often.
 func doubled[T any](s []T) []T {
 	if len(s) < cap(s) {
@@ -109,7 +109,7 @@ func (p *Player) marks(s *segment) []mark {
 	return p.shared[s.layout].marks
 }
 
-// sum is the hash of its blocks.
+// sum returns the hash of a segment's blocks.
 func (p *Player) sum(s *segment) uint64 {
 	if s.own != none {
 		return p.owns[s.own].sum
@@ -134,7 +134,7 @@ func (p *Player) edit(i int32) *ownLayout {
 	return o
 }
 
-// share gives a segment the shared layout that its own equals, if it has its own.
+// share gives a segment with its own layout the equal shared one.
 func (p *Player) share(s *segment, layout int32) {
 	if s.own == none || s.alone {
 		return
@@ -157,7 +157,7 @@ func (g *segments) newOwn() int32 {
 	return int32(len(g.owns) - 1)
 }
 
-// find is the block that begins at an offset, or would.
+// find returns the index of the block that begins at an offset, or would.
 func find(marks []mark, at uint64) int {
 	lo, hi := 0, len(marks)-1
 	for lo < hi {
@@ -170,7 +170,7 @@ func find(marks []mark, at uint64) int {
 	return lo
 }
 
-// use puts the free block j in use, size quanta of it.
+// use marks size quanta of the free block j as used.
 func (o *ownLayout) use(j int, size uint64) {
 	at := o.marks[j].at()
 	whole := o.marks[j+1].at() - at
@@ -184,8 +184,8 @@ func (o *ownLayout) use(j int, size uint64) {
 	}
 }
 
-// release makes block j free and joins it with its neighbours. It returns the
-// sizes of those, 0 for one in use, and where the result is.
+// release frees block j and merges it with its neighbours. It returns their
+// sizes, 0 for one in use, and the index of the result.
 func (o *ownLayout) release(j int) (before, after uint64, at int) {
 	m := o.marks
 	end := m[j+1].at()

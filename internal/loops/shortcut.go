@@ -19,44 +19,44 @@ type shortcut struct {
 	roles         []role
 	guards        []guard
 	ties          []tie    // by their last role
-	deeper        []deeper // which voids are larger than others
-	frees         []spread // the places of what they free
-	leaves        []spread // the places of what they leave
+	deeper        []deeper // which voids must be larger than others
+	frees         []spread // the places of the blocks they free
+	leaves        []spread // the places of the blocks they leave
 
 	grows                uint64 // quanta
-	lastGrowth           int    // the event that took the last of them
-	allocated, requested int64  // more than before
-	most, mostAsked      int64  // at most, after an event
-	mostAt               int    // the first such event
+	lastGrowth           int    // the event of the last growth
+	allocated, requested int64  // the change
+	most, mostAsked      int64  // the most after any event
+	mostAt               int    // the first event with the most
 
-	then   *shortcut // what followed it last
-	longer bool      // there is a shortcut of more such iterations
+	then   *shortcut // the shortcut taken after it last time
+	longer bool      // there is a shortcut for more of these iterations
 }
 
-// role is what a segment, or a piece of one, does in a shortcut.
+// role is the part that a segment, or a piece of one, plays in a shortcut.
 type role struct {
 	how           way
 	set           int32
 	before, after int32  // its layouts; after is none if it no longer exists
-	size          uint64 // draw: what was asked for; grow: the segment's size
+	size          uint64 // draw: the request; grow: the size of the segment
 	got           uint64 // draw: the hole's size
 	at            uint64 // the block that was allocated or freed; born: the offset in the void
-	owner         owner  // locate: whose it was
+	owner         owner  // locate: owner of the block
 	of            int32  // beside: the neighbour; born: the void after it
-	side          int8   // beside: -1 before it, 1 behind it
+	side          int8   // beside: -1 before it, 1 after it
 	left, right   int32  // its neighbours at the beginning: roles, none, or somebody
 
 	void       bool  // it is a void, and has no layouts
-	low, high  int64 // how large it may be
-	moves      int64 // by how much its address changes
-	widens     int64 // and its size
+	low, high  int64 // the range of its size
+	moves      int64 // change of its address
+	widens     int64 // change of its size
 	prev, next int32 // its neighbours at the end: roles, none, or somebody
 }
 
 // somebody is a neighbour without a role, which does not change.
 const somebody = -2
 
-// way is how a segment becomes part of a shortcut.
+// way says how a segment becomes part of a shortcut.
 type way uint8
 
 const (
@@ -72,14 +72,14 @@ const (
 type guard struct {
 	set       int32
 	size, got uint64
-	roles     []int32 // whose hole that was
-	voids     []deep  // what else was chosen
+	roles     []int32 // the roles of that hole
+	voids     []deep  // the voids chosen as well
 }
 
 // tie is two roles with holes of equal size: the one with the lower address was chosen.
 type tie struct{ low, high int32 }
 
-// last is the later one of the two.
+// last returns the later role of the two.
 func (t tie) last() int32 { return max(t.low, t.high) }
 
 // deeper says that one void is larger than another by at least this much.
@@ -88,21 +88,21 @@ type deeper struct {
 	by         int64
 }
 
-// deep is a void that was so much larger or smaller when it was chosen than in the
+// deep is a void, and by how much larger or smaller it was when chosen than at the
 // beginning.
 type deep struct {
 	role  int32
 	wider int64
 }
 
-// spread is copies of an allocation in the segment of a role.
+// spread is a run of copies of an allocation in the segment of a role.
 type spread struct {
 	slot int32
 	role int32
 	run
 }
 
-// runsOf joins neighbours among copies, the last ones first where that is asked for.
+// runsOf joins neighbouring copies into runs, the last ones first if down is set.
 func runsOf(all []owned, down bool) (out []spread) {
 	slices.SortFunc(all, func(x, y owned) int {
 		copies := cmp.Compare(x.copy, y.copy)
@@ -124,7 +124,7 @@ func runsOf(all []owned, down bool) (out []spread) {
 // maxAlike limits the number of shortcuts that begin alike.
 const maxAlike = 256
 
-// add adds a shortcut to those that begin alike: the longest first, of those the
+// add adds a shortcut to those that begin alike: longest first, and among equally long ones the
 // newest.
 func (c *class) add(s *shortcut) {
 	all := c.shortcuts[s.start]
@@ -175,22 +175,22 @@ func (c *class) isDeadEnd(sum uint64) bool {
 	return c.deadEnds[sum] > 1
 }
 
-// raise moves a shortcut before those of as many iterations.
+// raise moves a shortcut to the front of those with as many iterations.
 func raise(all []*shortcut, i int) {
 	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
 		all[i-1], all[i] = all[i], all[i-1]
 	}
 }
 
-// suits reports whether a shortcut may be tried here. It may not if a chart could not divide it into
+// suits reports whether a shortcut may be tried here. It may not if a chart would have to divide it into
 // columns.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
 	return s.start == p.watch.sum && b.inside(done, s.turns) &&
 		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))
 }
 
-// jumped is called once a shortcut was taken. A short one that is taken again and
-// again is worth a longer one.
+// jumped is called after a shortcut was taken. If a short one is taken again and
+// again, a longer one is worth recording.
 func (p *Player) jumped(s *shortcut, b *body, done int) int {
 	w := &p.watch
 	if w.taken != nil {

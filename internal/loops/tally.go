@@ -4,14 +4,14 @@ package loops
 
 import "snug/internal/allocator"
 
-// tally is the figures of a play under way.
+// tally holds the figures of the current play.
 type tally struct {
-	at                   int // the event that is played, in the unfolded trace
-	played               int // how many events were, one by one
+	at                   int // the current event, in the unfolded trace
+	played               int // events played one by one
 	work                 int // the work of the play, see Options.Most
 	allocated, requested uint64
 	retries, before      uint64
-	counts               bool // the event from which retries count was reached
+	counts               bool // the event from which retries count has been reached
 	peakRequested        uint64
 	res                  allocator.Result
 	phase                uint32
@@ -26,7 +26,7 @@ type bounds struct {
 	quanta         uint64
 }
 
-// beyond is the error of a play that exceeded a limit.
+// beyond returns the error for a play that exceeded a limit.
 func (p *Player) beyond() error {
 	b := &p.bounds
 	switch {
@@ -51,8 +51,8 @@ func (p *Player) fall(size, asked uint64) {
 	p.requested -= asked
 }
 
-// peaks raises the peaks: to what was allocated at an event, and to what is
-// reserved since one.
+// peaks raises the peaks: of memory allocated at an event, and of memory reserved
+// since one.
 func (p *Player) peaks(allocated, requested uint64, at, grownAt int) {
 	if allocated > p.res.PeakAllocated {
 		p.res.PeakAllocated, p.res.PeakAllocatedAt = allocated, at
@@ -70,7 +70,7 @@ func (p *Player) notePhase(allocated uint64) {
 	}
 }
 
-// note is called after each event that is played.
+// note is called after each played event.
 func (p *Player) note() {
 	p.played++
 	p.work++
@@ -78,12 +78,12 @@ func (p *Player) note() {
 		p.chart.Note(p.at, p.allocated, p.held*quantum)
 	}
 	if c := p.watch.rec; c != nil {
-		p.work++ // it costs as much again
+		p.work++ // recording costs as much again
 		c.noted(p)
 	}
 }
 
-// passed counts the iterations of a shortcut whose first event is at.
+// passed counts the iterations of a shortcut that begins at event at.
 func (p *Player) passed(s *shortcut, at int) {
 	most := uint64(int64(p.allocated) + s.most)
 	if p.chart != nil {

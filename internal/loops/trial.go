@@ -4,15 +4,15 @@ package loops
 
 import "slices"
 
-// trial is a shortcut being tried. The segments that have found a role are set
+// trial is a shortcut being tried. Segments that have found a role are set
 // apart, so that only the holes of the others count.
 type trial struct {
-	segs  []int32 // by role; none for a segment to be made
+	segs  []int32 // by role; none for a new segment
 	addrs []uint64
 	even  []even
 }
 
-// even is a guard that depends on addresses: the other hole has the same size.
+// even is a guard that depends on addresses, because the other hole has the same size.
 type even struct {
 	guard *guard
 	other int32
@@ -32,8 +32,8 @@ func (p *Player) try(s *shortcut, b *body, done int) bool {
 	return false
 }
 
-// promising is a cheap first check: whether the segments in which something is freed have the layouts of
-// that time.
+// promising is a cheap first check: whether the segments in which blocks are freed have the recorded
+// layouts.
 func (p *Player) promising(s *shortcut, b *body, done int) bool {
 	first := b.loop.Copy(done)
 	for k := range s.roles {
@@ -75,7 +75,7 @@ func (p *Player) cast(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// isOrdered reports whether two segments are in the same order as then, if both exist already.
+// isOrdered reports whether two segments are in the recorded order, if both exist already.
 func (p *Player) isOrdered(t tie) bool {
 	low, high := p.trial.segs[t.low], p.trial.segs[t.high]
 	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
@@ -100,7 +100,7 @@ func (p *Player) setApart(i int32, r *role) bool {
 	return true
 }
 
-// candidate is the only segment that a role may have, and the block in it.
+// candidate returns the only segment that can have a role, and the block in it.
 func (p *Player) candidate(r *role, b *body, first int) (seg int32, at uint64) {
 	switch r.how {
 	case locate:
@@ -140,7 +140,7 @@ func (p *Player) takeBack() {
 	}
 }
 
-// linked reports whether pieces have the same neighbours as then.
+// linked reports whether pieces have the recorded neighbours.
 func (p *Player) linked(s *shortcut) bool {
 	t := &p.trial
 	for k := range s.roles {
@@ -154,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets reports whether a neighbour is the one that a role has.
+// meets reports whether a neighbour is the one recorded for a role.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
@@ -165,7 +165,7 @@ func (t *trial) meets(seg, role int32) bool {
 	return seg == t.segs[role]
 }
 
-// inPlace reports whether the allocations that the iterations free are where they were then.
+// inPlace reports whether the allocations that the iterations free are at the recorded places.
 func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	for k := range s.frees {
 		f := &s.frees[k]
@@ -185,7 +185,7 @@ func (p *Player) inPlace(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// guarded reports whether no other segment has a better hole. Equally good ones are decided by address.
+// guarded reports whether no other segment has a better hole. Ties are decided by address.
 func (p *Player) guarded(s *shortcut) bool {
 	for _, x := range s.deeper {
 		if int64(p.voidSize(p.trial.segs[x.role]))-int64(p.voidSize(p.trial.segs[x.than])) < x.by {
@@ -221,7 +221,7 @@ func (p *Player) isBetter(v deep, size uint64, other hole) bool {
 }
 
 // placed takes new segments from the device, if there is room for them, and reports whether all segments
-// are in the same order as then; if not, it returns them.
+// are in the recorded order; if not, it returns them.
 func (p *Player) placed(s *shortcut) bool {
 	if !p.room(s.grows) {
 		return false
@@ -238,8 +238,8 @@ func (p *Player) placed(s *shortcut) bool {
 	return false
 }
 
-// addressed finds the address of each role's segment; false if the card is full,
-// or where another piece is too close to a new one.
+// addressed finds the address of each role's segment. It returns false if the card is full
+// or another piece is too close to a new one.
 func (p *Player) addressed(s *shortcut) bool {
 	for k := range s.roles {
 		var addr uint64
@@ -276,7 +276,7 @@ func (p *Player) isLone(addr uint64) bool {
 	return true
 }
 
-// room reports whether the limit allows that many more quanta.
+// room reports whether the limit allows this many more quanta.
 func (p *Player) room(quanta uint64) bool {
 	return p.limit == 0 || quanta == 0 || (p.held+quanta)*quantum <= p.limit
 }
@@ -304,7 +304,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 		case grow:
 			t.segs[k] = p.addSegment(t.addrs[k], r.set, r.size)
 		case born:
-			if r.after != none { // else it is gone by the end
+			if r.after != none { // otherwise it is gone by the end
 				t.segs[k] = p.newSegment(t.addrs[k], r.set)
 				p.slots[p.slot(t.addrs[k])] = t.segs[k]
 			}
@@ -351,7 +351,7 @@ func (p *Player) leaveRole(i int32, r *role) {
 	}
 }
 
-// neighbour is the segment that a role is next to.
+// neighbour returns the segment that a role is next to.
 func (t *trial) neighbour(role int32) int32 {
 	if role == none {
 		return none

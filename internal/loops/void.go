@@ -11,9 +11,9 @@ package loops
 // Free memory between pieces may be a piece too, a void, of any size. It is filled from its front: each
 // new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of
 // a piece joins the void. So finished pieces are alike, and an iteration touches only the last piece and
-// the void. Of the void it matters only whether it is larger or smaller than other holes.
+// the void. All that matters about the void is whether it is larger or smaller than other holes.
 //
-// Two neighbours are never both free where they touch: that would be one void.
+// Two neighbours are never both free where they touch: they would be one void.
 
 const (
 	cutLeast  = 512 << 20 / quantum // the smallest segment that is cut
@@ -35,7 +35,7 @@ func (p *Player) open(i int32) {
 	p.slots[p.slot(p.segs[i].addr)] = none
 }
 
-// takeFront takes what a request gets from the front of a void.
+// takeFront takes a request's block from the front of a void.
 func (p *Player) takeFront(r *request, got uint64, i int32) place {
 	size, addr := got, p.segs[i].addr
 	if r.cuts(got) {
@@ -46,7 +46,7 @@ func (p *Player) takeFront(r *request, got uint64, i int32) place {
 	return at
 }
 
-// append adds a block in use before a void: to the piece there, or as a new one.
+// append adds a used block before a void: to the piece there, or as a new one.
 func (p *Player) append(void int32, addr, size uint64) place {
 	left := p.segs[void].prev
 	p.watch.beside(p, left)
@@ -87,7 +87,7 @@ func (p *Player) link(left, right int32) {
 	}
 }
 
-// remove takes a piece out.
+// remove removes a piece.
 func (p *Player) remove(i int32) {
 	s := &p.segs[i]
 	p.link(s.prev, s.next)
@@ -99,7 +99,7 @@ func (p *Player) remove(i int32) {
 	p.watch.removed(p, i)
 }
 
-// resize gives a void another address and size; one of size 0 is gone.
+// resize gives a void a new address and size; with size 0 it is removed.
 func (p *Player) resize(i int32, addr, size uint64) {
 	s := &p.segs[i]
 	o := &p.owns[s.own]
@@ -113,7 +113,7 @@ func (p *Player) resize(i int32, addr, size uint64) {
 	p.sets[s.set].add(size, hole{addr, i})
 }
 
-// shut makes a small void a piece with a hole.
+// shut turns a small void into a piece with a hole.
 func (p *Player) shut(i int32) {
 	p.watch.breaks()
 	s := &p.segs[i]
@@ -126,8 +126,8 @@ func (p *Player) shut(i int32) {
 	o.sum = sumOf(o.marks[0], o.marks[1].at())
 }
 
-// detach makes the hole j of a piece part of a void, if it is next to what is free
-// of another piece; false if it is not.
+// detach makes the hole j of a piece part of a void if the memory next to it is free;
+// otherwise it returns false.
 func (p *Player) detach(i int32, j int) bool {
 	s := &p.segs[i]
 	m := p.owns[s.own].marks
@@ -163,8 +163,8 @@ func (p *Player) endsFree(i int32, end bool) bool {
 	return !m[0].used()
 }
 
-// cut takes the hole j, the first or last, away from a piece, and the piece with it
-// where that is all there is.
+// cut removes the hole j, the first or last, from a piece, and the piece itself
+// if nothing else is left.
 func (p *Player) cut(i int32, j int) {
 	o := p.edit(i)
 	m := o.marks
@@ -182,7 +182,7 @@ func (p *Player) cut(i int32, j int) {
 	}
 }
 
-// fill makes what lies between two pieces a void, with what is free next to it.
+// fill turns the memory between two pieces, and any free memory next to it, into a void.
 func (p *Player) fill(set, before, after int32, addr, size uint64) {
 	if p.endsFree(before, true) && !p.segs[before].void {
 		n := len(p.marks(&p.segs[before])) - 2
@@ -209,7 +209,7 @@ func (p *Player) fill(set, before, after int32, addr, size uint64) {
 	}
 }
 
-// trim makes the hole j at an end of a piece a void, and returns the piece next to it.
+// trim turns the hole j at an end of a piece into a void, and returns the piece next to it.
 func (p *Player) trim(i int32, j int, stays, next int32, addr, size uint64) (int32, uint64, uint64) {
 	s := &p.segs[i]
 	m := p.marks(s)

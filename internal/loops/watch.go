@@ -4,7 +4,7 @@ package loops
 
 import "math/bits"
 
-// watch observes a loop as it is played, for iterations that come out like earlier ones. An iteration is
+// watch observes a loop as it is played and looks for iterations like earlier ones. An iteration is
 // identified by its decisions and by the layouts of the segments that it touched, as it left them. When
 // one is seen again, the iterations since then are worth recording.
 type watch struct {
@@ -14,16 +14,16 @@ type watch struct {
 	stamp   int32
 
 	seen   map[uint64]int // when an iteration was last seen
-	period int            // how long ago the iterations before this one were seen
-	streak int            // for how many of them that was so
-	cycle  int            // the number of iterations still to be recorded
+	period int            // how long ago the previous iterations were seen
+	streak int            // for how many of them this was so
+	cycle  int            // iterations still to be recorded
 	limit  int            // how many iterations are worth recording at a time
 
-	taken *shortcut // the last one, if nothing was played since
+	taken *shortcut // the last one, if nothing has been played since
 	again int       // how often it was taken in a row
 
 	rec  *recording
-	room recording // that of the last one
+	room recording // the last recording, whose memory is reused
 }
 
 // few is the number of iterations up to which a recording is worth extending, and most is the limit.
@@ -43,7 +43,7 @@ func (w *watch) begin(b *body) {
 
 func (w *watch) end() { w.body, w.rec = nil, nil }
 
-// stop gives a recording up.
+// stop abandons a recording.
 func (w *watch) stop(p *Player) {
 	if w.rec == nil {
 		return
@@ -72,7 +72,7 @@ func (w *watch) touch(p *Player, i int32) {
 	}
 }
 
-// chosen notes a hole that a request is about to get.
+// chosen records a hole that a request is about to get.
 func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	if w.body == nil {
 		return
@@ -87,7 +87,7 @@ func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) 
 	}
 }
 
-// beside notes a piece whose neighbour changes or is examined.
+// beside records a piece whose neighbour changes or is examined.
 func (w *watch) beside(p *Player, i int32) {
 	if w.body == nil || i == none {
 		return
@@ -100,7 +100,7 @@ func (w *watch) beside(p *Player, i int32) {
 	}
 }
 
-// born notes a new piece before a void.
+// born records a new piece before a void.
 func (w *watch) born(p *Player, i, void int32) {
 	if w.body == nil {
 		return
@@ -111,7 +111,7 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed notes that a piece is gone. Pieces that a recording refers to are kept until it ends.
+// removed records that a piece is gone. Pieces that a recording refers to are kept until it ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)
@@ -121,14 +121,14 @@ func (w *watch) removed(p *Player, i int32) {
 	p.gone = append(p.gone, i)
 }
 
-// breaks notes something that no shortcut can do.
+// breaks records an event that no shortcut can contain.
 func (w *watch) breaks() {
 	if w.rec != nil {
 		w.rec.broken = true
 	}
 }
 
-// freed notes a block that is about to be freed.
+// freed records a block that is about to be freed.
 func (w *watch) freed(p *Player, at place) {
 	if w.body == nil {
 		return
@@ -140,14 +140,14 @@ func (w *watch) freed(p *Player, at place) {
 	}
 }
 
-// made notes the place of an allocation that outlives its iteration.
+// made records the place of an allocation that outlives its iteration.
 func (w *watch) made(slot int32, copy int, at place) {
 	if w.rec != nil {
 		w.rec.made[w.rec.madeAt(owner{slot, copy - w.rec.first})] = at
 	}
 }
 
-// owned notes the owner of a block that is about to be freed.
+// owned records the owner of a block that is about to be freed.
 func (w *watch) owned(slot int32, copy int) {
 	if w.rec != nil {
 		w.rec.next = owner{slot, copy - w.rec.first}
@@ -208,7 +208,7 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. If the recording turns out to be useless, what was seen before it is out of
+// keep ends a recording. If it turns out to be useless, what was seen before it is out of
 // date, so the next one needs more evidence.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
@@ -219,7 +219,7 @@ func (w *watch) keep(p *Player, done int) {
 	w.recordNext(p, done+1)
 }
 
-// jumped notes that iterations were skipped.
+// jumped records that iterations were skipped.
 func (w *watch) jumped(s *shortcut) {
 	w.sum = s.end
 	if len(w.seen) > 0 {

@@ -20,7 +20,7 @@ type judge struct {
 	timeout time.Duration
 }
 
-// verdict is what became of a mutant.
+// verdict is the result of testing a mutant.
 type verdict int
 
 const (

@@ -5,7 +5,7 @@
 //	go run ./internal/mutate -n 40 -seed 1 -tests ./internal/shadow,./internal/simulate internal/shadow
 //
 // Files are not changed: the go command reads the mutated file in place of the original (-overlay). A
-// survivor is a gap in the tests, code that nobody needs, or a change that makes no difference; a person
+// survivor is a gap in the tests, unneeded code, or a change that makes no difference; a person
 // has to decide which.
 package main
 
@@ -85,7 +85,7 @@ func mutate(o options) error {
 	return nil
 }
 
-// inFolder are the mutants of a package's files, tests left out.
+// inFolder returns the mutants of a package's files, tests left out.
 func inFolder(folder, only string) ([]mutant, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

@@ -16,8 +16,8 @@ type mutant struct {
 	file       string
 	line       int
 	start, end int
-	text       string // what stands there instead
-	what       string // what was done, for people
+	text       string // the replacement
+	what       string // the change, in words
 }
 
 // apply returns the file with the mistake.
@@ -45,7 +45,7 @@ type finder struct {
 	found  []mutant
 }
 
-// mutantsOf are all mutants of a file, in the order of its text.
+// mutantsOf returns all mutants of a file, in the order of its text.
 func mutantsOf(name string, source []byte) ([]mutant, error) {
 	f := finder{name: name, source: source, fset: token.NewFileSet()}
 	tree, err := parser.ParseFile(f.fset, name, source, parser.SkipObjectResolution)
@@ -108,7 +108,7 @@ func (f *finder) add(start, end token.Pos, text, what string) {
 	f.found = append(f.found, mutant{f.name, at.Line, at.Offset, f.fset.Position(end).Offset, text, what})
 }
 
-// text is what a node looks like, of many lines the first.
+// text returns the source of a node; of several lines, only the first.
 func (f *finder) text(n ast.Node) string {
 	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
 }

@@ -24,7 +24,7 @@ type Pattern struct {
 // outsideComments is the beginning of expressions that ignore comments.
 const outsideComments = `(?m)^[^#\n]*`
 
-// New is the pattern of a regular expression. Where words are given, each match
+// New compiles a regular expression. If words are given, each match
 // has one of them on its first line, or on its second after nothing but a line
 // break: a text without any is not searched.
 func New(expression string, words ...string) *Pattern {
@@ -35,7 +35,7 @@ func New(expression string, words ...string) *Pattern {
 	}
 }
 
-// Regexp is the expression itself.
+// Regexp returns the expression itself.
 func (p *Pattern) Regexp() *regexp.Regexp { return p.compiled() }
 
 // In reports whether a text has a match.
@@ -69,7 +69,7 @@ func (p *Pattern) Index(text string) []int {
 	return at
 }
 
-// begin is the line that a search begins with: the one of the first word. It is
+// begin returns the line that a search begins with: the one of the first word. It is
 // -1 if no match can be.
 func (p *Pattern) begin(text string) int {
 	if len(p.words) == 0 {

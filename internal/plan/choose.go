@@ -54,7 +54,7 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 // runs reports whether a run completes.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
-// fastest is the best choice in a room. Estimate decides whether it fits, because it runs more
+// fastest returns the best choice in a room. Estimate decides whether it fits, because it runs more
 // micro-batches than a probe.
 func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 	for {
@@ -109,7 +109,7 @@ func (s *search) chosen() (*Choice, error) {
 // estimated time, and not worth computing everything twice.
 const gain = 1.05
 
-// worthwhile is the choice, or the best one without checkpointing if that comes close.
+// worthwhile returns the choice, or the best one without checkpointing if that comes close.
 func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) {
 	if !c.settings.checkpointing || s.today.checkpointing {
 		return c, nil

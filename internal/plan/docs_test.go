@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the tables in docs/optimize.md"
 type guide struct {
 	card                string
 	batch, accumulation int
-	expects, later      string // in the first stage and, where it says so, the others
+	expects, later      string // in the first stage and, if it says so, the others
 }
 
 // guides is the four cards of a guide for an embedder of records with four text fields, and the memory use
@@ -33,7 +33,7 @@ var guides = []guide{
 	{"A100-80GB", 128, 2, "51.5 GB", "21.4 GB"},
 }
 
-// stages is what changes over the guide's curriculum.
+// stages are the changes over the guide's curriculum.
 var stages = []struct {
 	name                 string
 	positives, negatives float64
@@ -88,7 +88,7 @@ func workedExample(t *testing.T) string {
 	return b.String() + "\n"
 }
 
-// row is a card's line.
+// row formats a card's row of the table.
 func row(g guide, p *Plan) string {
 	takes := func(c *Choice) string {
 		d := c.Estimate.DevicePeak
@@ -109,7 +109,7 @@ func row(g guide, p *Plan) string {
 	return out + fmt.Sprintf(" %s | %s | %s |\n", p.Recommended.Change, takes(p.Recommended), faster)
 }
 
-// embedder is the guide's model, with its settings for a card.
+// embedder returns the guide's model, with its settings for a card.
 func embedder(t *testing.T, g guide, positives, negatives float64) *setup.Setup {
 	return run(t, map[string]any{
 		"model": map[string]any{"config": map[string]any{

@@ -18,7 +18,7 @@ var rungs = []struct {
 	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run"},
 }
 
-// ladder is the fastest settings within growing shares of the card.
+// ladder returns the fastest settings within growing shares of the card.
 func (s *search) ladder() ([]Rung, error) {
 	out := make([]Rung, len(rungs))
 	err := each(len(rungs), func(i int) error {

@@ -4,7 +4,7 @@ package plan
 
 import "sort"
 
-// largest is the index of the largest batch of a variant that fits, -1 if none
+// largest returns the index of the largest batch of a variant that fits, -1 if none
 // does.
 func (s *search) largest(v settings, r room) (int, error) {
 	low, high := -1, len(s.batches)
@@ -33,7 +33,7 @@ func (s *search) largest(v settings, r room) (int, error) {
 	return low, nil
 }
 
-// possible is the number of batches of a variant whose tensors alone are not too large for a room. Finding
+// possible returns the number of batches of a variant whose tensors alone are not too large for a room. Finding
 // out does not play a run. If playing takes long, the largest of them are tried first: one of these nearly
 // always fits.
 func (s *search) possible(v settings, r room) int {
@@ -46,7 +46,7 @@ func (s *search) possible(v settings, r room) int {
 // hopeless reports whether settings are known to fit a room at no batch.
 func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
-// split is a variant at a batch, with the matching accumulation.
+// split returns a variant at a batch, with the matching accumulation.
 func (s *search) split(v settings, batch int) settings {
 	v.batch, v.accumulation = batch, max(s.share/batch, 1)
 	if s.rules.locked["accumulation"] {

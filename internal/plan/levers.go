@@ -63,7 +63,7 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	return out
 }
 
-// reason is an error without the name of its field, which is shown next to it.
+// reason returns an error without the name of its field, which is shown next to it.
 func reason(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) {
@@ -72,7 +72,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// saving is what a lever saves, or an error if the model does not support it.
+// saving returns what a lever saves, or an error if the model does not support it.
 func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
@@ -92,7 +92,7 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
-// costs is the time that a lever adds or saves, and its other price.
+// costs returns the time that a lever adds or saves, and its other price.
 func (s *search) costs(today, c candidate, price string) string {
 	time := "no extra time"
 	switch share := today.rate/c.rate - 1; {
@@ -109,7 +109,7 @@ func (s *search) costs(today, c candidate, price string) string {
 	return time
 }
 
-// pullable is the levers that make sense for today's run.
+// pullable returns the levers that make sense for today's run.
 func (s *search) pullable() []lever {
 	x, base := s.today, s.base
 	var out []lever
@@ -171,7 +171,7 @@ func hasVocabulary(s *setup.Setup) bool {
 // usualRank of LoRA.
 const usualRank = 16
 
-// adapters is the LoRA that a run could have.
+// adapters returns the LoRA that a run could have.
 func (s *search) adapters() adapters { return adapters{usualRank, s.req.Library} }
 
 // String names the library if it makes the adapters, because they then take more.

@@ -37,7 +37,7 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever offers flash attention where it would run: in 16 bits, on a card that has it, for a model
+// TestFlashLever checks that flash attention is offered if it would run: in 16 bits, on a card that has it, for a model
 // that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestHalvingLever(t *testing.T) {
 	}
 }
 
-// What would rescue a recorded run keeps its effective batch.
+// TestRecordedBatchOfOne checks that changes that rescue a recorded run keep its effective batch.
 func TestRecordedBatchOfOne(t *testing.T) {
 	s := searching(t, recordedSetup(t, towers(t, profile.Facts{})), gpu.Reference)
 	l := named(s.further(s.today), "batch 1")

@@ -73,7 +73,7 @@ type Plan struct {
 	Card    gpu.Card `json:"-"` // the card to plan for
 	Timed   bool     `json:"-"` // whether speeds are known at all
 	Target  int      `json:"-"` // the effective batch that was asked for
-	Notes   []string `json:"-"` // what the user has to know
+	Notes   []string `json:"-"` // what the user should know
 	Room    uint64   `json:"-"` // bytes that the run has to fit into
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
 	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit

@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// run is a setup from its fields.
+// run returns a setup from its fields.
 func run(t testing.TB, fields map[string]any) *setup.Setup {
 	t.Helper()
 	s, err := setup.Decode(fields, setup.Source{})

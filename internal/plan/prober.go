@@ -25,8 +25,8 @@ type prober struct {
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
-	floors  map[settings]uint64 // what is taken at any batch and length, by what it depends on
-	weights map[settings]uint64 // what loading takes for weights, likewise
+	floors  map[settings]uint64 // memory needed at any batch and length, by the settings it depends on
+	weights map[settings]uint64 // memory of the loaded weights, likewise
 }
 
 // probeKey is everything that a simulated stream depends on.
@@ -116,7 +116,7 @@ func (p *prober) note(x settings, found *estimate.Probe) {
 	}
 }
 
-// floor is the lower bound of the memory of settings, as far as similar runs have shown it.
+// floor returns the lower bound of the memory of settings, as far as similar runs have shown it.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	})
 }
 
-// roughly is the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
+// roughly returns the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
 // that the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {

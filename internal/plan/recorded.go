@@ -55,7 +55,7 @@ func recordedOptions(base *setup.Setup) bool {
 	return p != nil && p.Options != allocator.DefaultOptions()
 }
 
-// recordedNotes lists what the user has to know about a choice that is based on recordings.
+// recordedNotes returns the notes on a choice that is based on recordings.
 func (s *search) recordedNotes(c *Choice) []string {
 	p := estimate.Profile(s.base)
 	if p == nil {
@@ -91,7 +91,7 @@ func (s *search) uncounted(c *Choice) []string {
 	return out
 }
 
-// furtherRecorded is the levers that a profile has.
+// furtherRecorded returns the levers that a profile has.
 func (s *search) furtherRecorded(x settings) []lever {
 	var out []lever
 	if x.batch > 1 && s.base.Model.Varies("batch") {

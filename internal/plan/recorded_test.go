@@ -16,7 +16,7 @@ import (
 	"snug/internal/units"
 )
 
-// towers is a model that no family covers, with what a probe may tell of it.
+// towers returns a model that no family covers, with the data of a probe.
 func towers(t *testing.T, facts profile.Facts) setup.Program {
 	t.Helper()
 	p := profiletest.Towers(t)

@@ -51,7 +51,7 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	return out, nil
 }
 
-// flipped is a choice with one thing the other way.
+// flipped returns a choice with one thing the other way.
 func (s *search) flipped(x settings) []settings {
 	var out []settings
 	if len(s.rules.checkpointing(s.base)) > 1 {
@@ -77,7 +77,7 @@ func (s *search) flipped(x settings) []settings {
 	return out
 }
 
-// bestOf is a variant at the largest batch that fits, or at the smallest if none does.
+// bestOf returns a variant at the largest batch that fits, or at the smallest if none does.
 func (s *search) bestOf(v settings) (candidate, error) {
 	r := room{s.req.Goal.share(), true}
 	v.allocator = s.today.allocator
@@ -92,7 +92,7 @@ func (s *search) bestOf(v settings) (candidate, error) {
 	return c, err
 }
 
-// against is why a candidate is not the choice.
+// against returns why a candidate is not the choice.
 func (s *search) against(c candidate, best *Choice) (string, error) {
 	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
 	if err == nil {
@@ -124,7 +124,7 @@ func (s *search) tooLarge(c candidate) string {
 	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
 }
 
-// bytesNeeded is the memory that counts for a candidate: under a limit, what PyTorch reserves; on a card,
+// bytesNeeded returns the memory that counts for a candidate: under a limit, what PyTorch reserves; on a card,
 // the rest of the process too.
 func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
@@ -133,7 +133,7 @@ func (s *search) bytesNeeded(c candidate) uint64 {
 	return c.reserved + s.outside(c.settings)
 }
 
-// bytesFree is the memory that a run has to fit into.
+// bytesFree returns the memory that a run has to fit into.
 func (s *search) bytesFree() uint64 {
 	share := s.req.Goal.share() * (1 - s.req.Margin)
 	if s.byLimit(s.today) {

@@ -37,7 +37,7 @@ func (s *search) rescue(p *Plan) (err error) {
 	return err
 }
 
-// least is the variant that takes least memory at the smallest batch.
+// least returns the variant that takes least memory at the smallest batch.
 func (s *search) least() (candidate, error) {
 	variants := s.variants()
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
@@ -56,7 +56,7 @@ func (s *search) least() (candidate, error) {
 	}), nil
 }
 
-// shortest is the shortest list of levers with which settings fit. Single ones
+// shortest returns the shortest list of levers with which settings fit. Single ones
 // and pairs are all tried, in order of how little they change what is trained;
 // longer lists grow from the pair that takes least.
 func (s *search) shortest(x settings) ([]string, settings) {

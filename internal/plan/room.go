@@ -8,13 +8,14 @@ import (
 )
 
 // room is the memory that a run has to fit into: a share of the card, with or without allowance for the
-// errors of such estimates.
+// errors of such estimates. What counts as safe are the shares of rungs (ladder.go); fits (search.go) asks
+// whether a run stays within one.
 type room struct {
 	share   float64
 	careful bool
 }
 
-// reservable is what PyTorch may reserve in a room.
+// reservable returns the bytes that PyTorch may reserve in a room.
 func (s *search) reservable(x settings, r room) uint64 {
 	card, share := s.req.Card, r.share*(1-s.req.Margin)
 	if card.Total > 0 {
@@ -39,7 +40,7 @@ const (
 	outsideMayAdd = 200 * units.MiB
 )
 
-// possiblyMissing is how much less memory the card may have than assumed. A limit given by the user is
+// possiblyMissing returns how much less memory the card may have than assumed. A limit given by the user is
 // exact.
 func (s *search) possiblyMissing() uint64 {
 	card := s.req.Card

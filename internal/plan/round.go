@@ -11,7 +11,7 @@ const (
 	nearEnough    = 0.98 // of the effective batch
 )
 
-// rounder is a choice with a micro-batch that does not divide the effective batch, if that is much faster;
+// rounder returns a choice with a micro-batch that does not divide the effective batch, if that is much faster;
 // otherwise the given choice.
 func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	if s.rules.locked["batch"] || s.rules.locked["accumulation"] {
@@ -56,7 +56,7 @@ func (s *search) rounder(c *Choice, r room) (*Choice, error) {
 	return rounded, nil
 }
 
-// between is the largest batch above low and below high that fits and comes near enough to the effective
+// between returns the largest batch above low and below high that fits and comes near enough to the effective
 // batch; low if there is none. Only the few that come near enough are simulated.
 func (s *search) between(v settings, low, high int, r room) (int, error) {
 	near := []int{low}

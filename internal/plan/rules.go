@@ -123,7 +123,7 @@ const (
 	maxTokens  = 1 << 27
 )
 
-// most is the largest micro-batch that is worth a look.
+// most returns the largest micro-batch that is worth a look.
 func (s *search) most() int { return max(min(s.share, maxSamples, maxTokens/max(s.today.seq, 1)), 1) }
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
@@ -228,7 +228,7 @@ func (r rules) optimizers(x settings) []string {
 
 const expandable = "expandable_segments:True"
 
-// allocators is the options of PyTorch's allocator to try, in order.
+// allocators returns the options of PyTorch's allocator to try, in order.
 func (r rules) allocators(base *setup.Setup) []string {
 	today := base.Allocator
 	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") || recordedOptions(base) {

@@ -13,13 +13,13 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is a search on one card under way.
+// search is the state of a search on one card.
 type search struct {
 	*prober
 	req     Request
 	exact   bool     // for this card itself, not for one of its generation
 	long    bool     // its runs take long to play
-	kind    gpu.Card // what decides which kernels run
+	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch
 	share   int // of it, for each GPU
@@ -28,11 +28,11 @@ type search struct {
 	set     []settings // the variants that the choice was made from
 
 	mu      sync.Mutex
-	refused map[settings]bool    // what Estimate refused in the end
+	refused map[settings]bool    // settings that Estimate refused
 	seconds map[settings]float64 // step times that were computed before
 }
 
-// candidate is settings with what a probe says about them.
+// candidate is settings with the figures of their probe.
 type candidate struct {
 	settings
 	probe   *estimate.Probe
@@ -70,7 +70,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	return s, err
 }
 
-// asScripted is a request for a run whose loop is read from a script: its precision is the script's, and what the
+// asScripted returns a request for a run whose loop is read from a script: its precision is the script's, and what the
 // script decides stays as it is.
 func asScripted(r Request) (Request, error) {
 	if !simulate.Follows(r.Setup) || r.Setup.Script.File == nil {
@@ -124,7 +124,7 @@ func (c *candidate) measure() error {
 	return err
 }
 
-// stepSeconds is the time of a step. The allocator's options do not affect it.
+// stepSeconds returns the time of a step. The allocator's options do not affect it.
 func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	x.allocator = ""
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	return sec
 }
 
-// placed is the candidate with allocator options that let it fit, if any do. The current ones come first.
+// placed returns the candidate with allocator options that let it fit, if any do. The current ones come first.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf

@@ -16,7 +16,7 @@ import (
 	"snug/internal/units"
 )
 
-// small is a model that takes next to no time to simulate.
+// small returns a model that takes next to no time to simulate.
 func small(t testing.TB, more map[string]any) *setup.Setup {
 	fields := map[string]any{
 		"model": map[string]any{"config": map[string]any{
@@ -64,7 +64,7 @@ func exhaustive(t *testing.T, effective int, limit uint64) {
 	}
 }
 
-// bruteForce is the most samples a second of all settings that fit with room for
+// bruteForce returns the most samples a second of all settings that fit with room for
 // what estimates have been off.
 func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 	fastest := 0.0

@@ -27,7 +27,7 @@ type settings struct {
 	bucketView            bool
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
-	levers                leverSet // of the table's levers
+	levers                leverSet // the levers of the table that are used
 }
 
 // adapters is also a lever: LoRA with a rank, as the run's library does it.
@@ -36,7 +36,7 @@ type adapters struct {
 	Library
 }
 
-// of is the adapters of a run that has none.
+// of returns the adapters of a run that has none.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
 	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
@@ -54,7 +54,7 @@ func settingsOf(s *setup.Setup) settings {
 	return x
 }
 
-// on is the setup with these settings.
+// on returns the setup with these settings.
 func (x settings) on(base *setup.Setup) *setup.Setup {
 	s := *base
 	s.Batch, s.Accumulation, s.Seq, s.TargetSeq = x.batch, x.accumulation, x.seq, x.targetSeq
@@ -104,7 +104,7 @@ func (x settings) loading() settings {
 	return x
 }
 
-// effective is the number of samples per optimizer step.
+// effective returns the number of samples per optimizer step.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
 // changes counts in how many ways two settings differ; batch and accumulation

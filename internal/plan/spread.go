@@ -50,7 +50,7 @@ const loadSharded = "load sharded"
 
 func (x *settings) shardFirst() { x.load = setup.LoadSharded }
 
-// fallbackSpreads is the variants with other kinds of sharding, and then with their weights loaded in
+// fallbackSpreads returns the variants with other kinds of sharding, and then with their weights loaded in
 // parts.
 func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	if s.today.world < 2 || s.rules.fixed("dist") || s.base.Quantization != nil {

@@ -21,7 +21,7 @@ package profile
 // aligner aligns one sequence of allocations with another.
 type aligner struct {
 	a, b   []lifetime
-	ratios []ratio // what sizes of b may be to sizes of a
+	ratios []ratio // possible ratios of sizes in b to sizes in a
 	pairs  []int32 // by allocation of b: the one of a, or none
 	table  []cell
 }

@@ -31,7 +31,7 @@ func longTrace(steps int, unit uint64) *stream.Trace {
 	return t
 }
 
-// repeated is a run of several such steps.
+// repeated returns a run of several such steps.
 func repeated(step *stream.Trace, times int) *stream.Trace {
 	t := stream.New(times * len(step.Events))
 	for range times {

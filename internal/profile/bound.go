@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// bound is the formula for sizes that no simple formula explains: sizes that depend on data, such as the
+// bound returns the formula for sizes that no simple formula explains: sizes that depend on data, such as the
 // tokens of an expert, or on a kernel that changed. It grows with all quantities from the largest share
 // seen, and is exact at the recorded sizes.
 func (s *solver) bound(obs []observation) *formula {
@@ -19,7 +19,7 @@ func (s *solver) bound(obs []observation) *formula {
 	return &formula{terms: []term{{int64(math.Ceil(share)), uint8(mono)}}, seen: slices.Clone(obs), certainty: Bounded}
 }
 
-// alone is the formula for an allocation that only one recording has. If its size is divisible by all
+// alone returns the formula for an allocation that only one recording has. If its size is divisible by all
 // quantities it grows with them; otherwise it is constant.
 func (s *solver) alone(o observation) *formula {
 	for mono := s.product(); mono > 0; mono-- {
@@ -30,7 +30,7 @@ func (s *solver) alone(o observation) *formula {
 	return &formula{terms: []term{{int64(o.size), 0}}, certainty: Fitted}
 }
 
-// product is the monomial of all quantities, each once.
+// product returns the monomial of all quantities, each once.
 func (s *solver) product() int {
 	best := 0
 	for i, m := range s.monos {

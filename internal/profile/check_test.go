@@ -78,7 +78,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// labelled is a recording that is labelled with the wrong batch.
+// labelled returns a recording that is labelled with the wrong batch.
 func labelled(in Input, batch int64) Input {
 	in.At = Point{"batch": batch}
 	return in
@@ -101,7 +101,7 @@ func TestFitDoubts(t *testing.T) {
 	}
 }
 
-// simulatedLlama is a small one with fused attention, in which all sizes are of
+// simulatedLlama returns a small Llama with fused attention, in which all sizes are of
 // batch times sequence length.
 func simulatedLlama(batch, seq int64) *stream.Trace {
 	return withBatch(map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "llama", "hidden_size": 128.0, "num_hidden_layers": 2.0,

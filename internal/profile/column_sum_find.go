@@ -44,7 +44,7 @@ func (w *writer) shown(i int) *columnSum {
 	return nil
 }
 
-// around are the growing sizes freed after a sum and allocated before it.
+// around returns the growing sizes freed after a sum and allocated before it.
 func (w *writer) around(i int) []term {
 	var out []term
 	for j := i + 5; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {

@@ -120,7 +120,7 @@ func (w *writer) incoming(i int) []*term {
 	return append(out, nil)
 }
 
-// images is the size of an allocation that grows with one quantity alone.
+// images returns the size of an allocation that grows with one quantity alone.
 func (w *writer) images(id uint32) *term {
 	if t := single(w.base[id]); t != nil && w.f.quantity(t.mono) >= 0 {
 		return t
@@ -180,7 +180,7 @@ func (w *writer) agreeing(c conv, sizes kernel.ConvSizes, i, dx int) (can []conv
 	return can
 }
 
-// measured is the formula of the measured workspace after event i, or nil if it differs from the
+// measured returns the formula of the measured workspace after event i, or nil if it differs from the
 // recordings.
 func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 	quantity := w.f.quantity(c.mono)
@@ -218,7 +218,7 @@ func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// quantity is the only quantity of a monomial; -1 for products and powers.
+// quantity returns the only quantity of a monomial; -1 for products and powers.
 func (f *fitter) quantity(mono uint8) int {
 	m := f.program.monos[mono]
 	if m.degree() != 1 {
@@ -232,7 +232,7 @@ func (f *fitter) quantity(mono uint8) int {
 	return -1
 }
 
-// single is the one term of a formula that grows, nil for other formulas.
+// single returns the one term of a formula that grows, nil for other formulas.
 func single(f *formula) *term {
 	if f == nil || len(f.terms) != 1 || f.terms[0].mono == 0 || f.certainty != Exact {
 		return nil

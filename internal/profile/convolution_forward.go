@@ -73,7 +73,7 @@ func (w *writer) rank(i int, c conv) int {
 	return rank
 }
 
-// cast is what was cast for a call.
+// cast is a tensor that was cast for a call.
 type cast int
 
 const (

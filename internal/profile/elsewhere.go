@@ -65,10 +65,10 @@ func (p *Program) rules() kernel.Rules {
 	return card.Kernels(p.torch())
 }
 
-// torch is the release that was recorded: 211 for 2.11.
+// torch returns the release that was recorded: 211 for 2.11.
 func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
-// card is the card of the recordings, or the reference card if it is not recorded or not in the
+// card returns the card of the recordings, or the reference card if it is not recorded or not in the
 // catalogue.
 func (p *Program) card() (card gpu.Card, known bool) {
 	card, err := gpu.Find(p.Card)
@@ -100,14 +100,22 @@ func (p *Program) Unplaced() bool {
 	return true
 }
 
-// onOtherCards is the program as it would be on one card of each generation: how sums are split depends on
-// the card.
-func (p *Program) onOtherCards() (out []*Program) {
+// onOtherCards is the program as it would be on one card of each generation, if its sizes differ there:
+// how sums are split depends on the card. The sizes are those of p at the values.
+func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) {
+	seen := [][]uint64{sizes}
 	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
-		if card, err := gpu.Find(name); err == nil {
-			q := p.summing(card.Kernels(p.torch()))
-			out = append(out, &q)
+		card, err := gpu.Find(name)
+		if err != nil {
+			continue
 		}
+		q := p.summing(card.Kernels(p.torch()))
+		there, err := q.sizes(values)
+		equal := func(other []uint64) bool { return slices.Equal(other, there) }
+		if err == nil && slices.ContainsFunc(seen, equal) {
+			continue
+		}
+		seen, out = append(seen, there), append(out, &q)
 	}
 	return out
 }

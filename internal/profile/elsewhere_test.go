@@ -13,7 +13,7 @@ import (
 	"snug/internal/stream"
 )
 
-// small is a small transformer of a family, at 128 tokens.
+// small returns a small transformer of a family, at 128 tokens.
 func small(kind string, more map[string]any) map[string]any {
 	config := map[string]any{"model_type": kind, "hidden_size": 512.0, "num_hidden_layers": 6.0, "num_attention_heads": 8.0, "intermediate_size": 1536.0, "vocab_size": 8000.0}
 	maps.Copy(config, more)
@@ -28,7 +28,7 @@ func transformers() map[string]map[string]any {
 	}
 }
 
-// simulatedOn is the stream of a setup at a batch on a card.
+// simulatedOn returns the stream of a setup at a batch on a card.
 func simulatedOn(t *testing.T, fields map[string]any, batch int64, card gpu.Card) *stream.Trace {
 	t.Helper()
 	f := maps.Clone(fields)
@@ -44,7 +44,7 @@ func simulatedOn(t *testing.T, fields map[string]any, batch int64, card gpu.Card
 	return r.World.Trace
 }
 
-// cardNamed is one of the catalogue.
+// cardNamed returns one of the catalogue.
 func cardNamed(t *testing.T, name string) gpu.Card {
 	t.Helper()
 	card, err := gpu.Find(name)

@@ -4,7 +4,7 @@ package profile
 
 import "math"
 
-// Facts is what was recorded besides the streams. Unknown fields are zero: recordings made by hand have
+// Facts holds everything recorded besides the streams. Unknown fields are zero: recordings made by hand have
 // none of them.
 type Facts struct {
 	Model         string   `json:"model,omitempty"`         // class of the module that was trained
@@ -28,7 +28,7 @@ type Timing struct {
 	Seconds float64 `json:"seconds"` // of one step
 }
 
-// Seconds is the time of one forward and backward pass at a size, with its share of the optimizer step: a
+// Seconds returns the time of one forward and backward pass at a size, with its share of the optimizer step: a
 // straight line through the measured times, over the product of the quantities. It is 0 if nothing was
 // timed. grows is false if the recorded sizes were too small, or the clock too coarse, to show that more
 // samples take more time.
@@ -46,7 +46,7 @@ func (p *Program) Seconds(at Point) (seconds float64, grows bool) {
 	return base + slope*p.work(at), slope > 0
 }
 
-// work is the size as one number: batch times seq times the other quantities.
+// work returns the size as one number: batch times seq times the other quantities.
 func (p *Program) work(at Point) float64 {
 	x := 1.0
 	for _, name := range p.Names {
@@ -55,7 +55,7 @@ func (p *Program) work(at Point) float64 {
 	return x
 }
 
-// line is the straight line nearest to some points that neither falls nor is below zero at no work: more
+// line returns the straight line nearest to some points that neither falls nor is below zero at no work: more
 // work never makes a step faster.
 func line(xs, ys []float64) (base, slope float64) {
 	n := float64(len(xs))

@@ -113,7 +113,7 @@ func Read(r io.Reader) (*Program, error) {
 	return readBody(body)
 }
 
-// inflate is the body of a file. A body larger than so few bytes can hold was made to fill the memory, and
+// inflate returns the body of a file. A body larger than so few bytes can hold was made to fill the memory, and
 // is refused.
 func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))

@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// allocated is how many bytes f asks the heap for, given back or not.
+// allocated returns how many bytes f asks the heap for, given back or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -24,7 +24,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// packed is a file with a right checksum around what stands before the deflating.
+// packed returns a file with a valid checksum around the data before compression.
 func packed(t testing.TB, text []byte) []byte {
 	t.Helper()
 	return packedAt(t, text, flate.BestCompression)
@@ -51,7 +51,7 @@ func packedAt(t testing.TB, text []byte, level int) []byte {
 
 const bombHeader = `{"torch":"2.11","options":{},"quantities":["batch"]}`
 
-// opening is a body up to the columns of its one variant: a formula of 512 bytes,
+// opening returns a body up to the columns of its one variant: a formula of 512 bytes,
 // and queues.
 func opening(queues int) *encoder {
 	e := &encoder{}
@@ -76,7 +76,7 @@ func repeating(text []byte, n uint64, after []byte) []byte {
 	return e.out
 }
 
-// bombs are files of a few hundred bytes that speak of hundreds of millions.
+// bombs are files of a few hundred bytes that declare hundreds of millions.
 func bombs(t testing.TB) map[string][]byte {
 	const many = 400 << 20
 	events := opening(1)
@@ -118,7 +118,7 @@ func TestFileOfFalseCounts(t *testing.T) {
 	}
 }
 
-// oneVariant is a file of one variant with these columns.
+// oneVariant returns a file of one variant with these columns.
 func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	t.Helper()
 	e := opening(queues)
@@ -133,7 +133,7 @@ func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	return unrepeated(t, e.out)
 }
 
-// unrepeated is a file whose body is compressed a little only: of a small file no
+// unrepeated returns a file whose body is compressed a little only: of a small file no
 // large body is believed.
 func unrepeated(t testing.TB, body []byte) []byte {
 	t.Helper()
@@ -143,7 +143,7 @@ func unrepeated(t testing.TB, body []byte) []byte {
 	return packedAt(t, text.out, flate.HuffmanOnly)
 }
 
-// repeats is so many events that repeat themselves from the first to the last.
+// repeats returns n events that repeat themselves from the first to the last.
 func repeats(t testing.TB, events int) []byte {
 	t.Helper()
 	made := events / 2
@@ -152,7 +152,7 @@ func repeats(t testing.TB, events int) []byte {
 	return oneVariant(t, 1, made, kinds, zeros, zeros, zeros, zeros)
 }
 
-// chance is so many events that tell nothing about the next, in almost as many bytes
+// chance returns n unpredictable events, in almost as many bytes
 // as a body may have.
 func chance(t testing.TB, events int) []byte {
 	t.Helper()
@@ -192,7 +192,7 @@ func TestLargestFile(t *testing.T) {
 	}
 }
 
-// terms is a file of so many formulas of so many terms.
+// terms returns a file of many formulas with many terms.
 func terms(t testing.TB, formulas, terms int) []byte {
 	t.Helper()
 	e := &encoder{}
@@ -208,7 +208,7 @@ func terms(t testing.TB, formulas, terms int) []byte {
 	return unrepeated(t, e.out)
 }
 
-// segments is a file that begins with segments, so many commas between them.
+// segments returns a file that begins with segments, with many commas between them.
 func segments(t testing.TB, commas int) []byte {
 	t.Helper()
 	e := &encoder{}

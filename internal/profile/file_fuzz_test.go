@@ -13,7 +13,7 @@ import (
 // maxWait is for a watchdog: whatever a fuzzer finds takes a thousandth of it.
 const maxWait = 20 * time.Second
 
-// bounded runs f, which may ask the heap for so many bytes, and not for ever.
+// bounded runs f, which may allocate this many bytes and must end.
 func bounded(t *testing.T, what string, most int, f func()) {
 	t.Helper()
 	watch := time.AfterFunc(maxWait, func() { panic(what + " takes for ever") })
@@ -34,6 +34,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(body)
 	f.Add(body[:len(body)/2])
 	f.Add(opening(1).out)
+	ragged, err := fitted(f, watched(2, dataset(), 40, 77, 61), watched(3, dataset(), 66, 35, 101)).body()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(ragged)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var p *Program
 		var err error
@@ -53,7 +58,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzFile feeds what stands before the deflating: repetitions of few bytes.
+// FuzzFile varies the data before compression: repetitions of few bytes.
 func FuzzFile(f *testing.F) {
 	for _, text := range [][]byte{
 		withoutRepeats(opening(1).out),

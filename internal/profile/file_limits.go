@@ -23,14 +23,14 @@ const (
 	maxWork       = 1 << 28 // formulas, each at the size of each recording
 )
 
-// bodyLimit is the largest body of a file. A million events that are all alike take about four kilobytes,
+// bodyLimit returns the largest body of a file. A million events that are all alike take about four kilobytes,
 // and three bytes per event uncompressed.
 func bodyLimit(file int) int {
 	const base, ratio = 2 << 20, 1 << 11
 	return min(base+ratio*file, maxBody)
 }
 
-// events is the number of events in all variants.
+// events returns the number of events in all variants.
 func (p *Program) events() int {
 	n := 0
 	for i := range p.variants {
@@ -39,7 +39,7 @@ func (p *Program) events() int {
 	return n
 }
 
-// terms is the number of terms in all formulas, including measured and observed values.
+// terms returns the number of terms in all formulas, including measured and observed values.
 func (p *Program) terms() int {
 	n := 0
 	for i := range p.formulas {

@@ -26,7 +26,7 @@ const repeatMin = 64
 func withoutRepeats(body []byte) []byte {
 	e := &encoder{}
 	seen := map[uint64]int{} // the hash of repeatMin bytes: where they last began
-	from := 0                // what is written already
+	from := 0                // the part that is already written
 	for at := 0; at+repeatMin <= len(body); {
 		hash := hashOf(body[at:])
 		was, ok := seen[hash]
@@ -91,7 +91,7 @@ func withRepeats(in []byte, most int) ([]byte, error) {
 	}
 }
 
-// withRepeatsLength is the length of a text with its repetitions.
+// withRepeatsLength returns the length of a text with its repetitions.
 func withRepeatsLength(in []byte, most int) (int, error) {
 	d := &decoder{in: in}
 	n := uint64(0)

@@ -155,7 +155,7 @@ func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 		f.inputs[from].Name, f.inputs[to].Name, paired*100/all)
 }
 
-// observations are the sizes of an allocation of recording k wherever it has a
+// observations returns the sizes of an allocation of recording k wherever it has a
 // counterpart, in the order of the recordings.
 func (f *fitter) observations(k int, id uint32) []observation {
 	obs := make([]observation, 0, len(f.inputs))

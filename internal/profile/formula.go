@@ -13,7 +13,7 @@ import (
 // the quantities are batch and seq.
 type monomial []uint8
 
-// at is the value of m.
+// at returns the value of m.
 func (m monomial) at(values []int64) float64 {
 	v := 1.0
 	for i, power := range m {
@@ -24,7 +24,7 @@ func (m monomial) at(values []int64) float64 {
 	return v
 }
 
-// exact is the value of m where it is known to be small enough.
+// exact returns the value of m if it is known to be small enough.
 func (m monomial) exact(values []int64) int64 {
 	v := int64(1)
 	for i, power := range m {
@@ -169,7 +169,7 @@ func (f *formula) constant() bool {
 	return len(f.terms) == 1 && f.terms[0].mono == 0
 }
 
-// growing are the terms that change with the quantities.
+// growing returns the terms that change with the quantities.
 func (f *formula) growing() []term {
 	var out []term
 	for _, t := range f.terms {

@@ -27,7 +27,7 @@ func (p *Program) values(at Point) ([]int64, error) {
 	return at.values(p.Names), nil
 }
 
-// nearest is the variant whose size is nearest by ratio; the larger of two.
+// nearest returns the variant whose size is nearest by ratio; the larger of two.
 func (p *Program) nearest(values []int64) *variant {
 	best, least := 0, math.Inf(1)
 	for i := range p.variants {
@@ -42,7 +42,7 @@ func (p *Program) nearest(values []int64) *variant {
 	return &p.variants[best]
 }
 
-// Trace is the stream of the recorded steps at a size.
+// Trace returns the stream of the recorded steps at a size.
 func (p *Program) Trace(at Point) (*stream.Trace, error) {
 	values, err := p.values(at)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	t := stream.New(w.length())
 	t.Queues = v.queues
 	t.Reserve(v.before)
-	ids := make([]uint32, w.made) // in the new trace, one more; 0 is not made
+	ids := make([]uint32, w.made) // ID in the new trace plus one; 0 if not made yet
 	for id := range v.before {
 		ids[id] = id + 1
 	}
@@ -110,7 +110,7 @@ func (p *Program) at(values []int64) []float64 {
 	return monos
 }
 
-// recordedAt is the recording made at these values, or none.
+// recordedAt returns the recording made at these values, or none.
 func (p *Program) recordedAt(values []int64) int {
 	for i := range p.variants {
 		if slices.Equal(p.variants[i].at, values) {

@@ -109,7 +109,7 @@ func shareStacks(a, b []lifetime) bool {
 	return 2*shared >= len(b)
 }
 
-// withoutStacks is a copy in which only sizes and spans matter.
+// withoutStacks returns a copy in which only sizes and spans matter.
 func withoutStacks(l []lifetime) []lifetime {
 	out := slices.Clone(l)
 	for i := range out {

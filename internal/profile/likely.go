@@ -55,7 +55,7 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	return nil
 }
 
-// grew is the factor by which the quantities grew from one recording to another, all together; 0 if one of
+// grew returns the factor by which the quantities grew from one recording to another, all together; 0 if one of
 // them fell. The name is that of the quantity if only one grew.
 func (f *fitter) grew(from, to int) (name string, ratio float64) {
 	ratio = 1

@@ -31,7 +31,7 @@ import (
 // How far a size is beyond the recordings does not matter: of 256 predictions without any of these causes,
 // up to 43 times as far, one was off, by 10 MiB.
 
-// Residual is the range of errors of predictions from p without a plan: the widest of those with the same
+// Residual returns the range of errors of predictions from p without a plan: the widest of those with the same
 // causes.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
@@ -102,7 +102,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	}
 	if p.recordedAt(values) == none {
 		if p.Unplaced() {
-			w.plan(Unplaced, p.onOtherCards())
+			w.plan(Unplaced, p.onOtherCards(values, sizes))
 		}
 		w.known(Unlike, known.Unlike, p.unpaired(v, sizes) > matters)
 		w.known(Smaller, known.Smaller, p.below(values))
@@ -122,7 +122,7 @@ func (p *Program) below(values []int64) bool {
 	return false
 }
 
-// unpaired is the most bytes at one time in tensors that only one recording has, or that no formula
+// unpaired returns the most bytes at one time in tensors that only one recording has, or that no formula
 // gives. A short-lived allocation is a kernel's workspace, not a tensor.
 func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	alive, now := map[uint32]uint64{}, uint64(0)

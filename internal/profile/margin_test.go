@@ -24,7 +24,7 @@ func reservedAt(at Point) func(*Program) (uint64, error) {
 	}
 }
 
-// around is where Margin expects the peak of a size, one segment more or less
+// around returns where Margin expects the peak of a size, one segment more or less
 // included.
 func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	t.Helper()

@@ -50,7 +50,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Names are the quantities of p, in order.
+// Names returns the quantities of p, in order.
 func (p Point) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
 // String writes p as ParsePoint reads it.
@@ -62,7 +62,7 @@ func (p Point) String() string {
 	return strings.Join(parts, ",")
 }
 
-// values are the quantities of p in the order of names.
+// values returns the quantities of p in the order of names.
 func (p Point) values(names []string) []int64 {
 	out := make([]int64, len(names))
 	for i, n := range names {

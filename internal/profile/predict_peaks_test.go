@@ -37,7 +37,7 @@ func TestPredictPeaksIsTheAllocator(t *testing.T) {
 	}
 }
 
-// played is what the allocator itself makes of a size, with something beside it.
+// played returns the peaks of playing a size through the allocator, with other memory held.
 func played(t *testing.T, p *Program, at Point, kept uint64) (allocator.Result, allocator.Stats) {
 	t.Helper()
 	run, err := p.Run(at)

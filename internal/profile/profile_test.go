@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// recording is a trace as if it had been recorded.
+// recording returns a trace as if it had been recorded.
 func recording(t *stream.Trace) *snapshot.Recording {
 	return &snapshot.Recording{
 		Torch: "2.11", Settings: snapshot.Settings{MaxSplitSize: -1}, Stacks: [][]uint32{nil},
@@ -20,7 +20,7 @@ func recording(t *stream.Trace) *snapshot.Recording {
 	}
 }
 
-// at is a recording at a batch size.
+// at returns a recording at a batch size.
 func at(batch int64, t *stream.Trace) Input {
 	return Input{Name: fmt.Sprintf("b%d.pickle", batch), At: Point{"batch": batch}, Recording: recording(t)}
 }
@@ -34,7 +34,7 @@ func fitted(t testing.TB, inputs ...Input) *Program {
 	return p
 }
 
-// transformer is a small encoder's training step.
+// transformer returns a small encoder's training step.
 func transformer(batch int64) Input {
 	return at(batch, simulated(map[string]any{
 		"model": map[string]any{"config": map[string]any{
@@ -45,7 +45,7 @@ func transformer(batch int64) Input {
 	}))
 }
 
-// simulated is the stream of a setup.
+// simulated returns the stream of a setup.
 func simulated(fields map[string]any) *stream.Trace {
 	s, err := setup.Decode(fields, setup.Source{})
 	if err != nil {

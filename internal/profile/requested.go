@@ -11,7 +11,7 @@ import (
 
 const quantum = allocator.Quantum
 
-// Requested is the most that the tensors of a run hold at once at a size, each rounded up as under any
+// Requested returns the most that the tensors of a run hold at once at a size, each rounded up as under any
 // options: no allocator can do with less. It takes one pass over the events, while playing them takes a
 // search for each.
 func (p *Program) Requested(at Point) (uint64, error) {
@@ -51,7 +51,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	return most, nil
 }
 
-// begun is the memory that a variant begins with, by allocation if it may be freed.
+// begun returns the memory that a variant begins with, by allocation if it may be freed.
 func (v *variant) begun(held []uint64) (sum uint64) {
 	for i := range v.start {
 		for _, b := range v.start[i].Blocks {

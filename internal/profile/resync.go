@@ -103,7 +103,7 @@ func (al *aligner) fill(i, j, n, m int) {
 	}
 }
 
-// worth is what a pair scores.
+// worth returns the score of a pair.
 func (al *aligner) worth(i, j int) int32 {
 	switch {
 	case al.sure(i, j):
@@ -122,7 +122,7 @@ func apart(a, b int32) int32 {
 	return b - a
 }
 
-// best is the cell with the highest score.
+// best returns the cell with the highest score.
 func (al *aligner) best(n, m int) (x, y int) {
 	high := int32(-1 << 30)
 	for r := 1; r <= n; r++ {

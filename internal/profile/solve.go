@@ -54,7 +54,7 @@ func (s *solver) solve(obs []observation) *formula {
 	return f
 }
 
-// formula is solve's, or else a bound.
+// formula returns the formula that solve finds, or else a bound.
 func (s *solver) formula(obs []observation) *formula {
 	f := s.solve(obs)
 	if f == nil {

@@ -20,7 +20,7 @@ const moreSteps = 2
 // shorter ones are loops within a step.
 const maxParts = 8
 
-// repeats is the number of events at the end of a variant that equal those right before them, or 0; sizes
+// repeats returns the number of events at the end of a variant that equal those right before them, or 0; sizes
 // are those of its formulas as recorded. The order of frees may differ from step to step, for example when
 // a cache is cleared, and does not count. But allocations and frees must balance: a run that keeps
 // something in each step has not settled.
@@ -136,5 +136,5 @@ func (w *whole) parts() iter.Seq2[uint32, []event] {
 	}
 }
 
-// length is how many events are played.
+// length returns how many events are played.
 func (w *whole) length() int { return len(w.events) + moreSteps*w.period }

@@ -8,7 +8,7 @@ import (
 	"snug/internal/stream"
 )
 
-// threeSteps is a run whose first step keeps something and whose others are the same, except for the order
+// threeSteps returns a run whose first step keeps something and whose others are the same, except for the order
 // of two frees.
 func threeSteps(unit uint64, alike bool) *stream.Trace {
 	t := stream.New(64)

@@ -37,7 +37,7 @@ func (p *Program) leavingOut(v *variant) []*Program {
 	return out
 }
 
-// states are the events that allocate them.
+// states returns the events that allocate them.
 func (p *Program) states(v *variant) (states []int) {
 	var these []int
 	next := 0 // event
@@ -56,7 +56,8 @@ func (p *Program) states(v *variant) (states []int) {
 
 // fixed reports whether a size does not depend on the quantities.
 func (f *formula) fixed() bool {
-	return f.sum == nil && f.measured == nil && len(f.growing()) == 0
+	grows := func(t term) bool { return t.mono != 0 }
+	return f.sum == nil && f.measured == nil && !slices.ContainsFunc(f.terms, grows)
 }
 
 // passage is how many events before an update are compared to find the next one:

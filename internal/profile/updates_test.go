@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// leftOut is the stream of a run that leaves out its first updates.
+// leftOut returns the stream of a run that leaves out its first updates.
 func leftOut(t *testing.T, fields map[string]any, updates int) *stream.Trace {
 	t.Helper()
 	s, err := setup.Decode(fields, setup.Source{})

@@ -20,7 +20,7 @@ func (w *writer) moment(i int) bool {
 		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
 }
 
-// workspaceFormula is the size of a workspace. cuDNN chooses a kernel by shape and the kernel decides
+// workspaceFormula returns the size of a workspace. cuDNN chooses a kernel by shape and the kernel decides
 // what it needs, so no formula gives the size; but the contents are known:
 //
 //   - copies of input, weight and output in the layout that the kernel needs; the first and the last
@@ -65,7 +65,7 @@ func (w *writer) withPartials(i int, c call, terms []term, obs []observation, ho
 	return f
 }
 
-// partials is the most that partial sums of a weight's gradient take.
+// partials returns the most that partial sums of a weight's gradient take.
 func (w *writer) partials(i int) int64 {
 	weight := w.base[w.events[i-1].ID].terms[0].coef
 	if w.castLater(i, 2*weight) {
@@ -106,13 +106,13 @@ func (w *writer) perImage(c call, f *formula) bool {
 	return f.terms[0].coef == weight || f.terms[0].coef == 2*weight
 }
 
-// copies are the terms of a copy of input and output.
+// copies returns the terms of a copy of input and output.
 func (w *writer) copies(c call, more int64) []term {
 	out := scaled(c.input.growing(), 1, more)
 	return append(out, c.incoming.growing()...)
 }
 
-// grown are the terms of a workspace whose kernel changed between recordings.
+// grown returns the terms of a workspace whose kernel changed between recordings.
 func (w *writer) grown(c call, obs []observation) []term {
 	last := obs[len(obs)-1]
 	monos := w.f.program.at(w.f.points[last.recording])
@@ -135,7 +135,7 @@ func (w *writer) grown(c call, obs []observation) []term {
 	return w.f.solver.bound(obs).terms
 }
 
-// steady is the growth between the last two recordings, as a share of what the
+// steady returns the growth between the last two recordings, as a share of what the
 // call computes.
 func (w *writer) steady(c call, obs []observation) []term {
 	if len(obs) < 2 || c.output.constant() {

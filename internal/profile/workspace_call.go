@@ -66,7 +66,7 @@ func (w *writer) first(c call, obs []observation) *formula {
 	}
 }
 
-// copiedFor is the growing part of the first workspace after an output of that size.
+// copiedFor returns the growing part of the first workspace after an output of that size.
 func (w *writer) copiedFor(output *formula) []term {
 	for i := range w.events {
 		if w.workspace(i) && slices.Equal(w.base[w.events[i-1].ID].terms, output.terms) {

@@ -12,7 +12,7 @@ type worstCase struct {
 	peak  func(*Program) (uint64, error)
 	plain *Program // as predicted
 
-	base      uint64 // what that reserves; 0 until it is asked for
+	base      uint64 // bytes that it reserves; 0 until computed
 	low, high uint64 // among the plans
 	residual  Residual
 	causes    []Cause
@@ -48,7 +48,7 @@ func (w *worstCase) guess(programs []*Program) {
 	w.known(Workspaces, residuals().Guessed, high-low > matters)
 }
 
-// ends are the lowest and the highest peak of the programs and of the prediction. A program that needs
+// ends returns the lowest and the highest peak of the programs and of the prediction. A program that needs
 // more than any memory is skipped, because no run could follow it.
 func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	if len(programs) > 0 {

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// arguments reads what a call has in parentheses.
+// arguments reads the arguments of a call, in parentheses.
 func (p *parser) arguments() []Arg {
 	open := p.take().pos()
 	var args []Arg
@@ -40,8 +40,8 @@ func (p *parser) argument() Arg {
 	return Arg{Value: p.named()}
 }
 
-// soleGenerator reads a generator without parentheses of its own, which may stand in a
-// call only alone.
+// soleGenerator reads a generator without parentheses of its own, which must be the only
+// argument of a call.
 func (p *parser) soleGenerator(open Pos, elt Expr, first bool) Expr {
 	x := p.comprehension(open, "generator", elt, nil)
 	if !first || !p.is(")") {
@@ -50,11 +50,11 @@ func (p *parser) soleGenerator(open Pos, elt Expr, first bool) Expr {
 	return x
 }
 
-// order is which arguments a call has so far.
+// order tracks the kinds of arguments that a call has so far.
 type order struct{ named, doubled bool }
 
-// add takes an argument, or says why it may not stand there. Only ** and keywords may
-// follow **, and one by position follows neither.
+// add adds an argument, or returns why it is not allowed there. Only ** and keywords may
+// follow **, and a positional argument may follow neither.
 func (o *order) add(arg Arg) string {
 	switch {
 	case arg.Name != "":
@@ -62,9 +62,9 @@ func (o *order) add(arg Arg) string {
 	case arg.Stars == 2:
 		o.doubled = true
 	case o.doubled:
-		return "an argument by position follows '**'"
+		return "a positional argument follows '**'"
 	case o.named && arg.Stars == 0:
-		return "an argument by position follows one by name"
+		return "a positional argument follows a keyword argument"
 	}
 	return ""
 }

@@ -9,13 +9,13 @@
 // 20 MB of other grammars. A test compares the trees with those of CPython.
 package pysrc
 
-// Pos is a place in a file, counted from 1. Columns count bytes.
+// Pos is a position in a file, counted from 1. Columns count bytes.
 type Pos struct{ Line, Col int }
 
-// At is the place itself, for the nodes that embed it.
+// At returns the position, for the nodes that embed it.
 func (p Pos) At() Pos { return p }
 
-// Node is a piece of source.
+// Node is any node of the tree.
 type Node interface{ At() Pos }
 
 // Expr is an expression.
@@ -36,7 +36,7 @@ type File struct {
 	Body []Stmt
 }
 
-// The expressions. Operators are as they are written: "+", "not", "is not".
+// The expressions. Operators are spelled as in the source: "+", "not", "is not".
 type (
 	// Name is a variable.
 	Name struct {
@@ -52,16 +52,16 @@ type (
 	Number struct {
 		Pos
 		Text  string
-		Int   int64   // its value, where it is an integer that fits
+		Int   int64   // its value, if it is an integer that fits
 		IsInt bool    // whether Int is set
-		Float float64 // its value, of integers too; of an imaginary literal its factor
+		Float float64 // its value, for integers too; for an imaginary literal the factor of j
 	}
-	// Str is a string or bytes literal, with neighbours joined and escapes resolved.
+	// Str is a string or bytes literal. Adjacent literals are joined and escapes resolved.
 	Str struct {
 		Pos
 		Value string
 	}
-	// FString is a formatted string: its literal parts as Str, the others as they stand in braces.
+	// FString is a formatted string: Str for its literal parts, and the expressions in its fields.
 	FString struct {
 		Pos
 		Parts []Expr
@@ -72,12 +72,12 @@ type (
 		X    Expr
 		Name string
 	}
-	// Subscript is X[Index]; several indices are a Tuple, and so is one with *.
+	// Subscript is X[Index]. Several indices are a Tuple, and so is a single one with *.
 	Subscript struct {
 		Pos
 		X, Index Expr
 	}
-	// Slice is Lo:Hi:Step within a subscript; parts may be nil.
+	// Slice is Lo:Hi:Step in a subscript; parts may be nil.
 	Slice struct {
 		Pos
 		Lo, Hi, Step Expr
@@ -94,7 +94,7 @@ type (
 		Op string
 		X  Expr
 	}
-	// Binary is L Op R, of an arithmetic or bitwise operator.
+	// Binary is L Op R with an arithmetic or bitwise operator.
 	Binary struct {
 		Pos
 		Op   string
@@ -144,7 +144,7 @@ type (
 		Pos
 		Keys, Values []Expr
 	}
-	// Comprehension is a list, set, dict or generator made from clauses.
+	// Comprehension is a list, set, dict or generator comprehension.
 	Comprehension struct {
 		Pos
 		Kind    string // "list", "set", "dict", "generator"
@@ -152,7 +152,7 @@ type (
 		Value   Expr   // a dict's value
 		Clauses []Clause
 	}
-	// Starred is *X within a call, a display or a target.
+	// Starred is *X in a call, a display or a target.
 	Starred struct {
 		Pos
 		X Expr
@@ -165,7 +165,7 @@ type (
 	// Yield is yield X, or yield from X.
 	Yield struct {
 		Pos
-		X    Expr // nil where there is none
+		X    Expr // nil if absent
 		From bool
 	}
 	// Walrus is Name := Value.
@@ -178,7 +178,7 @@ type (
 
 // Arg is an argument of a call or a base of a class.
 type Arg struct {
-	Name  string // of a keyword argument, else ""
+	Name  string // of a keyword argument, otherwise ""
 	Stars int    // 1 for *Value, 2 for **Value
 	Value Expr
 }
@@ -189,7 +189,7 @@ type Param struct {
 	Stars       int    // 1 for *Name or a bare *, 2 for **Name
 	KeywordOnly bool
 	Annotation  Expr
-	Default     Expr // nil where there is none
+	Default     Expr // nil if absent
 }
 
 // Clause is "for Target in Iter if Ifs…" of a comprehension.
@@ -254,7 +254,7 @@ type (
 		Pos
 		Names []Alias
 	}
-	// ImportFrom is from Module import Names; Level is how many dots stand before Module.
+	// ImportFrom is from Module import Names; Level counts the dots before Module.
 	ImportFrom struct {
 		Pos
 		Module string
@@ -271,7 +271,7 @@ type (
 		Pos
 		Names []string
 	}
-	// If is if Test: Then else: Else; an elif is an If within Else.
+	// If is if Test: Then else: Else; an elif is an If in Else.
 	If struct {
 		Pos
 		Test       Expr
@@ -332,7 +332,7 @@ type (
 	}
 )
 
-// Alias is "Name as As" of an import; As is "" where it is not renamed.
+// Alias is "Name as As" in an import; As is "" if it is not renamed.
 type Alias struct{ Name, As string }
 
 // WithItem is "X as As"; As may be nil.
@@ -345,11 +345,11 @@ type Handler struct {
 	Body []Stmt
 }
 
-// Case is a case of a match. Patterns are kept only where they are a constant.
+// Case is a case of a match. A pattern is kept only if it is a constant.
 type Case struct {
 	Pattern Expr // a Str, Number or Const; nil for any other pattern
 	Any     bool // the pattern is _ or a name without a guard
-	Guard   Expr // the condition behind if, nil where there is none
+	Guard   Expr // the condition after if, nil if absent
 	Body    []Stmt
 }
 

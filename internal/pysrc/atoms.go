@@ -54,10 +54,10 @@ func (p *parser) parenthesized() Expr {
 	return x
 }
 
-// checkPlain refuses * where only one value may stand.
+// checkPlain refuses * if only a single value is allowed.
 func (p *parser) checkPlain(x Expr) {
 	if s, is := x.(*Starred); is {
-		p.failAt(s.Pos, "'*' may not stand here")
+		p.failAt(s.Pos, "'*' is not allowed here")
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *parser) list() Expr {
 	return x
 }
 
-// elements reads what follows the first element of a display; a comma may end it.
+// elements reads the elements after the first of a display; a trailing comma is allowed.
 func (p *parser) elements(first Expr, end string) []Expr {
 	list := []Expr{first}
 	for p.accept(",") && !p.is(end) {
@@ -146,12 +146,12 @@ func (p *parser) dict(d *Dict) Expr {
 	return d
 }
 
-// isFor says whether a clause of a comprehension follows.
+// isFor reports whether a clause of a comprehension follows.
 func (p *parser) isFor() bool {
 	return p.is("for") || p.is("async") && p.ahead(1).is("for")
 }
 
-// comprehension reads the clauses behind an element.
+// comprehension reads the clauses after an element.
 func (p *parser) comprehension(at Pos, of string, elt, value Expr) Expr {
 	p.checkPlain(elt)
 	c := &Comprehension{Pos: at, Kind: of, Elt: elt, Value: value}

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestCPython compares our trees with those of CPython's own parser: of the files in
-// testdata and of Python's standard library, or a tenth of it unless SNUG_TEST_ALL=1;
-// then also of the libraries that train. SNUG_TEST_PYTHON names another Python.
+// TestCPython compares our trees with those of CPython's own parser, for the files in
+// testdata and a tenth of Python's standard library. SNUG_TEST_ALL=1 compares all of it, and
+// the training libraries too. SNUG_TEST_PYTHON names another Python.
 func TestCPython(t *testing.T) {
 	python := pythonOf(t)
 	files := append(pythonFiles(t, "../../testdata", 1), libraryFiles(t, python)...)
@@ -27,7 +27,7 @@ func TestCPython(t *testing.T) {
 	}
 }
 
-// pythonOf is a Python to compare with.
+// pythonOf returns a Python interpreter to compare with.
 func pythonOf(t *testing.T) string {
 	t.Helper()
 	if python := os.Getenv("SNUG_TEST_PYTHON"); python != "" {
@@ -40,7 +40,7 @@ func pythonOf(t *testing.T) string {
 	return python
 }
 
-// compareWith compares files, and says how many trees were the same.
+// compareWith compares files and returns how many trees were the same.
 func compareWith(t *testing.T, python string, files []string) int {
 	t.Helper()
 	cmd := exec.Command(python, "testdata/dump.py")
@@ -60,7 +60,7 @@ func compareWith(t *testing.T, python string, files []string) int {
 	return same
 }
 
-// libraryFiles are those of the standard library, and of libraries that train.
+// libraryFiles returns the files of the standard library and of training libraries.
 func libraryFiles(t *testing.T, python string) []string {
 	t.Helper()
 	const folders = "import os, sysconfig; print(os.path.dirname(os.__file__)); print(sysconfig.get_path('purelib'))"
@@ -82,8 +82,8 @@ func libraryFiles(t *testing.T, python string) []string {
 	return files
 }
 
-// pythonFiles are the Python files below a folder, or one of so many. Those installed into a
-// library are not its own.
+// pythonFiles returns every so many of the Python files below a folder. It skips packages that are
+// installed inside a library.
 func pythonFiles(t *testing.T, root string, every int) []string {
 	t.Helper()
 	var files []string
@@ -109,7 +109,7 @@ func pythonFiles(t *testing.T, root string, every int) []string {
 	return files
 }
 
-// compareAll reads what dump.py writes, and says how many trees were the same.
+// compareAll reads the output of dump.py and returns how many trees were the same.
 func compareAll(t *testing.T, from io.Reader) (same int) {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	line := func() string {
@@ -132,8 +132,8 @@ func compareAll(t *testing.T, from io.Reader) (same int) {
 	return same
 }
 
-// isSame compares a file's tree with CPython's. What CPython refuses we may accept:
-// it refuses some of that long after parsing.
+// isSame compares a file's tree with CPython's. We may accept a file that CPython refuses,
+// since CPython refuses some only after parsing.
 func isSame(t *testing.T, path, verdict string, want []string) bool {
 	t.Helper()
 	src, err := os.ReadFile(path)
@@ -165,8 +165,8 @@ func isSame(t *testing.T, path, verdict string, want []string) bool {
 	return true
 }
 
-// agree says whether two statements are the same, but for strings that CPython's
-// side leaves out.
+// agree reports whether two statements are the same, except for strings that CPython's
+// side omits.
 func agree(got, want string) bool {
 	return got == want || strings.Contains(want, "<named>") &&
 		slices.EqualFunc(strings.Fields(got), strings.Fields(want), agreeWord)
@@ -176,7 +176,7 @@ func agreeWord(got, want string) bool {
 	return got == want || strings.HasPrefix(got, `"`) && strings.HasPrefix(want, "<named>")
 }
 
-// firstDifference shows where two trees part.
+// firstDifference shows where two trees begin to differ.
 func firstDifference(got, want []string, i int) string {
 	if i >= len(got) || i >= len(want) {
 		return "one tree is longer"

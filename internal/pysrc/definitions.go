@@ -2,7 +2,7 @@
 
 package pysrc
 
-// function reads a function, with at the place of its async or def.
+// function reads a function; at is the position of its async or def.
 func (p *parser) function(at Pos, decorators []Expr) Stmt {
 	p.expect("def")
 	s := &FunctionDef{Pos: at, Decorators: decorators, Name: p.name()}
@@ -27,7 +27,7 @@ func (p *parser) class(decorators []Expr) Stmt {
 	return s
 }
 
-// typeParams goes over [T: int = str, *Ts, **P], of which nothing is kept.
+// typeParams skips [T: int = str, *Ts, **P], which is not kept.
 func (p *parser) typeParams() {
 	if !p.accept("[") {
 		return
@@ -70,7 +70,7 @@ func (p *parser) params(end string, annotated bool) []Param {
 		}
 	}
 	if s.bare {
-		p.fail("a name has to follow the bare '*'")
+		p.fail("a name must follow the bare '*'")
 	}
 	return s.params
 }
@@ -115,37 +115,37 @@ func (p *parser) param(annotated, keywordOnly bool) Param {
 	return param
 }
 
-// signature is the parameters read so far.
+// signature tracks the parameters read so far.
 type signature struct {
 	params   []Param
 	slash    bool // / has been seen
 	star     bool // * or *args has been seen
-	bare     bool // a bare * has been seen, and no name behind it
+	bare     bool // a bare * has been seen, and no name after it
 	defaults bool // a positional parameter has a default
 	keywords bool // **kwargs has been seen
 }
 
-// add takes a parameter, or says why it may not stand there.
+// add adds a parameter, or returns why it is not allowed there.
 func (s *signature) add(param Param) string {
 	switch {
 	case param.Stars == 0 && param.Name == "":
 		if s.slash || s.star || len(s.params) == 0 {
-			return "'/' may stand once, behind a parameter and before '*'"
+			return "'/' is allowed once, after a parameter and before '*'"
 		}
 		s.slash = true
 	case param.Stars == 1:
 		if s.star {
-			return "'*' may stand only once"
+			return "'*' is allowed only once"
 		}
 		s.star, s.bare = true, param.Name == ""
 	case param.Stars == 2:
 		if s.bare {
-			return "a name has to follow the bare '*'"
+			return "a name must follow the bare '*'"
 		}
 		s.keywords = true
 	default:
 		if !s.star && s.defaults && param.Default == nil {
-			return "a parameter without a default follows one that has it"
+			return "a parameter without a default follows one with a default"
 		}
 		s.defaults = s.defaults || param.Default != nil
 		s.bare = false

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// dumper writes a tree as testdata/dump.py writes CPython's: one line a statement of
-// the module, places after @, but for those within f-strings, which CPython counts
-// differently from version to version.
+// dumper writes a tree in the format of testdata/dump.py: one line per statement of the
+// module, with positions after @. Positions inside f-strings are omitted, since they
+// differ between versions of CPython.
 type dumper struct {
 	strings.Builder
-	unplaced int // how many f-strings are around
+	unplaced int // number of enclosing f-strings
 }
 
 func dump(f *File) string {
@@ -57,7 +57,7 @@ func (d *dumper) list(list []Expr) {
 	d.WriteByte(']')
 }
 
-// quote writes bytes that are no letters or digits in hexadecimal.
+// quote writes all bytes except letters and digits in hexadecimal.
 func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -152,7 +152,7 @@ func (d *dumper) fstring(x *FString) {
 	d.WriteByte(')')
 }
 
-// numberText is the value of a number: an integer that fits, or the bits of a float.
+// numberText returns the value of a number: an integer that fits, or the bits of a float.
 func numberText(n *Number) string {
 	if n.IsInt {
 		return strconv.FormatInt(n.Int, 10)
@@ -160,7 +160,7 @@ func numberText(n *Number) string {
 	return fmt.Sprintf("%.17g", n.Float)
 }
 
-// args writes arguments as CPython keeps them: those by position, then those by name.
+// args writes arguments in CPython's order: positional ones, then keywords.
 func (d *dumper) args(args []Arg) {
 	d.WriteString(" [")
 	for _, a := range args {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// escapes is how the source of a string becomes its value.
+// escapes converts the source of a string to its value.
 type escapes struct {
 	raw, bytes bool
 	braces     bool // {{ and }} stand for one brace
 }
 
-// resolve is the value of a string's source, or what is wrong with it. The name of a
-// character, \N{…}, stays as it is written; a lone surrogate becomes U+FFFD.
+// resolve returns the value of a string's source, or what is wrong with it. A named
+// character, \N{…}, is kept as written; a lone surrogate becomes U+FFFD.
 func (e escapes) resolve(src string) (value, wrong string) {
 	if e.bytes && !isASCII(src) {
 		return "", "bytes may hold only ASCII characters"
@@ -55,7 +55,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// one appends what src begins with, and says how many bytes of it that was.
+// one appends the first character or escape of src and returns its length in bytes.
 func (e escapes) one(out []byte, src string) (_ []byte, n int, wrong string) {
 	switch {
 	case strings.HasPrefix(src, "\r\n"):
@@ -109,12 +109,12 @@ func (e escapes) hex(out []byte, src string, digits int) ([]byte, int, string) {
 		return nil, 0, `\` + src[1:2] + " needs " + strconv.Itoa(digits) + " hexadecimal digits"
 	}
 	if v > utf8.MaxRune {
-		return nil, 0, `\` + shortened(src[1:2+digits]) + " is no character"
+		return nil, 0, `\` + shortened(src[1:2+digits]) + " is not a character"
 	}
 	return e.character(out, rune(v)), 2 + digits, ""
 }
 
-// character appends a character of text, or a byte.
+// character appends a character, or a byte in a bytes literal.
 func (e escapes) character(out []byte, v rune) []byte {
 	if e.bytes {
 		return append(out, byte(v))

@@ -4,7 +4,7 @@ package pysrc
 
 // Expressions are read by one function for each level of the grammar, from the loosest
 // to the tightest: tuple, named, expr, or, and, not, comparison, binary, factor, power,
-// primary, atom. A node begins where its first token does, be that a bracket.
+// primary, atom. A node begins at its first token, even if that is a bracket.
 
 // valuesOrYield reads the right side of an assignment.
 func (p *parser) valuesOrYield() Expr {
@@ -14,7 +14,7 @@ func (p *parser) valuesOrYield() Expr {
 	return p.values()
 }
 
-// values reads one expression, or several with commas, which are a tuple.
+// values reads one expression, or several separated by commas, which are a tuple.
 func (p *parser) values() Expr { return p.tuple(p.starred) }
 
 func (p *parser) tuple(read func() Expr) Expr {
@@ -30,7 +30,7 @@ func (p *parser) tuple(read func() Expr) Expr {
 	return t
 }
 
-// startsExpr says whether an expression can begin at the next token.
+// startsExpr reports whether an expression can begin at the next token.
 func (p *parser) startsExpr() bool {
 	switch t := p.peek(); t.kind {
 	case name, number, str, fStart:
@@ -49,7 +49,7 @@ func (p *parser) startsExpr() bool {
 	return false
 }
 
-// starred reads an expression, or * and one.
+// starred reads an expression, optionally preceded by *.
 func (p *parser) starred() Expr {
 	if !p.is("*") {
 		return p.expr()
@@ -58,7 +58,7 @@ func (p *parser) starred() Expr {
 	return &Starred{at, p.binary(0)}
 }
 
-// element is what may stand in a display: starred, or with a walrus.
+// element reads an element of a display, which may have a * or be a walrus.
 func (p *parser) element() Expr {
 	if p.is("*") {
 		return p.starred()
@@ -76,10 +76,10 @@ func (p *parser) named() Expr {
 	return p.expr()
 }
 
-// isNamed says whether Name := follows.
+// isNamed reports whether Name := follows.
 func (p *parser) isNamed() bool { return p.peek().kind == name && p.ahead(1).is(":=") }
 
-// expr reads an expression without commas: a lambda, or one with if and else.
+// expr reads an expression without commas: a lambda, or a conditional.
 func (p *parser) expr() Expr {
 	if !p.enter() {
 		return nil
@@ -166,7 +166,7 @@ func (p *parser) comparison() Expr {
 	return c
 }
 
-// comparisonOp goes behind an operator that compares, if the next token is one.
+// comparisonOp reads a comparison operator if the next token is one.
 func (p *parser) comparisonOp() string {
 	t := p.peek()
 	if t.kind < keyword {
@@ -190,8 +190,8 @@ func (p *parser) comparisonOp() string {
 	return ""
 }
 
-// binary reads operators that bind tighter than a level; with 0 all that are
-// arithmetic or bitwise.
+// binary reads operators that bind tighter than level; at 0, all arithmetic and bitwise
+// ones.
 func (p *parser) binary(level int) Expr {
 	at, links := p.pos(), 0
 	x := p.factor()
@@ -206,7 +206,7 @@ func (p *parser) binary(level int) Expr {
 	}
 }
 
-// precedence is how tightly a binary operator binds; 0 for all other tokens.
+// precedence returns how tightly a binary operator binds, or 0 for any other token.
 func precedence(t *token) int {
 	if t.kind != op {
 		return 0
@@ -262,7 +262,7 @@ func (p *parser) awaited() Expr {
 	return &Await{at, p.primary()}
 }
 
-// primary reads an atom with the calls, attributes and indices behind it.
+// primary reads an atom and the calls, attributes and indices after it.
 func (p *parser) primary() Expr {
 	at, links := p.pos(), 0
 	x := p.atom()
@@ -287,7 +287,7 @@ func (p *parser) primary() Expr {
 	return x
 }
 
-// indices reads what a subscript has in brackets; several are a tuple, and so is one with *.
+// indices reads a subscript's indices. Several are a tuple, and so is a single one with *.
 func (p *parser) indices() Expr {
 	at := p.pos()
 	x := p.index()
@@ -322,7 +322,7 @@ func (p *parser) index() Expr {
 	return s
 }
 
-// bound reads a part of a slice, if it is there.
+// bound reads a part of a slice, if there is one.
 func (p *parser) bound() Expr {
 	if p.is(":") || p.is(",") || p.is("]") {
 		return nil

@@ -4,7 +4,7 @@ package pysrc
 
 import "strings"
 
-// modules reads what stands behind import.
+// modules reads the module names after import.
 func (p *parser) modules() []Alias {
 	var names []Alias
 	for {
@@ -53,7 +53,7 @@ func (p *parser) importFrom() Stmt {
 	return s
 }
 
-// importedNames reads names; within brackets a comma may follow the last.
+// importedNames reads names; in brackets, a trailing comma is allowed.
 func (p *parser) importedNames(brackets bool) []Alias {
 	var names []Alias
 	for {

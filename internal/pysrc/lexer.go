@@ -10,27 +10,27 @@ import (
 )
 
 // lexer splits source into tokens, in one pass from left to right. It stops at the
-// first error, which the parser reports if it comes that far.
+// first error, which the parser reports if it gets that far.
 type lexer struct {
 	src       string
 	at        int // the next byte
 	line      int // of at, from 1
-	lineStart int // where that line begins
+	lineStart int // offset where that line begins
 	tokens    []token
 	indents   []width
 	brackets  []bracket
-	strings   []fstring // the f-strings that are open, outermost first
+	strings   []fstring // open f-strings, outermost first
 	err       *syntaxError
 }
 
-// bracket is one that is open.
+// bracket is an open bracket.
 type bracket struct {
 	open  token
-	field bool // the brace of a field of an f-string
-	spec  bool // a field whose format has begun
+	field bool // the brace of a field in an f-string
+	spec  bool // a field whose format spec has begun
 }
 
-// tokenize is the tokens of a source, the last of them eof.
+// tokenize returns the tokens of a source; the last one is eof.
 func tokenize(src string) ([]token, *syntaxError) {
 	l := &lexer{src: src, line: 1, indents: []width{{}}, tokens: make([]token, 0, len(src)/4+8)}
 	l.beginLine()
@@ -41,7 +41,7 @@ func tokenize(src string) ([]token, *syntaxError) {
 	return l.tokens, l.err
 }
 
-// finish ends the last line and the blocks that are open.
+// finish ends the last line and all open blocks.
 func (l *lexer) finish() {
 	if l.err == nil && len(l.strings) > 0 {
 		l.failAt(l.strings[len(l.strings)-1].open.pos(), "this f-string does not end")
@@ -61,7 +61,7 @@ func (l *lexer) finish() {
 	l.emit(eof, l.at)
 }
 
-// next reads one token, or skips what is none.
+// next reads one token, or skips white space and comments.
 func (l *lexer) next() {
 	if l.inText() {
 		l.fstringText()
@@ -87,7 +87,7 @@ func (l *lexer) next() {
 	}
 }
 
-// emit adds the token that ends at end and goes on behind it.
+// emit adds a token that ends at end, and continues after it.
 func (l *lexer) emit(k kind, end int) {
 	l.tokens = append(l.tokens, l.token(k, end))
 	l.at = end
@@ -149,7 +149,7 @@ func (l *lexer) operator() {
 	case ':':
 		if top := len(l.brackets) - 1; top >= 0 && l.brackets[top].field {
 			l.brackets[top].spec = true
-			n = 1 // := begins a format there
+			n = 1 // here := begins a format spec
 		}
 	}
 	l.emit(op, l.at+n)
@@ -158,7 +158,7 @@ func (l *lexer) operator() {
 func (l *lexer) badCharacter() {
 	switch c := l.src[l.at]; {
 	case c == '`':
-		l.fail("backquotes are Python 2's; this file has to be Python 3")
+		l.fail("backquotes are Python 2; this file must be Python 3")
 	case c == 0:
 		l.fail("the file holds a zero byte: it is not Python source")
 	default:
@@ -176,7 +176,7 @@ func (l *lexer) open(field bool) {
 	l.emit(op, l.at+1)
 }
 
-// close reads a closing bracket, which has to match the last one that is open.
+// close reads a closing bracket, which must match the innermost open one.
 func (l *lexer) close(c byte) {
 	last := len(l.brackets) - 1
 	if last < 0 || len(l.strings) > 0 && last < l.strings[len(l.strings)-1].depth {
@@ -204,7 +204,7 @@ func (l *lexer) failAt(at Pos, format string, args ...any) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWordByte says whether an ASCII byte may stand within a name.
+// isWordByte reports whether an ASCII byte may be part of a name.
 func isWordByte(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c)
 }

@@ -4,9 +4,9 @@ package pysrc
 
 import "strings"
 
-// width is how far a line is indented: once with tab stops every 8 columns, once
-// with a tab counted as one. Two lines compare only if both counts agree on it;
-// otherwise it would depend on the width of a tab.
+// width is the indentation of a line, counted twice: with tab stops every 8 columns, and
+// with a tab as one column. Two lines can be compared only if both counts agree;
+// otherwise the result would depend on the width of a tab.
 type width struct{ columns, bytes int }
 
 // beginLine reads the indentation of a line of code, and skips lines without any.
@@ -28,7 +28,7 @@ func (l *lexer) beginLine() {
 	}
 }
 
-// indentation reads white space. A line that is joined to the next keeps its own.
+// indentation reads white space. If the line is joined to the next, its own indentation counts.
 func (l *lexer) indentation() width {
 	var w, joined width
 	isJoined := false
@@ -57,7 +57,7 @@ func (l *lexer) indentation() width {
 	return w
 }
 
-// indentTo begins or ends blocks, as a line is indented further or less.
+// indentTo begins or ends blocks, depending on the indentation.
 func (l *lexer) indentTo(w width) {
 	top := l.indents[len(l.indents)-1]
 	if w.columns > top.columns {
@@ -79,7 +79,7 @@ func (l *lexer) indentTo(w width) {
 		l.emit(dedent, l.at)
 	}
 	if w.columns != top.columns {
-		l.fail("this line is indented like none of the blocks around it")
+		l.fail("this line's indentation matches none of the blocks around it")
 		return
 	}
 	if w.bytes != top.bytes {
@@ -87,7 +87,7 @@ func (l *lexer) indentTo(w width) {
 	}
 }
 
-// endLine reads the end of a line, which within brackets means nothing.
+// endLine reads the end of a line, which has no meaning inside brackets.
 func (l *lexer) endLine() {
 	if len(l.brackets) > 0 {
 		l.skipNewline()
@@ -98,7 +98,7 @@ func (l *lexer) endLine() {
 	l.beginLine()
 }
 
-// skipNewline goes to the next line. Its end may be that of Unix, Windows or an old Mac.
+// skipNewline skips a line ending of Unix, Windows or old Macs.
 func (l *lexer) skipNewline() {
 	if strings.HasPrefix(l.src[l.at:], "\r\n") {
 		l.at++
@@ -119,7 +119,7 @@ func (l *lexer) skipComment() {
 // joinLine reads a backslash at the end of a line.
 func (l *lexer) joinLine() {
 	if l.at+1 == len(l.src) || l.src[l.at+1] != '\n' && l.src[l.at+1] != '\r' {
-		l.fail("a backslash has to be the last character of its line")
+		l.fail("a backslash must be the last character of its line")
 		return
 	}
 	l.at++

@@ -13,10 +13,10 @@ import (
 type fstring struct {
 	open  token
 	quote string
-	depth int // how many brackets were open before it
+	depth int // number of brackets open before it
 }
 
-// isPrefix says whether a word may stand before the quote of a string.
+// isPrefix reports whether a word may precede the quote of a string.
 func isPrefix(word string) bool {
 	switch strings.ToLower(word) {
 	case "r", "b", "u", "f", "br", "rb", "fr", "rf":
@@ -25,8 +25,8 @@ func isPrefix(word string) bool {
 	return false
 }
 
-// stringLiteral reads a string whose quote is at the given place, and of an f-string
-// its beginning.
+// stringLiteral reads a string whose quote is at the given offset; of an f-string, only
+// the beginning.
 func (l *lexer) stringLiteral(quoteAt int) {
 	quote := quoteOf(l.src[quoteAt:])
 	if strings.ContainsAny(l.src[l.at:quoteAt], "fF") {
@@ -62,7 +62,7 @@ func (l *lexer) stringLiteral(quoteAt int) {
 	l.failAt(t.pos(), "this string does not end")
 }
 
-// quoteOf is the quote that text begins with: one character, or three.
+// quoteOf returns the quote that text begins with: one character, or three.
 func quoteOf(text string) string {
 	if len(text) >= 3 && text[1] == text[0] && text[2] == text[0] {
 		return text[:3]
@@ -70,7 +70,7 @@ func quoteOf(text string) string {
 	return text[:1]
 }
 
-// skipEscape goes behind a backslash and what follows it, which may be a line's end.
+// skipEscape skips a backslash and the character after it, which may be a line ending.
 func (l *lexer) skipEscape() {
 	l.at++
 	if l.at == len(l.src) {
@@ -83,7 +83,7 @@ func (l *lexer) skipEscape() {
 	l.at++
 }
 
-// inText says whether what follows is text of an f-string, not Python.
+// inText reports whether the lexer is in the text of an f-string, not in Python.
 func (l *lexer) inText() bool {
 	if len(l.strings) == 0 {
 		return false
@@ -92,7 +92,7 @@ func (l *lexer) inText() bool {
 	return len(l.brackets) == depth || l.brackets[len(l.brackets)-1].spec
 }
 
-// fstringText reads text up to a field, the end of a format or the end of the string.
+// fstringText reads text up to a field, the end of a format spec or the end of the string.
 func (l *lexer) fstringText() {
 	f := l.strings[len(l.strings)-1]
 	spec := len(l.brackets) > f.depth
@@ -118,7 +118,7 @@ func (l *lexer) fstringText() {
 			l.brace(c, spec)
 			return
 		case c == '\n' || c == '\r':
-			if len(f.quote) == 1 && spec { // a format ends with its line, the field does not
+			if len(f.quote) == 1 && spec { // a format spec ends with its line, but the field does not
 				flush()
 				l.brackets[len(l.brackets)-1].spec = false
 				return
@@ -146,7 +146,7 @@ func (l *lexer) endString(f fstring, spec bool) {
 	l.emit(fEnd, l.at+len(f.quote))
 }
 
-// brace begins a field, or ends one after its format.
+// brace begins a field, or ends one after its format spec.
 func (l *lexer) brace(c byte, spec bool) {
 	switch {
 	case c == '{':
@@ -158,8 +158,8 @@ func (l *lexer) brace(c byte, spec bool) {
 	}
 }
 
-// textEscape skips a backslash and what belongs to it. A brace does not, but for that
-// of a named character.
+// textEscape skips a backslash and its character. A brace is not part of the escape, except
+// in a named character.
 func (l *lexer) textEscape(f fstring) {
 	rest := l.src[l.at+1:]
 	raw := strings.ContainsAny(f.open.text, "rR")
@@ -182,7 +182,7 @@ func (l *lexer) textEscape(f fstring) {
 func (l *lexer) number() {
 	end := numberEnd(l.src, l.at)
 	if end < len(l.src) && (isWordByte(l.src[end]) || l.src[end] >= utf8.RuneSelf) && !keywordFollows(l.src[end:]) {
-		l.fail("'%s' is no number", shortened(l.src[l.at:wordEnd(l.src, end)]))
+		l.fail("'%s' is not a number", shortened(l.src[l.at:wordEnd(l.src, end)]))
 		return
 	}
 	text := l.src[l.at:end]
@@ -193,7 +193,7 @@ func (l *lexer) number() {
 	l.emit(number, end)
 }
 
-// wordEnd is where the word that goes on at a place ends.
+// wordEnd returns where the word at an offset ends.
 func wordEnd(s string, at int) int {
 	for at < len(s) && (isWordByte(s[at]) || s[at] >= utf8.RuneSelf) {
 		at++
@@ -201,7 +201,7 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-// keywordFollows says whether one of the words that may stand right behind a number does.
+// keywordFollows reports whether a keyword that may directly follow a number does.
 func keywordFollows(rest string) bool {
 	end := 0
 	for end < len(rest) && rest[end] >= 'a' && rest[end] <= 'z' {
@@ -247,7 +247,7 @@ func numberEnd(s string, at int) int {
 	return end
 }
 
-// baseEnd is where a number such as 0xff ends; without digits that is before its letter.
+// baseEnd returns where a number such as 0xff ends; without digits, that is before its letter.
 func baseEnd(s string, at int, set string) int {
 	if end := digits(s, at+2, set); end > at+2 {
 		return end
@@ -255,7 +255,7 @@ func baseEnd(s string, at int, set string) int {
 	return at + 1
 }
 
-// digits goes over digits, with single underscores between them.
+// digits skips digits, with single underscores between them.
 func digits(s string, at int, set string) int {
 	for at < len(s) {
 		switch {
@@ -270,7 +270,7 @@ func digits(s string, at int, set string) int {
 	return at
 }
 
-// numberOf is the value of a numeric literal.
+// numberOf returns the value of a numeric literal.
 func numberOf(t token) *Number {
 	n := &Number{Pos: t.pos(), Text: t.text}
 	text := strings.ReplaceAll(t.text, "_", "")

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds on what is accepted. Those on brackets and blocks are CPython's own.
+// Limits on the source. Those on brackets and blocks are CPython's own.
 const (
-	maxDepth   = 200  // brackets, and expressions within each other
-	maxIndents = 100  // blocks within each other
-	maxChain   = 1000 // a.b.c…, a + b + c…, if elif elif…: what nests without brackets
+	maxDepth   = 200  // nested brackets and expressions
+	maxIndents = 100  // nested blocks
+	maxChain   = 1000 // a.b.c…, a + b + c…, if elif elif…: nesting without brackets
 )
 
-// Parse reads a Python file. An error is one line: the path, line and column, and
+// Parse parses a Python file. An error is one line: the path, line and column, and
 // what is wrong there.
 func Parse(path string, src []byte) (*File, error) {
 	body, err := parse(string(src))
@@ -25,14 +25,14 @@ func Parse(path string, src []byte) (*File, error) {
 	return &File{Path: path, Body: body}, nil
 }
 
-// syntaxError is why a file is refused.
+// syntaxError says why a file is refused.
 type syntaxError struct {
 	at   Pos
 	text string
 }
 
-// parser goes through the tokens once. After an error it stands at eof, so that
-// every loop ends without asking for errors.
+// parser goes through the tokens once. After an error it moves to eof, so that
+// every loop ends without checking for errors.
 type parser struct {
 	src    string
 	tokens []token
@@ -59,7 +59,7 @@ func parse(src string) ([]Stmt, *syntaxError) {
 	return body, p.err
 }
 
-// checkText refuses what is not UTF-8.
+// checkText refuses a source that is not UTF-8.
 func checkText(src string) *syntaxError {
 	if utf8.ValidString(src) {
 		return nil
@@ -79,12 +79,12 @@ func checkText(src string) *syntaxError {
 
 func (p *parser) peek() *token { return &p.tokens[p.at] }
 
-// ahead is the token n behind the next one.
+// ahead returns the token n after the next one.
 func (p *parser) ahead(n int) *token { return &p.tokens[min(p.at+n, len(p.tokens)-1)] }
 
 func (p *parser) pos() Pos { return p.tokens[p.at].pos() }
 
-// take goes behind the next token.
+// take consumes the next token.
 func (p *parser) take() token {
 	t := p.tokens[p.at]
 	if t.kind != eof {
@@ -95,10 +95,10 @@ func (p *parser) take() token {
 
 func (t *token) is(text string) bool { return t.kind >= keyword && t.text == text }
 
-// is says whether the next token is this keyword or operator.
+// is reports whether the next token is this keyword or operator.
 func (p *parser) is(text string) bool { return p.tokens[p.at].is(text) }
 
-// accept goes behind a keyword or operator, if it is the next token.
+// accept consumes a keyword or operator if it is the next token.
 func (p *parser) accept(text string) bool {
 	if !p.is(text) {
 		return false
@@ -107,7 +107,7 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-// expect goes behind a keyword or operator that has to be there.
+// expect consumes a keyword or operator that must be there.
 func (p *parser) expect(text string) {
 	if !p.accept(text) {
 		p.fail("expected '%s', found %s", text, p.peek())
@@ -123,12 +123,12 @@ func (p *parser) name() string {
 	return p.take().text
 }
 
-// isSoft says whether the next token is a name that is a keyword in some places.
+// isSoft reports whether the next token is this soft keyword.
 func (p *parser) isSoft(word string) bool {
 	return p.peek().kind == name && p.peek().text == word
 }
 
-// fail refuses the file at the next token.
+// fail reports an error at the next token.
 func (p *parser) fail(format string, args ...any) { p.failAt(p.pos(), format, args...) }
 
 func (p *parser) failAt(at Pos, format string, args ...any) {
@@ -141,7 +141,7 @@ func (p *parser) failAt(at Pos, format string, args ...any) {
 	p.at = len(p.tokens) - 1
 }
 
-// enter goes a level deeper, and says whether that is still allowed; leave comes back.
+// enter goes one level deeper, and reports whether that is still allowed; leave comes back.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth > maxDepth {
@@ -153,18 +153,18 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts what nests without brackets, one behind the other.
+// link counts one more link of a chain that nests without brackets.
 func (p *parser) link(n *int) bool {
 	*n++
 	if *n > maxChain {
-		p.fail("more than %d operations stand in one chain", maxChain)
+		p.fail("a chain has more than %d operations", maxChain)
 		return false
 	}
 	return true
 }
 
-// try reads something that may turn out to be something else. Where read says no or
-// fails, the parser is back where it was.
+// try reads something that may turn out to be something else. If read returns false or
+// fails, the parser returns to where it was.
 func (p *parser) try(read func() bool) bool {
 	at, depth := p.at, p.depth
 	if read() && p.err == nil {

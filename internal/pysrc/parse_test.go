@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParse holds trees to their dump, in which name@1:3 stands for line 1, column 3.
+// TestParse compares trees with their dump, in which name@1:3 means line 1, column 3.
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"x = 1", "(assign@1:1 [ (name@1:1 x)] (num@1:5 1))"},
@@ -131,7 +131,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// texts is the literal parts of a string, with "{}" for the others.
+// texts returns the literal parts of a string, with "{}" for the fields.
 func texts(x Expr) []string {
 	switch x := x.(type) {
 	case *Str:

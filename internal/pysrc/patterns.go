@@ -2,13 +2,13 @@
 
 package pysrc
 
-// pattern is what is kept of a pattern.
+// pattern is the part of a pattern that is kept.
 type pattern struct {
 	constant Expr // a Str, Number or Const
 	any      bool // it matches everything
 }
 
-// match reads a match statement. Where the word is a name, it returns nil.
+// match reads a match statement. It returns nil if the word is a name.
 func (p *parser) match() Stmt {
 	s := &Match{Pos: p.pos()}
 	isMatch := p.try(func() bool {
@@ -85,7 +85,7 @@ func (p *parser) asPattern() pattern {
 	}
 	if p.accept("as") {
 		if p.isSoft("_") {
-			p.fail("'_' is no name to bind")
+			p.fail("'_' cannot be bound")
 		}
 		p.name()
 		first = pattern{}
@@ -133,7 +133,7 @@ func (p *parser) closedPattern() pattern {
 	return pattern{}
 }
 
-// numberPattern reads a number, of which one with a sign or an imaginary part is not kept.
+// numberPattern reads a number. One with a sign or an imaginary part is not kept.
 func (p *parser) numberPattern() pattern {
 	signed := p.accept("-")
 	x := p.numberLiteral()
@@ -188,7 +188,7 @@ func (p *parser) groupPattern() pattern {
 	return pattern{}
 }
 
-// sequencePattern reads patterns up to a bracket.
+// sequencePattern reads patterns up to a closing bracket.
 func (p *parser) sequencePattern(end string) {
 	for !p.is(end) {
 		p.starPattern()
@@ -220,7 +220,7 @@ func (p *parser) mappingPattern() {
 func (p *parser) mappingKey() {
 	switch t := p.peek(); {
 	case t.kind == name && !p.ahead(1).is("."), t.is("("), t.is("["), t.is("{"):
-		p.fail("a key in a pattern has to be a literal or a dotted name")
+		p.fail("a key in a pattern must be a literal or a dotted name")
 	default:
 		p.closedPattern()
 	}
@@ -234,7 +234,7 @@ func (p *parser) classPattern() {
 			p.at += 2
 			named = true
 		} else if named {
-			p.fail("a pattern by position follows one by name")
+			p.fail("a positional pattern follows a keyword pattern")
 		}
 		p.asPattern()
 		if !p.accept(",") {

@@ -15,52 +15,52 @@ func TestRefused(t *testing.T) {
 		{"if x\n  y", "x.py:1:5: expected ':', found the end of the line"},
 		{"if x:\ny", "x.py:2:1: expected an indented block after line 1"},
 		{"  x", "x.py:1:3: this line is indented, but no block begins before it"},
-		{"if x:\n    y\n  z", "x.py:3:3: this line is indented like none of the blocks around it"},
+		{"if x:\n    y\n  z", "x.py:3:3: this line's indentation matches none of the blocks around it"},
 		{"if x:\n        y\n\tz", "x.py:3:2: tabs and spaces are mixed in the indentation"},
-		{"print 'x'", "x.py:1:1: 'print' without parentheses is Python 2; this file has to be Python 3"},
-		{"exec code", "x.py:1:1: 'exec' without parentheses is Python 2; this file has to be Python 3"},
+		{"print 'x'", "x.py:1:1: 'print' without parentheses is Python 2; this file must be Python 3"},
+		{"exec code", "x.py:1:1: 'exec' without parentheses is Python 2; this file must be Python 3"},
 		{"try: x\nexcept A, b: y", "x.py:2:9: several exceptions need parentheses around them; 'except E, e' is Python 2's 'except E as e'"},
-		{"raise A, 'b'", "x.py:1:8: 'raise E, text' is Python 2; this file has to be Python 3"},
-		{"x = `y`", "x.py:1:5: backquotes are Python 2's; this file has to be Python 3"},
+		{"raise A, 'b'", "x.py:1:8: 'raise E, text' is Python 2; this file must be Python 3"},
+		{"x = `y`", "x.py:1:5: backquotes are Python 2; this file must be Python 3"},
 		{"x = 0777", "x.py:1:5: '0777' begins with a zero: octal numbers are written 0o17"},
-		{"x = 1a", "x.py:1:5: '1a' is no number"},
+		{"x = 1a", "x.py:1:5: '1a' is not a number"},
 		{"x y", "x.py:1:3: expected the end of the line, found 'y'"},
 		{"x = ", "x.py:1:5: expected an expression, found the end of the line"},
-		{"f() = 1", "x.py:1:1: cannot assign to this; is '==' meant?"},
+		{"f() = 1", "x.py:1:1: cannot assign to this; did you mean '=='?"},
 		{"a, b += 1", "x.py:1:1: expected a single name, attribute or item before '+='"},
 		{"del f()", "x.py:1:5: cannot delete this"},
-		{"f(a=1, b)", "x.py:1:8: an argument by position follows one by name"},
-		{"f(**a, b)", "x.py:1:8: an argument by position follows '**'"},
+		{"f(a=1, b)", "x.py:1:8: a positional argument follows a keyword argument"},
+		{"f(**a, b)", "x.py:1:8: a positional argument follows '**'"},
 		{"f(a, x for x in y)", "x.py:1:18: a generator beside other arguments needs parentheses"},
-		{"def f(a=1, b): x", "x.py:1:12: a parameter without a default follows one that has it"},
+		{"def f(a=1, b): x", "x.py:1:12: a parameter without a default follows one with a default"},
 		{"def f(*): x", "x.py:1:8: expected a name, found ')'"},
-		{"def f(*, **k): x", "x.py:1:10: a name has to follow the bare '*'"},
+		{"def f(*, **k): x", "x.py:1:10: a name must follow the bare '*'"},
 		{"def f(**k, a): x", "x.py:1:12: nothing may follow '**' parameters"},
-		{"(*a)", "x.py:1:2: '*' may not stand here"},
+		{"(*a)", "x.py:1:2: '*' is not allowed here"},
 		{"try: x", "x.py:1:7: expected 'except' or 'finally' after the try's block, found the end of the file"},
 		{"'abc\n'", "x.py:1:1: this string does not end on its line"},
 		{"x\n'''abc", "x.py:2:1: this string does not end"},
 		{`'\x4'`, `x.py:1:1: \x needs 2 hexadecimal digits`},
-		{`'\U00110000'`, `x.py:1:1: \U00110000 is no character`},
+		{`'\U00110000'`, `x.py:1:1: \U00110000 is not a character`},
 		{"b'é'", "x.py:1:1: bytes may hold only ASCII characters"},
-		{"'a' b'b'", "x.py:1:5: bytes and text stand beside each other"},
+		{"'a' b'b'", "x.py:1:5: bytes and text cannot be joined"},
 		{"f'{a'", "x.py:1:5: this string does not end"},
 		{"f'}'", "x.py:1:3: a single '}' in an f-string: write '}}'"},
 		{"f'{}'", "x.py:1:4: a field of an f-string is empty"},
-		{"f'{a!x}'", "x.py:1:3: '!x' is no conversion: '!s', '!r' and '!a' are"},
+		{"f'{a!x}'", "x.py:1:3: '!x' is not a conversion; use '!s', '!r' or '!a'"},
 		{`f'\N{a'`, `x.py:1:3: \N{ has no '}'`},
 		{"f'{a:3'", "x.py:1:7: the format in this f-string has no '}'"},
-		{"x\\", "x.py:1:2: a backslash has to be the last character of its line"},
+		{"x\\", "x.py:1:2: a backslash must be the last character of its line"},
 		{"x = $", "x.py:1:5: the character '$' has no meaning here"},
 		{"x = “y”", "x.py:1:5: the character '“' (U+201C) has no meaning here"},
 		{"x\x00", "x.py:1:2: the file holds a zero byte: it is not Python source"},
 		{"x\n\xff", "x.py:2:1: the file is not UTF-8"},
 		{"match x:\n  case 1: y\n  z", "x.py:3:3: expected 'case', found 'z'"},
-		{"match x:\n  case {a: 1}: y", "x.py:2:9: a key in a pattern has to be a literal or a dotted name"},
-		{"match x:\n  case 1 as _: y", "x.py:2:13: '_' is no name to bind"},
+		{"match x:\n  case {a: 1}: y", "x.py:2:9: a key in a pattern must be a literal or a dotted name"},
+		{"match x:\n  case 1 as _: y", "x.py:2:13: '_' cannot be bound"},
 		{"match *x:\n  case 1: y", "x.py:1:1: expected a single name, attribute or item before ':'"},
 		{"@a\nx", "x.py:2:1: expected a function or a class after a decorator, found 'x'"},
-		{"print 'first'\nx = `y`", "x.py:1:1: 'print' without parentheses is Python 2; this file has to be Python 3"},
+		{"print 'first'\nx = `y`", "x.py:1:1: 'print' without parentheses is Python 2; this file must be Python 3"},
 		{strings.Repeat("x", 60) + " 1", "x.py:1:62: expected the end of the line, found '1'"},
 	} {
 		_, err := Parse("x.py", []byte(c.src))
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBounds: what nests without end is refused, at any size, before the stack grows.
+// TestBounds checks that endless nesting is refused before the stack grows, whatever its size.
 func TestBounds(t *testing.T) {
 	const n = 100_000
 	blocks := ""
@@ -102,7 +102,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWide: what is only long is read.
+// TestWide checks that a long source without deep nesting is accepted.
 func TestWide(t *testing.T) {
 	const n = 50_000
 	for name, src := range map[string]string{

@@ -24,12 +24,12 @@ func (p *parser) endOfLine() {
 	p.at++
 }
 
-// unexpected refuses what follows a complete statement on its line.
+// unexpected reports an error for text after a complete statement on its line.
 func (p *parser) unexpected() {
 	if before := p.ahead(-min(p.at, 1)); before.kind == name && (before.text == "print" || before.text == "exec") {
 		switch p.peek().kind {
 		case str, fStart, name, number:
-			p.failAt(before.pos(), "'%s' without parentheses is Python 2; this file has to be Python 3", before.text)
+			p.failAt(before.pos(), "'%s' without parentheses is Python 2; this file must be Python 3", before.text)
 			return
 		}
 	}
@@ -88,7 +88,7 @@ func (p *parser) optional(read func() Expr) Expr {
 	return read()
 }
 
-// exprStmt reads an expression, or an assignment to what reads like one.
+// exprStmt reads an expression, or an assignment, which begins like one.
 func (p *parser) exprStmt() Stmt {
 	at := p.pos()
 	x := p.valuesOrYield()
@@ -145,7 +145,7 @@ func (p *parser) raise() Stmt {
 	s := &Raise{Pos: p.take().pos()}
 	s.X = p.optional(p.expr)
 	if s.X != nil && p.is(",") {
-		p.fail("'raise E, text' is Python 2; this file has to be Python 3")
+		p.fail("'raise E, text' is Python 2; this file must be Python 3")
 	}
 	if s.X != nil && p.accept("from") {
 		p.expr()

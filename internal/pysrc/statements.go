@@ -25,7 +25,7 @@ func (p *parser) statement(body []Stmt) []Stmt {
 	return p.simpleLine(body)
 }
 
-// compound reads a statement with blocks, or nothing where the keyword begins none.
+// compound reads a statement with blocks, or nothing if the keyword begins none.
 func (p *parser) compound(word string) Stmt {
 	switch word {
 	case "if":
@@ -48,7 +48,7 @@ func (p *parser) compound(word string) Stmt {
 	return nil
 }
 
-// async reads the statement behind async.
+// async reads the statement after async.
 func (p *parser) async(decorators []Expr) Stmt {
 	at := p.take().pos()
 	switch {
@@ -102,14 +102,14 @@ func (p *parser) block() []Stmt {
 		body = p.statement(body)
 	}
 	if p.peek().kind == eof {
-		p.fail("the file ends within a block") // only after an error of the lexer
+		p.fail("the file ends within a block") // happens only after an error of the lexer
 		return body
 	}
 	p.take()
 	return body
 }
 
-// elseBlock reads an else, where there is one.
+// elseBlock reads an else, if there is one.
 func (p *parser) elseBlock() []Stmt {
 	if !p.accept("else") {
 		return nil
@@ -117,7 +117,7 @@ func (p *parser) elseBlock() []Stmt {
 	return p.block()
 }
 
-// ifStmt reads an if and its elifs, each of which is the else of the one before it.
+// ifStmt reads an if and its elifs; each elif becomes the else of the previous one.
 func (p *parser) ifStmt() Stmt {
 	first := p.ifPart()
 	last, links := first, 0
@@ -171,7 +171,7 @@ func (p *parser) with(at Pos) Stmt {
 	return s
 }
 
-// withItems reads the contexts of a with, after which a comma may stand before the end.
+// withItems reads the contexts of a with; a trailing comma is allowed.
 func (p *parser) withItems(end string) []WithItem {
 	var items []WithItem
 	for {

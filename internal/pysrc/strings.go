@@ -4,7 +4,7 @@ package pysrc
 
 import "strings"
 
-// strings reads string literals that stand beside each other, which are one.
+// strings reads adjacent string literals, which form one string.
 func (p *parser) strings() Expr {
 	j := joined{at: p.pos()}
 	for {
@@ -21,7 +21,7 @@ func (p *parser) strings() Expr {
 	}
 }
 
-// joined is a string put together from literals.
+// joined is a string put together from several literals.
 type joined struct {
 	at        Pos
 	text      strings.Builder
@@ -55,7 +55,7 @@ func (j *joined) expr() Expr {
 	return &FString{j.at, j.parts}
 }
 
-// agrees notes whether a literal is bytes, and says whether it agrees with those before.
+// agrees records whether a literal is bytes, and reports whether it agrees with those before.
 func (j *joined) agrees(isBytes bool) bool {
 	if j.seen && j.isBytes != isBytes {
 		return false
@@ -71,7 +71,7 @@ func (p *parser) plainString(j *joined, t token) {
 	quotes := len(quoteOf(body))
 	e := escapes{raw: strings.Contains(prefix, "r"), bytes: strings.Contains(prefix, "b")}
 	if !j.agrees(e.bytes) {
-		p.failAt(t.pos(), "bytes and text stand beside each other")
+		p.failAt(t.pos(), "bytes and text cannot be joined")
 		return
 	}
 	text, wrong := e.resolve(body[quotes : len(body)-quotes])
@@ -86,7 +86,7 @@ func (p *parser) fstring(j *joined) {
 	open := p.take()
 	j.formatted = true
 	if !j.agrees(false) {
-		p.failAt(open.pos(), "bytes and text stand beside each other")
+		p.failAt(open.pos(), "bytes and text cannot be joined")
 	}
 	e := escapes{raw: strings.ContainsAny(open.text, "rR"), braces: true}
 	for {
@@ -110,7 +110,7 @@ func (p *parser) fstring(j *joined) {
 	}
 }
 
-// field reads {Value = !r :format}. The format's own fields are read and not kept.
+// field reads {Value = !r :format}. The fields of the format spec are read but not kept.
 func (p *parser) field(j *joined) {
 	first := p.at + 1
 	open := p.take()
@@ -119,14 +119,14 @@ func (p *parser) field(j *joined) {
 		return
 	}
 	value := p.valuesOrYield()
-	if p.accept("=") { // its own source stands before its value
+	if p.accept("=") { // its source precedes its value
 		j.add(open.pos(), p.sourceFrom(first))
 	}
 	j.flush()
 	j.parts = append(j.parts, value)
 	if p.accept("!") {
 		if c := p.name(); p.err == nil && c != "s" && c != "r" && c != "a" {
-			p.failAt(open.pos(), "'!%s' is no conversion: '!s', '!r' and '!a' are", shortened(c))
+			p.failAt(open.pos(), "'!%s' is not a conversion; use '!s', '!r' or '!a'", shortened(c))
 		}
 	}
 	if p.accept(":") {
@@ -135,7 +135,7 @@ func (p *parser) field(j *joined) {
 	p.expect("}")
 }
 
-// sourceFrom is the source from a token to the next one, without comments.
+// sourceFrom returns the source from a token to the next one, without comments.
 func (p *parser) sourceFrom(first int) string {
 	var b strings.Builder
 	end := int(p.tokens[first-1].off) + 1
@@ -148,7 +148,7 @@ func (p *parser) sourceFrom(first int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
 }
 
-// withoutComments is what stands between two tokens, less its comments.
+// withoutComments returns the text between two tokens without its comments.
 func withoutComments(gap string) string {
 	var b strings.Builder
 	for {

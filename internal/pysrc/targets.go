@@ -2,7 +2,7 @@
 
 package pysrc
 
-// targets reads what a for assigns to, up to its in.
+// targets reads the targets of a for, up to its in.
 func (p *parser) targets() Expr {
 	at := p.pos()
 	x := p.tuple(p.target)
@@ -25,7 +25,7 @@ func (p *parser) target() Expr {
 	return x
 }
 
-// checkTarget refuses what cannot be assigned to.
+// checkTarget refuses expressions that cannot be assigned to.
 func (p *parser) checkTarget(x Expr) {
 	switch x := x.(type) {
 	case nil, *Name, *Attribute, *Subscript:
@@ -39,7 +39,7 @@ func (p *parser) checkTarget(x Expr) {
 	case *List:
 		p.checkTargets(x.Elts)
 	default:
-		p.failAt(x.At(), "cannot assign to this; is '==' meant?")
+		p.failAt(x.At(), "cannot assign to this; did you mean '=='?")
 	}
 }
 
@@ -49,7 +49,7 @@ func (p *parser) checkTargets(list []Expr) {
 	}
 }
 
-// checkSingle refuses targets that cannot have a type or an operator.
+// checkSingle refuses targets that cannot have an annotation or an operator.
 func (p *parser) checkSingle(at Pos, x Expr) {
 	switch x.(type) {
 	case nil, *Name, *Attribute, *Subscript:

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// kind says what a token is. Those from keyword on are recognised by their text.
+// kind is the kind of a token. Those from keyword on are recognised by their text.
 type kind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	number
 	str
 	fStart // the prefix and opening quote of an f-string
-	fText  // text between the fields of an f-string, or of a format
+	fText  // text between the fields of an f-string, or in a format spec
 	fEnd   // its closing quote
 	keyword
 	op
@@ -23,7 +23,7 @@ const (
 // token is a piece of source. Its text is a slice of the source.
 type token struct {
 	text      string
-	off       int32 // of its first byte
+	off       int32 // offset of its first byte
 	line, col int32
 	kind      kind
 }
@@ -63,8 +63,8 @@ func shortened(text string) string {
 	return text[:cut] + "…"
 }
 
-// isKeyword says whether a word is reserved. match, case and type are not: they are
-// keywords only where a statement begins with them and goes on as theirs does.
+// isKeyword reports whether a word is reserved. match, case and type are not: they are
+// keywords only at the beginning of a statement that continues like theirs.
 func isKeyword(word string) bool {
 	switch word {
 	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
@@ -76,7 +76,7 @@ func isKeyword(word string) bool {
 	return false
 }
 
-// operatorLen is the length of the operator that text begins with, or 0.
+// operatorLen returns the length of the operator that text begins with, or 0.
 func operatorLen(text string) int {
 	if len(text) >= 3 {
 		switch text[:3] {

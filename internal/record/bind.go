@@ -132,7 +132,7 @@ func (b binder) apply(c *command, project *config.Project, edits []change.Edit, 
 	return b.useCopies(c, copies, folder)
 }
 
-// settingAt is the setting that an edit changes.
+// settingAt returns the setting that an edit changes.
 func settingAt(project *config.Project, e change.Edit) string {
 	for _, b := range project.Bindings {
 		if b.File == e.File && b.Path.Equal(e.Path) {
@@ -142,7 +142,7 @@ func settingAt(project *config.Project, e change.Edit) string {
 	return e.Path[len(e.Path)-1]
 }
 
-// optionAt is the option of a script whose default is at a path, or "". An option that occurs twice has a
+// optionAt returns the option of a script whose default is at a path, or "". An option that occurs twice has a
 // number.
 func optionAt(p doc.Path) string {
 	option, _, _ := strings.Cut(p[len(p)-1], "#")

@@ -73,7 +73,7 @@ func figures(x *run.Report, a *estimate.Answer) []Figure {
 		Figure{"peak reserved", x.PeakReserved(), a.PeakReserved})
 }
 
-// above is how far a is above b.
+// above returns how far a is above b.
 func above(a, b uint64) uint64 {
 	if a < b {
 		return 0
@@ -97,7 +97,7 @@ func (r *Result) FarApart() bool {
 	})
 }
 
-// Residual is how far off an estimate of a setup on a card may be, given these measured runs: the range
+// Residual returns how far off an estimate of a setup on a card may be, given these measured runs: the range
 // of errors of such estimates on this machine, or else of these runs. For a card other than theirs it is
 // at least the usual range. It is nil if nothing was compared.
 func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
@@ -113,7 +113,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	return cmp.Or(past.residual(s, card, first.torch()), off)
 }
 
-// residual is the range of errors of the estimates of these runs.
+// residual returns the range of errors of the estimates of these runs.
 func (r *Result) residual() *estimate.Range {
 	var out *estimate.Range
 	for _, t := range r.Trials {

@@ -35,7 +35,7 @@ func card(t *testing.T, name string) gpu.Card {
 	return c
 }
 
-// compared is a result of runs that reserved the given shares of their estimates.
+// compared returns a result of runs that reserved the given shares of their estimates.
 func compared(shares ...float64) *Result {
 	r := &Result{}
 	for _, share := range shares {
@@ -45,8 +45,8 @@ func compared(shares ...float64) *Result {
 	return r
 }
 
-// What a decoded setup says of accumulation and steps gives way to what the run did;
-// what a file says of them stands.
+// TestReferenceFollowsTheRun: the run overrides the defaults of a decoded setup for accumulation and steps;
+// values from a file are kept.
 func TestReferenceFollowsTheRun(t *testing.T) {
 	x := &run.Report{Steps: []run.Step{{Backwards: 1}, {Backwards: 2}}, Versions: map[string]string{"torch": "2.9.1+cu126"}}
 	decoded, err := ReferenceTo(gpt2(t), setup.Source{})

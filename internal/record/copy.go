@@ -18,7 +18,7 @@ import (
 
 // The user's files stay as they are: the command reads copies that hold other values.
 
-// edit is a file, as far as it is changed already, with one more edit.
+// edit returns a file, as far as it is changed already, with one more edit.
 func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
 	if d == nil {
 		data, err := b.files.ReadFile(e.File)
@@ -63,7 +63,7 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 // ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath is a Python file that finds its original's neighbours, wherever it runs.
+// withPath returns a Python file that finds its original's neighbours, wherever it runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }

@@ -43,7 +43,7 @@ func facts(trials []*Trial) profile.Facts {
 // autocastInside lists libraries that turn autocast on inside the model, where the probe does not see it.
 var autocastInside = []string{"accelerate", "deepspeed", "lightning", "pytorch_lightning"}
 
-// precisionOf is the precision as setups write it, or "" if it is not known.
+// precisionOf returns the precision as setups write it, or "" if it is not known.
 func precisionOf(x *run.Report) string {
 	if x.State == nil || len(x.Batches) == 0 {
 		return ""
@@ -65,7 +65,7 @@ func precisionOf(x *run.Report) string {
 	return "fp32"
 }
 
-// mostCommon is the type that most parameters have.
+// mostCommon returns the type that most parameters have.
 func mostCommon(dtypes map[string]int) string {
 	name, most := "", 0
 	for _, d := range slices.Sorted(maps.Keys(dtypes)) {

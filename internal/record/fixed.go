@@ -35,7 +35,7 @@ func (s *Session) fixedSizes(trials []*Trial) profile.Point {
 // sizesBesideBatch are the sizes that files and commands hold beside the batch.
 var sizesBesideBatch = []string{"seq", "target_seq", "positives", "negatives"}
 
-// configuredSizes is the sizes that the config files hold, where there are any, or
+// configuredSizes returns the sizes in the config files, if there are any, or
 // that the command itself gives over them.
 func (b binder) configuredSizes() profile.Point {
 	out := profile.Point{}

@@ -102,7 +102,7 @@ func (t *Trial) lacksTorch() bool {
 // launcher in between has its own exit code.
 var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
-// missingScript is the script that Python did not find, "" if that is not why the
+// missingScript returns the script that Python did not find, "" if that is not why the
 // command failed.
 func (t *Trial) missingScript() string {
 	m := scriptNotFound.Find(string(t.Outcome.Tail))
@@ -112,7 +112,7 @@ func (t *Trial) missingScript() string {
 	return cmp.Or(t.command.files.local(m[1]), m[1])
 }
 
-// whyNoGPU is why PyTorch has no GPU, and what to do.
+// whyNoGPU returns why PyTorch has no GPU, and what to do.
 func whyNoGPU(x *run.Report) string {
 	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
 		return "PyTorch sees none here; run this on a machine with one"

@@ -47,7 +47,7 @@ func (c *command) addOverride(name, override, file string) {
 // optionNames is the names that a script gives an option of argparse.
 var optionNames = pattern.New(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
-// aliases are all names of an option, as in add_argument("-b", "--batch-size").
+// aliases returns all names of an option, as in add_argument("-b", "--batch-size").
 func (c *command) aliases(script, option string) []string {
 	text, err := c.files.ReadFile(script)
 	if err != nil {

@@ -43,7 +43,7 @@ func (p *Past) Close() {
 	}
 }
 
-// Residual is the range of errors of estimates of such runs on a card of this machine; nil if too few
+// Residual returns the range of errors of estimates of such runs on a card of this machine; nil if too few
 // were measured. All commands use it, so that they agree.
 func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
 	torch := s.Versions.Torch

@@ -31,7 +31,7 @@ func SettingName(name string) string {
 	return name
 }
 
-// placeholder is what looks like a place for a value: {bs} as a word or behind an =.
+// placeholder matches a placeholder for a value: {bs} as a word or behind an =.
 var placeholder = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
 
 // placeholderIn returns the name of the placeholder in a word, or "".

@@ -23,7 +23,7 @@ type Plan struct {
 	// Sizes are the sizes at which Record runs the command, once each; the empty size is the command as
 	// it is. A session without sizes runs what Bind prepares.
 	Sizes []profile.Point
-	// Configs are the config files that hold what is varied. Where none are named,
+	// Configs are the config files that hold the varied settings. If none are named,
 	// they are those that the command names, or those of the folder.
 	Configs []string
 	// Reference is what the measured runs are compared with; nil is no comparison.
@@ -35,7 +35,7 @@ type Plan struct {
 	Timeout     time.Duration // of one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
 
-	// Out is the file for the profile, where sizes are varied, and Keep the folder to
+	// Out is the file for the profile, if sizes are varied, and Keep the folder to
 	// copy the recordings to, "" for none. Both are written whole or not at all.
 	Out, Keep string
 }

@@ -11,7 +11,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// project is the config files that hold settings: those that the plan names; else the
+// project returns the config files that hold settings: those that the plan names; else the
 // one that a Hydra script starts from; else those that the command names, with the
 // script that it runs where that holds some of the settings; else those of the folder.
 func (b binder) project(words []string, settings ...string) (*config.Project, error) {
@@ -47,7 +47,7 @@ func (b binder) holdsAny(file string, settings []string) bool {
 	})
 }
 
-// hydraMain is the config that Hydra starts from in the script of a command, or "" if it is not known; ok
+// hydraMain returns the config that Hydra starts from in the script of a command, or "" if it is not known; ok
 // is false if the script does not use Hydra.
 func (b binder) hydraMain(words []string) (file string, ok bool) {
 	script := b.script(words)
@@ -65,7 +65,7 @@ func (b binder) hydraMain(words []string) (file string, ok bool) {
 	return file, ok
 }
 
-// configsIn are the config files that a command names.
+// configsIn returns the config files that a command names.
 func (b binder) configsIn(words []string) []string {
 	var out []string
 	for _, w := range words {
@@ -84,7 +84,7 @@ func (b binder) configsIn(words []string) []string {
 // scriptRunners are launchers that run a script. The words after it are the script's own arguments.
 var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
 
-// script is the Python file that the command runs, as a path from here; "" if it
+// script returns the Python file that the command runs, as a path from here; "" if it
 // names none.
 func (b binder) script(words []string) string {
 	if slices.Contains(scriptRunners, b.launch.Launcher) {
@@ -105,7 +105,7 @@ func (b binder) script(words []string) string {
 	return ""
 }
 
-// shellScript is the shell script that the command runs; "" if it runs none.
+// shellScript returns the shell script that the command runs; "" if it runs none.
 func (b binder) shellScript(words []string) string {
 	at := b.launch.Program
 	if at < len(words) && isShell(words[at]) {

@@ -19,7 +19,7 @@ type Reference struct {
 	base   *setup.Setup // where the setup was decoded before; nil otherwise
 }
 
-// NewReference is a reference to a setup as a file has it.
+// NewReference returns a reference to a setup as a file has it.
 func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
@@ -50,7 +50,7 @@ func (r *Reference) Check(at profile.Point) error {
 	return nil
 }
 
-// decode is the setup of a run that was measured, and its fields: at its size, with
+// decode returns the setup of a run that was measured, and its fields: at its size, with
 // the versions that it ran.
 func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[string]any, error) {
 	fields := r.at(at, x)
@@ -61,7 +61,7 @@ func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[s
 	return s, fields, err
 }
 
-// at is the fields of the setup, with what the run says put over them.
+// at returns the fields of the setup, overridden by those of the run.
 func (r *Reference) at(at profile.Point, x *run.Report) map[string]any {
 	fields := maps.Clone(r.fields)
 	for name, n := range at {

@@ -31,7 +31,7 @@ func (s *Session) remember(r *Result) {
 	}
 }
 
-// row is a measured run as the store keeps it.
+// row returns a measured run as the store keeps it.
 func (s *Session) row(t *Trial) store.Run {
 	x := t.Report
 	row := store.Run{

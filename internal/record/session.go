@@ -180,7 +180,7 @@ func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, err
 	return &Trial{At: at, Stacks: s.plan.Stacks, command: c, folder: f, session: s}, nil
 }
 
-// values are a size and further settings as one.
+// values returns a size and further settings as one.
 func values(at profile.Point, settings setup.Values) setup.Values {
 	var out setup.Values
 	for _, name := range slices.Sorted(maps.Keys(at)) {

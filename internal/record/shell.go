@@ -23,7 +23,7 @@ import (
 // BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A
 // script that starts itself again is refused, because it would start the unchanged file.
 
-// longestWord is what Linux takes as one word of a command, its end included.
+// longestWord is the longest word of a command that Linux accepts, including its terminator.
 const longestWord = 128<<10 - 1
 
 // runText has the command run a changed script; false if the script is not
@@ -59,7 +59,7 @@ var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 // usesOwnPath is a script that uses its own path.
 var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
 
-// shellOf is the words of the command up to the shell that runs the script and
+// shellOf returns the words of the command up to the shell that runs the script and
 // its options; nil if the script is not run so.
 func (c *command) shellOf(program, at int, text string) []string {
 	switch {
@@ -81,7 +81,7 @@ var posixShells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 
 func isShell(word string) bool { return slices.Contains(posixShells, filepath.Base(word)) }
 
-// interpreter is the shell that a script's first line names, with its options;
+// interpreter returns the shell that a script's first line names, with its options;
 // nil if it names something else.
 func interpreter(text string) []string {
 	line, _, _ := strings.Cut(text, "\n")

@@ -34,7 +34,7 @@ type Trial struct {
 func (t *Trial) Err() error { return t.err }
 
 // Discard removes the run's files, including its recording, because the recordings of many runs would fill
-// the disk. What was collected stays.
+// the disk. Collected data is kept.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
 // CommandLine is the command with its size in it, as the user would write it: with
@@ -43,7 +43,7 @@ func (t *Trial) CommandLine() string {
 	return t.session.secrets.Hide(strings.Join(redact.Words(t.command.shown), " "))
 }
 
-// OutOfMemory is the failed request of a process that ran out of GPU memory; nil if none did.
+// OutOfMemory returns the failed request of a process that ran out of GPU memory; nil if none did.
 func (t *Trial) OutOfMemory() *run.Failure {
 	if t.Outcome == nil {
 		return nil
@@ -56,7 +56,7 @@ func (t *Trial) OutOfMemory() *run.Failure {
 	return nil
 }
 
-// GPU is the card that a trial trained on, as its driver describes it; nil if the run did not report it.
+// GPU returns the card that a trial trained on, as its driver describes it; nil if the run did not report it.
 func (t *Trial) GPU() *run.GPU {
 	if t.Report == nil {
 		return nil
@@ -64,7 +64,7 @@ func (t *Trial) GPU() *run.GPU {
 	return t.Report.GPU
 }
 
-// Card is the card that a trial trained on, from the catalogue, or else one with its memory. It is the
+// Card returns the card that a trial trained on, from the catalogue, or else one with its memory. It is the
 // zero Card if the run did not report it.
 func (t *Trial) Card() gpu.Card {
 	g := t.GPU()
@@ -78,7 +78,7 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName is the card as the catalogue names it, or as its driver does; "" if the
+// cardName returns the card as the catalogue names it, or as its driver does; "" if the
 // run did not tell.
 func (t *Trial) cardName() string {
 	g := t.GPU()
@@ -91,7 +91,7 @@ func (t *Trial) cardName() string {
 	return g.Name
 }
 
-// driverName is the card's name from its driver; "" if the run did not report it.
+// driverName returns the card's name from its driver; "" if the run did not report it.
 func (t *Trial) driverName() string {
 	if g := t.GPU(); g != nil {
 		return g.Name
@@ -99,7 +99,7 @@ func (t *Trial) driverName() string {
 	return ""
 }
 
-// torch is the version of PyTorch without its build.
+// torch returns the version of PyTorch without its build.
 func (t *Trial) torch() string { return plainVersion(t.Report.Versions["torch"]) }
 
 func plainVersion(v string) string {
@@ -125,7 +125,7 @@ func (t *Trial) collect(out *run.Outcome) {
 	}
 }
 
-// AtSize is the size within a sentence, " at batch=2"; "" for the command as it is.
+// AtSize returns the size within a sentence, " at batch=2"; "" for the command as it is.
 func (t *Trial) AtSize() string {
 	if len(t.At) == 0 {
 		return ""

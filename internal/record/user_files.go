@@ -11,7 +11,7 @@ import (
 // userFiles is the user's files, with the questions that binding asks about them.
 type userFiles struct{ Files }
 
-// local is a path as seen from the folder that the command runs in, with slashes; ""
+// local returns a path as seen from the folder that the command runs in, with slashes; ""
 // for one that leads out of it.
 func (f userFiles) local(name string) string {
 	rel, err := filepath.Rel(f.absolute("."), f.absolute(name))
@@ -21,7 +21,7 @@ func (f userFiles) local(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// absolute is the absolute path, or the path itself if that is not known.
+// absolute returns the absolute path, or the path itself if that is not known.
 func (f userFiles) absolute(name string) string {
 	if abs, err := f.Abs(name); err == nil {
 		return abs

@@ -142,7 +142,7 @@ func (j *job) tell(lines ...string) {
 	}
 }
 
-// value is what follows an option of the command, as in --batch 64.
+// value returns what follows an option of the command, as in --batch 64.
 func (j *job) value(option string) string {
 	for i, w := range j.Args {
 		if w == option {
@@ -152,7 +152,7 @@ func (j *job) value(option string) string {
 	return ""
 }
 
-// trains is a run of three steps that leaves a real recording, made at the size of
+// trains returns a run of three steps that leaves a real recording, made at the size of
 // its --batch.
 func trains(t *testing.T) func(*job) run.Exit {
 	return func(j *job) run.Exit {

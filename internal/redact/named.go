@@ -4,7 +4,7 @@ package redact
 
 import "strings"
 
-// A name and its value stand in a text as
+// A name and its value appear in a text as
 //
 //	name=value       a word of its own: up to the next space
 //	(name=value,     within one, as in f(token=x, n=3) and ?token=x&n=3

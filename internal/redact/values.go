@@ -40,7 +40,7 @@ func ValuesOf(words, env []string) Values {
 	return Values{slices.Compact(out)}
 }
 
-// Hide is a text without these secrets, nor any that shows by itself.
+// Hide returns a text without these secrets and without any that is recognizable by itself.
 func (v Values) Hide(text string) string {
 	for _, secret := range v.values {
 		text = strings.ReplaceAll(text, secret, hidden)

@@ -11,7 +11,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// entry is one entry of a pickled trace.
+// entry returns one entry of a pickled trace.
 func entry(action string, addr, size uint64) []byte {
 	out := []byte("}(\x8c\x06action\x8c" + string(rune(len(action))) + action + "\x8c\x04addr\x8a\x08")
 	out = binary.LittleEndian.AppendUint64(out, addr)
@@ -20,14 +20,14 @@ func entry(action string, addr, size uint64) []byte {
 	return append(out, 'u')
 }
 
-// recorded is a snapshot with a trace and nothing left at its end.
+// recorded returns a snapshot with a trace and nothing left at its end.
 func recorded(trace [][]byte) []byte {
 	out := []byte("\x80\x04}(\x8c\x08segments]\x8c\rdevice_traces](](")
 	out = append(out, bytes.Join(trace, nil)...)
 	return append(out, "eeu."...)
 }
 
-// played is how long it takes to read and to replay a recording: of three the
+// played returns how long it takes to read and to replay a recording: of three the
 // shortest time.
 func played(t *testing.T, file []byte) time.Duration {
 	t.Helper()

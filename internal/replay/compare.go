@@ -96,7 +96,7 @@ func playAll(rec *snapshot.Recording, d *snapshot.Device, o Options, worth []Can
 	return outcomes, nil
 }
 
-// Variable is the environment variable from which a version reads its options, as in its own messages.
+// Variable returns the environment variable from which a version reads its options, as in its own messages.
 func Variable(v allocator.Version) string {
 	if v.Minor == 10 {
 		return "PYTORCH_ALLOC_CONF"

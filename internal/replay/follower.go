@@ -24,7 +24,7 @@ type follower struct {
 	spare   uint64 // addresses above all recorded ones
 }
 
-// newDriver is the driver for a replay: the recorded one where the recording
+// newDriver returns the driver for a replay: the recorded one where the recording
 // can be followed, else one of our own.
 func newDriver(d *snapshot.Device, o Options) allocator.Device {
 	if !o.recorded() || len(d.SegmentEvents) == 0 && len(d.Start) == 0 {
@@ -126,7 +126,7 @@ func (f *follower) pages(kind snapshot.SegmentKind, does string, page, n uint64)
 // Info is cudaMemGetInfo.
 func (f *follower) Info() (free, total uint64) { return f.left(), cardBytes }
 
-// left is the memory that the card still has: more than any card, but finite, so that addresses are not
+// left returns the memory that the card still has: more than any card, but finite, so that addresses are not
 // reused.
 func (f *follower) left() uint64 {
 	if f.used > cardBytes {
@@ -138,7 +138,7 @@ func (f *follower) left() uint64 {
 // Adopt counts a segment that was there before.
 func (f *follower) Adopt(_, bytes uint64) { f.used += bytes }
 
-// next is what the recording did next, if it is of that kind and belongs to the
+// next returns what the recording did next, if it is of that kind and belongs to the
 // event being played.
 func (f *follower) next(kind snapshot.SegmentKind) *snapshot.SegmentEvent {
 	if f.wrong != "" || len(f.events) == 0 || f.events[0].Kind != kind || f.events[0].Event != f.now {
@@ -166,7 +166,7 @@ func (f *follower) recording() string {
 	}
 }
 
-// verdict is the first difference, "" if there was none.
+// verdict returns the first difference, "" if there was none.
 func (f *follower) verdict(r allocator.Result) string {
 	switch {
 	case f.wrong != "":

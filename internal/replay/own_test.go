@@ -28,7 +28,7 @@ func readRecording(t testing.TB, path string) *snapshot.Recording {
 	return rec
 }
 
-// oneGPU tells whether a recording's name is not that of a spread-out run.
+// oneGPU reports whether a recording's name is that of a run on one GPU.
 func oneGPU(path string) bool {
 	for _, kind := range []string{"-ddp", "-fsdp", "-zero"} {
 		if strings.Contains(path, kind) {

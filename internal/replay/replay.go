@@ -118,7 +118,7 @@ func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	}
 }
 
-// Start is the state as the recording began. Allocations have their IDs in
+// Start returns the state as the recording began. Allocations have their IDs in
 // the order of their addresses.
 func Start(d *snapshot.Device) []allocator.SegmentState {
 	var out []allocator.SegmentState
@@ -144,7 +144,7 @@ func Start(d *snapshot.Device) []allocator.SegmentState {
 	return out
 }
 
-// settings are the version and the options to play under.
+// settings returns the version and the options to play under.
 func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator.Version, allocator.Options, error) {
 	version, err := Version(rec, o.Torch)
 	if err != nil {
@@ -161,12 +161,12 @@ func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator
 	return version, opt, err
 }
 
-// Settings are the PyTorch and the allocator's options of a recording.
+// Settings returns the PyTorch and the allocator's options of a recording.
 func Settings(rec *snapshot.Recording, d *snapshot.Device) (allocator.Version, allocator.Options, error) {
 	return settings(rec, d, Options{})
 }
 
-// Version is the PyTorch named, or else the one that the recording shows.
+// Version returns the PyTorch named, or else the one that the recording shows.
 func Version(rec *snapshot.Recording, named string) (allocator.Version, error) {
 	if named != "" {
 		return allocator.ParseVersion(named)
@@ -186,7 +186,7 @@ func expandableSeen(d *snapshot.Device) bool {
 	return false
 }
 
-// recordedOptions takes the option string where it can be read, and the values
+// recordedOptions takes the option string if it can be read, and the values
 // beside it, which also hold what was set while the program ran.
 func recordedOptions(s snapshot.Settings, v allocator.Version) (allocator.Options, error) {
 	opt, err := allocator.ParseOptions(s.Conf, v)

@@ -51,7 +51,7 @@ func (t *attendant) paused(sig os.Signal) bool {
 	return true
 }
 
-// typedBefore is the key that ended a command which had the terminal, or nil. The command's end may be
+// typedBefore returns the key that ended a command which had the terminal, or nil. The command's end may be
 // noticed before the key.
 func (t *attendant) typedBefore(e Exit) os.Signal {
 	if !t.has {

@@ -49,7 +49,7 @@ func withLargePages(tunables string) string {
 	return tunables + ":" + name + "=1"
 }
 
-// markOf is the mark in an environment.
+// markOf returns the mark in an environment.
 func markOf(env []string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, markName+"="); ok {

@@ -26,7 +26,7 @@ import (
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left is what killed processes left behind.
+// Left describes the files that killed processes left behind.
 type Left struct {
 	Folders   int // that were removed
 	Processes int // that were ended
@@ -98,7 +98,7 @@ func claim(work string) (lock *os.File, ok bool) {
 	return lock, true
 }
 
-// runsLeft are the runs that this user has processes of, by the folder of their snug.
+// runsLeft returns the runs that this user has processes of, by the folder of their snug.
 // The one that this process itself belongs to is not among them.
 func runsLeft() map[string][]string {
 	own := filepath.Dir(os.Getenv(markName))

@@ -21,7 +21,7 @@ import (
 	"snug/internal/filelock"
 )
 
-// dead is the number of a process that is gone.
+// dead returns the number of a process that is gone.
 func dead(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -53,7 +53,7 @@ func TestRemoveLeft(t *testing.T) {
 	keep := []string{
 		filepath.Base(mine.Path),
 		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process lives
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: nobody's
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: it belongs to no process
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),
@@ -104,7 +104,7 @@ func TestRemoveLeft(t *testing.T) {
 	}
 }
 
-// leftWork is the folder of a snug that was killed, with a run and a process of it.
+// leftWork returns the folder of a snug that was killed, with a run and a process of it.
 func leftWork(t *testing.T, parent, settings string, command ...string) (work string, training *exec.Cmd) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {

@@ -32,7 +32,7 @@ func marked(mark string) []int {
 	return out
 }
 
-// marks are the marks of all processes but this one, as far as they may be read.
+// marks returns the marks of all processes but this one, as far as they may be read.
 func marks() map[int]string {
 	out := map[int]string{}
 	for _, pid := range pids() {
@@ -44,7 +44,7 @@ func marks() map[int]string {
 	return out
 }
 
-// variable is a variable of an environment as /proc shows it.
+// variable returns a variable of an environment as /proc shows it.
 func variable(env []byte, name string) (string, bool) {
 	start := []byte(name + "=")
 	if !bytes.Contains(env, start) {

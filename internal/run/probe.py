@@ -347,7 +347,7 @@ class Watch:
         self.torch, self.wanted, self.stacks = torch, steps, stacks
         self.keep_running, self.max_entries = keep_running, max_entries
         self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
-        self.patches = []  # what finish takes back
+        self.patches = []  # undone by finish
         self.engine = False  # DeepSpeed's engine counts, not its optimizers
         self.reset()
 

@@ -135,7 +135,7 @@ func (p *local) Sweep(hurry bool) {
 	}
 }
 
-// gone waits for the last process.
+// gone reports whether all processes have ended, and waits for that for a while.
 func (p *local) gone(atMost time.Duration) bool {
 	for deadline := time.Now().Add(atMost); ; time.Sleep(20 * time.Millisecond) {
 		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {

@@ -192,7 +192,7 @@ func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 // Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved is the most that PyTorch held of the card, as far as was reported.
+// PeakReserved returns the most that PyTorch held of the card, as far as was reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {
@@ -204,7 +204,7 @@ func (r *Report) PeakReserved() uint64 {
 	return peak
 }
 
-// PeakAllocated is the most that tensors took.
+// PeakAllocated returns the most that tensors took.
 func (r *Report) PeakAllocated() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {
@@ -216,7 +216,7 @@ func (r *Report) PeakAllocated() uint64 {
 	return peak
 }
 
-// StepSeconds is the median time of a step after the first, 0 if unknown.
+// StepSeconds returns the median time of a step after the first, 0 if unknown.
 func (r *Report) StepSeconds() float64 {
 	times := slices.Clone(r.Times)
 	if len(times) == 0 {

@@ -50,7 +50,7 @@ type Process interface {
 
 // interactive is a process that may need the terminal, which is snug's until then.
 type interactive interface {
-	// Attend looks whether the command waits for the terminal, and lends it.
+	// Attend checks whether the command waits for the terminal, and lends it.
 	Attend() Asked
 	// Typed has the signals of keys that went to the command, which has the terminal.
 	Typed() <-chan os.Signal
@@ -77,7 +77,7 @@ type Runner interface {
 // Exit says how a command ended.
 type Exit struct {
 	Code   int            // as the shell would have it: 128 + n for signal n
-	Signal syscall.Signal // that ended it, if one did
+	Signal syscall.Signal // the signal that ended it, if any
 }
 
 // Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a

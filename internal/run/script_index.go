@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ScriptIndex is the index of the word in a command line that names what it runs: the file, or the module
+// ScriptIndex returns the index of the word in a command line that names what it runs: the file, or the module
 // after -m, after any interpreter and launcher; -1 if there is neither, as in axolotl train run.yml.
 func ScriptIndex(words []string) int {
 	for i, w := range words {

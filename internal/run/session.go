@@ -40,7 +40,7 @@ type Outcome struct {
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
-// patience is how long a run that snug ends has before it is killed. One that exceeded its time limit gets
+// patience returns how long a run that snug ends has before it is killed. One that exceeded its time limit gets
 // little; others may be saving.
 func (o *Outcome) patience() time.Duration {
 	if o.TimedOut {
@@ -86,7 +86,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	return out, err
 }
 
-// follow waits for the end, and brings it about where it has to.
+// follow waits for the end, and ends the command if necessary.
 func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
 	done := make(chan Exit, 1)
 	go func() { done <- p.Wait() }()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said is an output that tells when a text has come.
+// said is an output that signals when a text has been written.
 type said struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -189,7 +189,7 @@ func TestExitAndOutputComeThrough(t *testing.T) {
 	}
 }
 
-// A process that keeps the pipe open does not keep snug.
+// TestLeftoversEnd checks that snug ends although a process keeps the pipe open.
 func TestLeftoversEnd(t *testing.T) {
 	f := folder(t)
 	s := Session{Args: []string{"sh", "-c", "sleep 600 & exit 0"}, Env: os.Environ(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}

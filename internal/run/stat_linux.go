@@ -17,12 +17,12 @@ type stat struct {
 	parent     int
 	group      int
 	session    int
-	terminal   int // the controlling one, 0 for none
+	terminal   int // the controlling terminal, 0 for none
 	foreground int // the group that this terminal's keys go to
 	stopped    int // by which signal; 0 before Linux 5.17
 }
 
-// pids are the numbers of all processes.
+// pids returns the numbers of all processes.
 func pids() []int {
 	proc, err := os.Open("/proc")
 	if err != nil {

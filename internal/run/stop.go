@@ -22,7 +22,7 @@ const (
 	slow  = 2 * time.Second         // until the user is told that it takes a while
 )
 
-// polite is the signal that a command gets for the one that snug got. If nothing reads the output, Python
+// polite returns the signal that a command gets for the one that snug got. If nothing reads the output, Python
 // would ignore the broken pipe; and Ctrl-\ should leave no core files.
 func polite(sig os.Signal) os.Signal {
 	switch sig {

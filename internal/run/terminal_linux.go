@@ -23,7 +23,7 @@ import (
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
-	lent   int         // the process group that has it, or 0
+	lent   int         // the process group that has the terminal, or 0
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
@@ -46,7 +46,7 @@ func (t *terminal) close() {
 	}
 }
 
-// foreground is the process group that the keys go to.
+// foreground returns the process group that the keys go to.
 func (t *terminal) foreground() int {
 	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -102,7 +102,7 @@ func start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// Attend looks whether the command waits for the terminal, and lends it.
+// Attend checks whether the command waits for the terminal, and lends it.
 func (p *local) Attend() Asked {
 	t := p.tty
 	if t == nil {
@@ -166,7 +166,7 @@ func (p *local) waiting() int {
 	return 0
 }
 
-// pauses are the signals that pause a run: the one of Ctrl-Z.
+// pauses returns the signals that pause a run: the one of Ctrl-Z.
 func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }

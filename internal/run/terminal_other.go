@@ -19,7 +19,7 @@ func (*terminal) takeBack() {}
 
 func (*terminal) close() {}
 
-// pauses are the signals that pause a run: none, and Ctrl-Z stops snug alone.
+// pauses returns the signals that pause a run: none, and Ctrl-Z stops snug alone.
 func pauses() []os.Signal { return nil }
 
 func isPause(os.Signal) bool { return false }

@@ -251,7 +251,7 @@ func TestTorchShapes(t *testing.T) {
 	}
 }
 
-// calls is what fake_cuda.py printed, in a line.
+// calls returns the output of fake_cuda.py on one line.
 func calls(out string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(out), " ", "_"), "\n", " ")
 }

@@ -8,13 +8,13 @@ import "time"
 type watcher struct {
 	folder   *Folder
 	tell     func([]*Report)
-	torch    bool // a process has imported it, where the probe saw it
+	torch    bool // a process has imported it, if the probe saw it
 	finished time.Time
 	blind    time.Time // since when PyTorch is in use that the probe does not see
 	looked   time.Time
 }
 
-// over passes on what was reported, and says whether the run has had its time to end
+// over passes on what was reported, and reports whether the run has had its time to end
 // after its last step.
 func (w *watcher) over(now time.Time) bool {
 	reports, err := w.folder.Reports()

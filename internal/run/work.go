@@ -27,7 +27,7 @@ const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
 	outsideName = "outside"
-	lockedText  = "locked\n" // in the lock, where locking works
+	lockedText  = "locked\n" // in the lock, if locking works
 )
 
 // Work is the private folder of a process that profiles.
@@ -57,7 +57,7 @@ func NewWork(parent string) (*Work, error) {
 	return &Work{Path: path, lock: lock}, nil
 }
 
-// tempDir is the system's place for temporary files, from the root: commands may go
+// tempDir returns the system's place for temporary files, from the root: commands may go
 // elsewhere before they look at what is in it.
 func tempDir() string {
 	dir, err := filepath.Abs(os.TempDir())
@@ -134,7 +134,7 @@ func (w *Work) Aside(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// asidePrefix is the beginning of the names of such files.
+// asidePrefix returns the beginning of the names of such files.
 func asidePrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }
@@ -164,7 +164,7 @@ func (w *Work) Put(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// MayWriteIn tries whether files can be made in a folder.
+// MayWriteIn returns an error if no file can be created in the folder. It tries to create one.
 func (w *Work) MayWriteIn(folder string) error {
 	f, err := w.Aside(folder)
 	if err != nil {

@@ -81,7 +81,7 @@ func parse(in *json.Decoder) (*Header, error) {
 	return h, nil
 }
 
-// tensor counts what stands behind a name.
+// tensor counts the tensor with a name.
 func (h *Header) tensor(name string, in *json.Decoder) error {
 	var text json.RawMessage
 	if err := in.Decode(&text); err != nil {
@@ -113,7 +113,7 @@ func notJSON(err error) error {
 	return fmt.Errorf("the safetensors header is not JSON: %w", err)
 }
 
-// elements is how many there are, checked against the bytes they take.
+// elements returns how many there are, checked against the bytes they take.
 func (t *tensor) elements() (int, error) {
 	size, ok := bits[t.DType]
 	if !ok {
@@ -143,7 +143,7 @@ func (h *Header) Add(more *Header) {
 	}
 }
 
-// Main is the type of most elements.
+// Main returns the type of most elements.
 func (h *Header) Main() string {
 	best, most := "", 0
 	for k, n := range h.Types {
@@ -154,7 +154,7 @@ func (h *Header) Main() string {
 	return best
 }
 
-// Shards is the files that an index (model.safetensors.index.json) names.
+// Shards returns the files that an index (model.safetensors.index.json) names.
 func Shards(index []byte) ([]string, error) {
 	var x struct {
 		WeightMap map[string]string `json:"weight_map"`

@@ -10,11 +10,11 @@ import (
 
 // attributed is a native object with attributes of its own.
 type attributed interface {
-	// attr is an attribute, owned; false where it has none of the name.
+	// attr returns the attribute, owned by the caller, or false if there is none with that name.
 	attr(in *interpreter, name string) (value, bool)
 }
 
-// getattr is o.name; o stays the caller's.
+// getattr returns o.name; o stays the caller's.
 func (in *interpreter) getattr(o value, name string) value {
 	switch o := o.(type) {
 	case *instance:
@@ -74,7 +74,7 @@ func (in *interpreter) namespaceAttr(o namespace, name string) value {
 	return namespace(path)
 }
 
-// find borrows an attribute of a class, from itself or its bases; owner is where it was found.
+// find borrows an attribute from the class or one of its bases; owner is the class that defines it.
 func (c *class) find(name string) (v value, owner *class) {
 	if v, ok := c.attrs.get(name); ok {
 		return v, c
@@ -89,7 +89,7 @@ func (c *class) find(name string) (v value, owner *class) {
 	return nil, nil
 }
 
-// derives reports whether a class has a base of the name.
+// derives reports whether the class has a base with this name.
 func (c *class) derives(name string) bool {
 	for _, b := range c.bases {
 		switch b := b.(type) {
@@ -135,7 +135,7 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 	return &bound{self: hold(o), name: name}
 }
 
-// methodOf binds a class's attribute to an object, where it is a function.
+// methodOf binds a class attribute to an object if it is a function.
 func (in *interpreter) methodOf(o *instance, v value) value {
 	fn, ok := v.(*function)
 	if !ok || fn.plain {
@@ -168,7 +168,7 @@ func (in *interpreter) superAttr(s *super, name string) value {
 	return &bound{self: hold(s.self), name: "super." + name}
 }
 
-// setattr is o.name = v, which it takes over.
+// setattr implements o.name = v and takes v over.
 func (in *interpreter) setattr(o value, name string, v value) {
 	switch o := o.(type) {
 	case *instance:
@@ -188,14 +188,14 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *submodule:
-		in.note("a part of the model is replaced here, which is not followed; the figure may be off either way")
+		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
 	case *configValue:
 		o.set(name, v)
 	}
 	drop(v)
 }
 
-// getitem is o[key]; both stay the caller's.
+// getitem returns o[key]; both stay the caller's.
 func (in *interpreter) getitem(o, key value) value {
 	switch o := o.(type) {
 	case *list:
@@ -271,7 +271,7 @@ func (in *interpreter) listItem(o *list, key value) value {
 	return unknown{}
 }
 
-// bounds is the range of a slice over n items, without its step.
+// bounds returns the range of a slice over n items, ignoring its step.
 func (s *slice) bounds(n int) (lo, hi int) {
 	if a, ok := s.lo.(*place); ok {
 		if b, ok := s.hi.(*place); ok && a.of == b.of {
@@ -292,7 +292,7 @@ func (s *slice) bounds(n int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// setitem is o[key] = v, which it takes over.
+// setitem implements o[key] = v and takes v over.
 func (in *interpreter) setitem(o, key, v value) {
 	in.puts(v, o)
 	switch o := o.(type) {

@@ -11,10 +11,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// natives is the functions that are known, by their dotted names.
+// natives holds the known functions by their dotted names.
 var natives map[string]func(in *interpreter, a arguments) value
 
-// register fills the tables of natives, when the first script is followed: most runs of snug follow none.
+// register fills the tables of natives when the first script is followed, since most runs of snug follow none.
 var register = sync.OnceFunc(func() {
 	natives = map[string]func(*interpreter, arguments) value{}
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -69,7 +69,7 @@ var register = sync.OnceFunc(func() {
 
 func nothing(*interpreter, arguments) value { return nil }
 
-// environment is a variable of the environment: not set.
+// environment implements os.environ.get: no variable is set.
 func environment(_ *interpreter, a arguments) value { return hold(a.or(1, "default", nil)) }
 
 func length(in *interpreter, a arguments) value {
@@ -154,7 +154,7 @@ func enumerated(in *interpreter, a arguments) value {
 	}
 	i, _ := a.or(1, "start", 0).(int)
 	i--
-	var kept value // in the tuple that enumerate uses again
+	var kept value // enumerate reuses its tuple, which keeps the last item alive
 	return &iterator{
 		size: of.size, data: of.data, whole: of.whole, end: func() { drop(of); drop(kept) },
 		skip: func() bool { return of.skip != nil && of.skip() },
@@ -241,7 +241,7 @@ func toStr(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// text1 is str(v), where v is a simple value.
+// text1 returns str(v) for a simple value.
 func text1(v value) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -348,7 +348,7 @@ func isInstance(in *interpreter, a arguments) value {
 	return false
 }
 
-// instanceOf reports whether v is a kind, and whether that is known.
+// instanceOf reports whether v is an instance of kind, and whether that is known.
 func instanceOf(v, kind value) (yes, known bool) {
 	if isUnknown(v) {
 		return false, false
@@ -436,7 +436,7 @@ func setAttr(in *interpreter, a arguments) value {
 	return nil
 }
 
-// summed is sum(…): of tensors one addition after the other.
+// summed implements sum(…). Tensors are added one after the other.
 func summed(in *interpreter, a arguments) value {
 	var out value = hold(a.or(1, "start", 0))
 	for _, v := range in.items(a.or(0, "", nil), maxRange) {
@@ -490,7 +490,7 @@ func mapped(in *interpreter, a arguments) value {
 	return out
 }
 
-// varsOf is vars(o): an object's attributes.
+// varsOf implements vars(o), the attributes of an object.
 func varsOf(in *interpreter, a arguments) value {
 	d := &dict{}
 	switch o := a.or(0, "", nil).(type) {
@@ -505,7 +505,7 @@ func varsOf(in *interpreter, a arguments) value {
 	return d
 }
 
-// filtered is filter(f, items): what may pass does.
+// filtered implements filter(f, items). Items whose test is unknown are kept.
 func filtered(in *interpreter, a arguments) value {
 	out := &list{}
 	for _, v := range in.items(a.or(1, "", nil), maxRange) {
@@ -561,7 +561,7 @@ func typeOf(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// wrapped is a function that gives back what it goes through, such as tqdm.
+// wrapped returns the iterable that it is given, as tqdm does.
 func wrapped(_ *interpreter, a arguments) value {
 	v, ok := a.get(0, "iterable")
 	if !ok {

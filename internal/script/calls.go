@@ -34,8 +34,8 @@ func (in *interpreter) superOf() value {
 	return unknown{}
 }
 
-// arguments evaluates them. What is passed by stars is also kept by the tuple or the dict that passes it,
-// until the call has ended.
+// arguments evaluates the arguments. The tuple or dict behind a * or ** also keeps its items alive until the
+// call has ended; kept holds it.
 func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
 	for _, a := range list {
 		v := in.eval1(a.Value)
@@ -62,7 +62,7 @@ func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value
 	return args, kept
 }
 
-// invoke calls fn, which stays the caller's; the arguments are taken over.
+// invoke calls fn, which stays the caller's, and takes the arguments over.
 func (in *interpreter) invoke(fn value, args arguments) value {
 	if in.depth++; in.depth > maxDepth {
 		in.fail("calls are nested more than %d deep here", maxDepth)
@@ -101,7 +101,7 @@ func (in *interpreter) callPartial(p *partial, args arguments) value {
 	return in.invoke(p.fn, all)
 }
 
-// callInstance is an object's __call__: a module's holds its arguments until its forward has returned.
+// callInstance calls an object's __call__. A module holds its arguments until its forward has returned.
 func (in *interpreter) callInstance(o *instance, args arguments) value {
 	for _, name := range []string{"__call__", "forward"} {
 		m := in.instanceMethod(o, name)
@@ -123,7 +123,7 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 	return unknown{}
 }
 
-// instanceMethod is a method of an object, or what was set in its place; nil where it has neither.
+// instanceMethod returns an object's method, or the attribute set in its place, or nil if it has neither.
 func (in *interpreter) instanceMethod(o *instance, name string) value {
 	if v, ok := o.attrs.get(name); ok && name == "forward" {
 		return hold(v)
@@ -134,7 +134,7 @@ func (in *interpreter) instanceMethod(o *instance, name string) value {
 	return nil
 }
 
-// noteTensors says that what a call does with tensors is not followed, where it is given any.
+// noteTensors notes that what a call does with tensors is not followed, if it is given any.
 func (in *interpreter) noteTensors(what string, args arguments) {
 	for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 		if holdsTensor(v) {
@@ -144,7 +144,7 @@ func (in *interpreter) noteTensors(what string, args arguments) {
 	}
 }
 
-// run calls a Python function, whose names take its arguments over.
+// run calls a Python function, whose parameters take the arguments over.
 func (in *interpreter) run(f *function, args arguments) value {
 	hold(f)
 	f.scope.hold()
@@ -165,7 +165,7 @@ func (in *interpreter) run(f *function, args arguments) value {
 	return out
 }
 
-// updates reports whether a function is the step of an optimizer that the script writes itself.
+// updates reports whether the function is the step method of an optimizer that the script defines itself.
 func (f *function) updates() bool {
 	return f.name == "step" && f.owner != nil && f.owner.derives("Optimizer") && !strings.HasPrefix(f.file.Path, libraryFolder)
 }
@@ -186,7 +186,7 @@ func (in *interpreter) body(f *function, s *scope) value {
 	return out
 }
 
-// generator runs a function as far as its next yield each time.
+// generator runs the function up to its next yield each time a value is asked for.
 func (in *interpreter) generator(f *function, s *scope) value {
 	seq := iter.Seq[value](func(yield func(value) bool) {
 		defer func() {
@@ -221,7 +221,7 @@ func (in *interpreter) generator(f *function, s *scope) value {
 	}
 }
 
-// ended is the panic that unwinds a generator which nobody asks any more.
+// ended is the panic that unwinds a generator that is no longer used.
 type ended struct{}
 
 func (in *interpreter) yields(e *pysrc.Yield) value {
@@ -251,7 +251,7 @@ func (in *interpreter) yields(e *pysrc.Yield) value {
 	return nil
 }
 
-// parameters binds a function's parameters in their order.
+// parameters binds a function's parameters in order.
 func (in *interpreter) parameters(f *function, s *scope, args arguments) {
 	used := map[string]bool{}
 	next := 0
@@ -291,7 +291,7 @@ func (in *interpreter) parameters(f *function, s *scope, args arguments) {
 	}
 }
 
-// rest is the named arguments that no parameter has taken, as a dict; it takes them over.
+// rest returns the named arguments that no parameter has taken, as a dict; it takes them over.
 func rest(args arguments, used map[string]bool) *dict {
 	d := &dict{}
 	for i, n := range args.names {
@@ -332,8 +332,8 @@ func (in *interpreter) function(params []pysrc.Param) *function {
 	return f
 }
 
-// decorated applies the decorators that are known and those of the script; others are taken to leave the function
-// as it is.
+// decorated applies known decorators and those that the script defines. Others are assumed to leave the function
+// unchanged.
 func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 	var out value = f
 	for i := len(ds) - 1; i >= 0; i-- {
@@ -368,7 +368,7 @@ func (in *interpreter) ownDecorator(e pysrc.Expr, f value) value {
 	return f
 }
 
-// property is the function behind a property.
+// property returns the function behind a property.
 func (f *function) property() (*function, bool) {
 	return f, strings.HasPrefix(f.name, "property ")
 }
@@ -381,7 +381,7 @@ func calledDecorator(e pysrc.Expr) pysrc.Expr {
 	return &pysrc.Call{Pos: at, Func: e}
 }
 
-// decorator is the last name of a decorator.
+// decorator returns the last name of a decorator.
 func decorator(e pysrc.Expr) string {
 	switch e := e.(type) {
 	case *pysrc.Name:
@@ -423,7 +423,7 @@ func (in *interpreter) newClass(s *pysrc.ClassDef) value {
 	return c
 }
 
-// construct makes an object of a class.
+// construct makes an object of the class.
 func (in *interpreter) construct(c *class, args arguments) value {
 	o := &instance{class: c}
 	if fn, owner := c.find("__init__"); owner != nil {
@@ -436,7 +436,7 @@ func (in *interpreter) construct(c *class, args arguments) value {
 	return o
 }
 
-// dataFields is the __init__ of a dataclass, or of a class without one.
+// dataFields is the __init__ of a dataclass, or of a class that has none.
 func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
 	names := c.allFields()
 	for i, v := range args.pos {

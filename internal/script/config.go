@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// configValue is a model's configuration: the setup's, with what the script changes in it.
+// configValue is a model's configuration: the setup's, with the script's changes.
 type configValue struct {
 	refs
 	changed map[string]any
-	of      *network // whose it is; nil before there is one
+	of      *network // the model it belongs to; nil before there is one
 }
 
 func (c *configValue) release() { c.last() }
 
-// newConfig is AutoConfig.from_pretrained, or the class of a configuration called.
+// newConfig implements AutoConfig.from_pretrained and calls of a configuration class.
 func newConfig(a arguments) *configValue {
 	c := &configValue{changed: map[string]any{}}
 	c.change(a)
 	return c
 }
 
-// change takes the arguments over that are values of a configuration.
+// change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
 	for i, name := range a.names {
 		switch v := a.named[i].(type) {
@@ -41,7 +41,7 @@ func (c *configValue) change(a arguments) {
 	}
 }
 
-// notOfConfig is arguments of from_pretrained that are no keys of a configuration.
+// notOfConfig lists the arguments of from_pretrained that are not keys of a configuration.
 var notOfConfig = map[string]bool{
 	"dtype": true, "torch_dtype": true, "device_map": true, "attn_implementation": true, "cache_dir": true, "revision": true,
 	"trust_remote_code": true, "token": true, "local_files_only": true, "low_cpu_mem_usage": true, "use_safetensors": true,
@@ -51,7 +51,7 @@ func (c *configValue) attr(in *interpreter, name string) (value, bool) {
 	return c.get(in, name), true
 }
 
-// get is a value of the configuration.
+// get returns a value of the configuration.
 func (c *configValue) get(in *interpreter, name string) value {
 	if c.of != nil && name == "use_cache" {
 		return !c.of.mode.NoCache
@@ -77,7 +77,7 @@ func (c *configValue) get(in *interpreter, name string) value {
 	return unknown{}
 }
 
-// labels is num_labels where nothing says it: as many as there are names of them, or transformers' two.
+// labels returns num_labels if it is not set: the number of label names, or transformers' default of two.
 func (c *configValue) labels(in *interpreter) int {
 	if names, ok := in.Config["id2label"].(map[string]any); ok {
 		return len(names)
@@ -85,13 +85,13 @@ func (c *configValue) labels(in *interpreter) int {
 	return 2
 }
 
-// synonyms is how configurations call the same thing: transformers maps them in attribute_map.
+// synonyms lists the names that different configurations use for the same value, as transformers' attribute_map does.
 var synonyms = map[string][]string{
 	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"},
 	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
 }
 
-// synonym is a key of the configuration under its other names.
+// synonym looks up a key of the configuration under its other names.
 func (in *interpreter) synonym(name string) (any, bool) {
 	for _, other := range synonyms[name] {
 		if v, ok := in.Config[other]; ok {
@@ -101,7 +101,7 @@ func (in *interpreter) synonym(name string) (any, bool) {
 	return nil, false
 }
 
-// set is config.name = v.
+// set implements config.name = v.
 func (c *configValue) set(name string, v value) {
 	if on, ok := v.(bool); ok && name == "use_cache" && c.of != nil {
 		c.of.mode.NoCache = !on
@@ -125,19 +125,19 @@ func (c *configValue) call(_ *interpreter, name string, a arguments) value {
 	return nil
 }
 
-// configClass reports whether a dotted name is a class of configurations.
+// configClass reports whether a dotted name is a configuration class.
 func configClass(path string) bool {
 	return strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, "Config") && !strings.HasSuffix(path, "BitsAndBytesConfig")
 }
 
-// heads is what a class of models is trained as, by a part of its name. What comes first counts.
+// heads maps a part of a model class's name to what the class is trained for. The first match counts.
 var heads = []struct{ part, head string }{
 	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
 	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
 }
 
-// headOf is the head of a class of models; "encoder" is none. A head that is not simulated ends the reading.
+// headOf returns the head of a model class; "encoder" means none. A head that is not simulated stops the script.
 func (in *interpreter) headOf(class string) string {
 	for _, h := range heads {
 		if strings.Contains(class, h.part) {

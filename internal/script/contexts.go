@@ -9,16 +9,16 @@ import (
 	"snug/internal/shadow"
 )
 
-// contextValue is a context manager that is known.
+// contextValue is a known context manager.
 type contextValue struct {
 	autocast bool
-	dtype    shadow.DType // of autocast; None switches it off
-	grad     *bool        // whether gradients are recorded within
+	dtype    shadow.DType // type of autocast; None switches it off
+	grad     *bool        // whether gradients are recorded inside
 	uncached bool         // autocast without its cache of weights
 	inferred bool         // inference mode
 }
 
-// withs is a with statement: one item, then the rest inside of it.
+// withs runs a with statement: the first item, and the others inside it.
 func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig signal) {
 	if len(items) == 0 {
 		return in.block(body)
@@ -71,7 +71,7 @@ func (c *contextValue) within(in *interpreter, body func()) {
 	in.World.Autocast(c.dtype, body)
 }
 
-// withInstance is a context manager of the script's own.
+// withInstance enters a context manager that the script defines.
 func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []pysrc.Stmt) signal {
 	entered := in.callMethod(o, "__enter__")
 	if items[0].As != nil {
@@ -84,8 +84,8 @@ func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []
 	return sig
 }
 
-// withGenerator is a function with a yield under contextlib.contextmanager: it runs up to its yield, then the
-// block, then the rest of it.
+// withGenerator enters a generator function decorated with contextlib.contextmanager: it runs up to the yield, then
+// the block, then the rest.
 func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body []pysrc.Stmt) signal {
 	entered, _ := it.next()
 	if items[0].As != nil {
@@ -99,7 +99,7 @@ func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body 
 	return sig
 }
 
-// callMethod calls a method of an object, where it has it.
+// callMethod calls a method of an object if it has one with that name.
 func (in *interpreter) callMethod(o *instance, name string, args ...value) value {
 	fn, owner := o.class.find(name)
 	if owner == nil {
@@ -110,7 +110,7 @@ func (in *interpreter) callMethod(o *instance, name string, args ...value) value
 	return in.invoke(m, arguments{pos: args})
 }
 
-// autocast is torch.autocast(device_type, dtype, enabled).
+// autocast implements torch.autocast(device_type, dtype, enabled).
 func autocast(in *interpreter, a arguments) value {
 	dt := shadow.None
 	if d, ok := a.or(1, "dtype", nil).(dtypeValue); ok {
@@ -123,7 +123,7 @@ func autocast(in *interpreter, a arguments) value {
 	return c
 }
 
-// autocastCUDA is torch.cuda.amp.autocast(enabled, dtype).
+// autocastCUDA implements torch.cuda.amp.autocast(enabled, dtype).
 func autocastCUDA(in *interpreter, a arguments) value {
 	dt := shadow.None
 	if d, ok := a.or(1, "dtype", nil).(dtypeValue); ok {
@@ -137,7 +137,7 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 	if dt == shadow.None {
 		c.dtype = in.Autocast
 		if c.dtype == shadow.None {
-			c.dtype = shadow.Float16 // what CUDA's autocast takes by itself
+			c.dtype = shadow.Float16 // the default of autocast on CUDA
 		}
 	}
 	if on, ok := enabled.(bool); ok && !on {
@@ -148,7 +148,7 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 
 func noGrad(*interpreter, arguments) value { off := false; return &contextValue{grad: &off} }
 
-// inferenceMode is torch.inference_mode(mode).
+// inferenceMode implements torch.inference_mode(mode).
 func inferenceMode(in *interpreter, a arguments) value {
 	if on, ok := a.or(0, "mode", true).(bool); ok && !on {
 		return &contextValue{}

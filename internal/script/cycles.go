@@ -2,9 +2,9 @@
 
 package script
 
-// A list that contains itself would be gone through for ever. Such a script is not followed.
+// A list that contains itself would be walked forever, so a script that makes one is not followed.
 
-// maxNested is how many values are looked at to find one.
+// maxNested is how many values are searched for a cycle.
 const maxNested = 2000
 
 // puts checks a value before it is put into a container.
@@ -15,7 +15,7 @@ func (in *interpreter) puts(v, into value) {
 	}
 }
 
-// reaches reports whether a container is a value or stands within it.
+// reaches reports whether the container is v itself or lies inside it.
 func reaches(v, container value, left *int) bool {
 	if *left--; *left < 0 {
 		return false

@@ -8,23 +8,23 @@ import (
 	"snug/internal/shadow"
 )
 
-// Field is one tensor of a batch, as the model takes it.
+// Field is one tensor of a batch, with the name and shape that the model expects.
 type Field struct {
 	Name  string
-	Size  []int // its first is the batch
+	Size  []int // the first is the batch size
 	DType shadow.DType
 }
 
-// loader is a DataLoader, or whatever gives batches.
+// loader is a DataLoader, or anything else that yields batches.
 type loader struct {
 	refs
 	of        value // the data set
 	collate   value
-	batch     int  // samples of a batch
-	size      int  // batches, -1 where that is not known
-	last      int  // samples of the last batch where they are fewer, else 0
-	onCard    bool // a trainer puts the batches onto the card
-	evaluates bool // its batches are a trainer's for evaluation
+	batch     int  // samples per batch
+	size      int  // number of batches, -1 if unknown
+	last      int  // samples in the last batch if it is smaller, otherwise 0
+	onCard    bool // a trainer moves the batches to the card
+	evaluates bool // a trainer uses it for evaluation
 	drops     bool // drop_last
 }
 
@@ -51,8 +51,8 @@ func (l *loader) attr(_ *interpreter, name string) (value, bool) {
 	return nil, false
 }
 
-// newLoader is DataLoader(dataset, batch_size, …). The script's first loader is the one of the training batch:
-// its size is what the setup says.
+// newLoader implements DataLoader(dataset, batch_size, …). The script's first loader yields the training batches,
+// so its batch size is the setup's.
 func newLoader(in *interpreter, a arguments) value {
 	given := a.or(1, "batch_size", 1)
 	if s, ok := a.get(-1, "batch_sampler"); ok && s != nil {
@@ -61,7 +61,7 @@ func newLoader(in *interpreter, a arguments) value {
 	l := &loader{of: hold(a.or(0, "dataset", unknown{})), collate: hold(a.or(-1, "collate_fn", nil)), size: -1}
 	n, known := given.(int)
 	l.batch = in.batchSize(given)
-	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders trains
+	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders is for training
 		l.batch, l.evaluates = n, !training
 		if training {
 			l.batch = in.Batch
@@ -80,7 +80,7 @@ func newLoader(in *interpreter, a arguments) value {
 	return l
 }
 
-// batchSize is the batch of a loader that the script gives so many samples.
+// batchSize returns a loader's batch size. The size that the script gives its first loader stands for the setup's.
 func (in *interpreter) batchSize(given value) int {
 	in.asked = true
 	n, ok := given.(int)
@@ -96,7 +96,7 @@ func (in *interpreter) batchSize(given value) int {
 	return n
 }
 
-// length is how many samples a data set has, -1 where that is not known.
+// length returns the number of samples in a data set, or -1 if unknown.
 func (in *interpreter) length(of value) int {
 	switch d := of.(type) {
 	case *hostTensor:
@@ -120,7 +120,7 @@ func (in *interpreter) length(of value) int {
 	return -1
 }
 
-// batches goes through a loader's batches.
+// batches iterates over a loader's batches.
 func (in *interpreter) batches(l *loader) *iterator {
 	hold(l)
 	i := 0
@@ -154,7 +154,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 	}
 }
 
-// nextLength makes the batch that comes as long as it is, where lengths vary.
+// nextLength sets the length of the next batch if lengths vary.
 func (in *interpreter) nextLength(l *loader) {
 	if len(in.Lengths) == 0 || !in.World.GradEnabled() {
 		return
@@ -172,7 +172,7 @@ func (in *interpreter) nextLength(l *loader) {
 	}
 }
 
-// oneBatch is n samples from one on.
+// oneBatch returns a batch of n samples, beginning with sample from.
 func (in *interpreter) oneBatch(l *loader, from, n int) value {
 	v := in.collated(l, from, n)
 	if l.onCard {
@@ -183,7 +183,7 @@ func (in *interpreter) oneBatch(l *loader, from, n int) value {
 	return v
 }
 
-// collated is a batch of n samples in the host's memory.
+// collated returns a batch of n samples in host memory.
 func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
 		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
@@ -198,7 +198,7 @@ func (in *interpreter) collated(l *loader, from, n int) value {
 	return v
 }
 
-// labelled adds the labels that a collator for language models makes of the inputs.
+// labelled adds the labels that a collator for language models makes from the inputs.
 func (in *interpreter) labelled(collate, batch value) {
 	o, ok := collate.(*instance)
 	d, isDict := batch.(*dict)
@@ -210,7 +210,7 @@ func (in *interpreter) labelled(collate, batch value) {
 	}
 }
 
-// samples is n samples of the data set, stacked.
+// samples returns n samples of the data set, stacked.
 func (in *interpreter) samples(l *loader, n int) value {
 	switch d := l.of.(type) {
 	case *hostTensor:
@@ -244,10 +244,10 @@ func (in *interpreter) samples(l *loader, n int) value {
 	return in.mystery(n)
 }
 
-// cheapSample is how many expressions a sample may take for each of a batch to be made by itself.
+// cheapSample is how many expressions a sample may take if each sample of a batch is to be made separately.
 const cheapSample = 60
 
-// sampleList is what a collate_fn is given: n samples from one on. If they take long to make, all are as the first.
+// sampleList returns n samples for a collate_fn, beginning with sample from. If they take long, the first is repeated.
 func (in *interpreter) sampleList(of value, from, n int) value {
 	before := in.evaluated
 	sample := in.sample(of, from)
@@ -268,7 +268,7 @@ func (in *interpreter) sampleList(of value, from, n int) value {
 	return out
 }
 
-// sample is one sample of a data set.
+// sample returns one sample of a data set.
 func (in *interpreter) sample(of value, i int) value {
 	switch d := of.(type) {
 	case *hostTensor:
@@ -292,7 +292,7 @@ func (in *interpreter) sample(of value, i int) value {
 	return unknown{}
 }
 
-// firstSample is what an iterable data set gives first.
+// firstSample returns the first sample of an iterable data set.
 func (in *interpreter) firstSample(o *instance) value {
 	it := in.iterateInstance(o)
 	if it == nil {
@@ -306,7 +306,7 @@ func (in *interpreter) firstSample(o *instance) value {
 	return in.copied(v)
 }
 
-// collates reports whether a collate_fn is code that can be called for what it returns.
+// collates reports whether a collate_fn is code that can be run to learn what it returns.
 func (in *interpreter) collates(v value) bool {
 	switch f := v.(type) {
 	case *function, *method, *partial:
@@ -318,7 +318,7 @@ func (in *interpreter) collates(v value) bool {
 	return false
 }
 
-// tried calls a function of the script for what it shows of a batch.
+// tried calls a function of the script to learn the shape of a batch, and drops the notes that it makes.
 func (in *interpreter) tried(f value, a arguments) value {
 	notes := len(in.result.Notes)
 	v := in.invoke(f, a)
@@ -326,7 +326,7 @@ func (in *interpreter) tried(f value, a arguments) value {
 	return v
 }
 
-// tells reports whether a value shows the form of a batch.
+// tells reports whether a value shows the structure of a batch.
 func (in *interpreter) tells(v value) bool {
 	switch v := v.(type) {
 	case *dict:
@@ -339,7 +339,7 @@ func (in *interpreter) tells(v value) bool {
 	return false
 }
 
-// shaped reports whether all of a batch is known.
+// shaped reports whether every part of a batch is known.
 func (in *interpreter) shaped(v value) bool {
 	switch v := v.(type) {
 	case *dict:
@@ -352,7 +352,7 @@ func (in *interpreter) shaped(v value) bool {
 	return false
 }
 
-// copied is a sample that may be changed, part by part.
+// copied returns a deep copy of a sample that may be changed.
 func (in *interpreter) copied(v value) value {
 	switch v := v.(type) {
 	case *dict:
@@ -365,7 +365,7 @@ func (in *interpreter) copied(v value) value {
 	return v
 }
 
-// stacked puts a batch's dimension in front of a sample's tensors.
+// stacked adds a batch dimension to a sample's tensors.
 func (in *interpreter) stacked(v value) value {
 	switch v := v.(type) {
 	case *hostTensor:
@@ -386,7 +386,7 @@ func (in *interpreter) stacked(v value) value {
 	return v
 }
 
-// sized gives what a batch holds n samples, and the setup's length to tokens.
+// sized gives each part of a batch n samples, and tokens the setup's length.
 func (in *interpreter) sized(v value, n int) value {
 	switch v := v.(type) {
 	case *hostTensor:
@@ -411,7 +411,7 @@ func (in *interpreter) sized(v value, n int) value {
 	return hold(v)
 }
 
-// rows is n samples of a tensor of the data set. Token ids are as long as the setup says.
+// rows returns n samples of a tensor of the data set. Token ids get the setup's length.
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
@@ -422,15 +422,15 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	return &hostTensor{size: size, dtype: d.dtype}
 }
 
-// measure looks whether the script's own data has the setup's length. If so, all its lengths stand: labels may be
-// shorter than inputs.
+// measure checks whether the script's own data has the setup's length. If so, all its lengths are kept, since labels
+// may be shorter than inputs.
 func (in *interpreter) measure(size []int) {
 	for _, n := range size {
 		in.lengths = in.lengths || n > 8 && n >= in.length0-1 && n <= in.length0+1
 	}
 }
 
-// beyond is how many tokens more than a sequence a script's samples have: one where inputs and labels are cut
+// beyond returns how many tokens longer than the sequence the script's samples are: one if inputs and labels are cut
 // from the same row.
 func (in *interpreter) beyond(length int) int {
 	if off := length - in.length0; off >= -1 && off <= 1 {
@@ -442,7 +442,7 @@ func (in *interpreter) beyond(length int) int {
 	return 0
 }
 
-// field is a tensor of a batch by its name; token ids where the name is not known.
+// field returns a tensor of a batch by name; token ids if the name is not known.
 func (in *interpreter) field(name string, n int) value {
 	for _, f := range in.Fields {
 		if f.Name == name {
@@ -454,7 +454,7 @@ func (in *interpreter) field(name string, n int) value {
 	return unknown{}
 }
 
-// mystery is a batch of an unknown data set: what the model takes.
+// mystery returns a batch of an unknown data set: the tensors that the model takes.
 func (in *interpreter) mystery(n int) value {
 	in.asked = true
 	d := &dict{record: true, batch: true}
@@ -464,7 +464,7 @@ func (in *interpreter) mystery(n int) value {
 	return d
 }
 
-// parts is a batch of an unknown data set as a tuple of so many: inputs first, labels last.
+// parts splits a batch of an unknown data set into a tuple of want tensors: inputs first, labels last.
 func (d *dict) parts(want int) []value {
 	if want <= 0 || want > len(d.vals) {
 		want = len(d.vals)
@@ -480,12 +480,12 @@ func (d *dict) parts(want int) []value {
 	return out
 }
 
-// unknownItems is the batches of something that is not known.
+// unknownItems iterates over the batches of an unknown value.
 func (in *interpreter) unknownItems() *iterator {
 	return in.batches(&loader{of: unknown{}, batch: in.Batch, size: -1})
 }
 
-// moved is v.to(…) of a batch, part by part.
+// moved implements v.to(…) for each part of a batch.
 func (in *interpreter) moved(v value, a arguments) value {
 	switch v := v.(type) {
 	case *hostTensor:
@@ -508,7 +508,7 @@ func (in *interpreter) moved(v value, a arguments) value {
 	return hold(v)
 }
 
-// iterate is iter(v); nil where v is not known.
+// iterate returns iter(v), or nil if v is not known.
 func (in *interpreter) iterate(v value) *iterator {
 	switch v := v.(type) {
 	case *iterator:

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// einsum is torch.einsum of two tensors whose letters are each in one of four places: in both and the result, in
-// both alone (which is summed), or in one and the result. It is a batch of products over views of both.
+// einsum implements torch.einsum for two tensors. Each letter is in both and the result, in both only (and is
+// summed), or in one and the result. It becomes a batched product of views of both.
 func einsum(in *interpreter, a arguments) value {
 	equation, _ := a.or(0, "equation", "").(string)
 	x, okX := card(a, 1, "")
@@ -23,10 +23,10 @@ func einsum(in *interpreter, a arguments) value {
 	return e.run(x, y).Hold()
 }
 
-// einsumOf is an equation of two operands, and its letters by where they stand.
+// einsumOf is an equation with two operands, with its letters sorted by where they occur.
 type einsumOf struct {
 	left, right, result string
-	both, summed        []rune // in both: kept, or summed
+	both, summed        []rune // in both operands: kept, or summed
 	onlyLeft, onlyRight []rune
 }
 
@@ -61,7 +61,7 @@ func parseEinsum(equation string) (e einsumOf, ok bool) {
 	return e, len(result) == len(e.both)+len(e.onlyLeft)+len(e.onlyRight)
 }
 
-// run is sumproduct_pair: (both, left, summed) times (both, summed, right).
+// run follows sumproduct_pair: (both, left, summed) times (both, summed, right).
 func (e einsumOf) run(x, y *shadow.Tensor) *shadow.Tensor {
 	size := map[rune]int{}
 	for i, c := range e.left {
@@ -89,7 +89,7 @@ func (e einsumOf) run(x, y *shadow.Tensor) *shadow.Tensor {
 	return lettered(out, string(letters), []rune(e.result))
 }
 
-// lettered is a tensor with its letters in another order.
+// lettered returns a view of the tensor with its letters in the order want.
 func lettered(t *shadow.Tensor, letters string, want []rune) *shadow.Tensor {
 	var order []int
 	for _, c := range want {

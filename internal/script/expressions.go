@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// eval1 evaluates an expression; its value is owned by the caller.
+// eval1 evaluates an expression; the caller owns the value.
 func (in *interpreter) eval1(e pysrc.Expr) value {
 	if in.evaluated++; in.evaluated > maxExpressions {
 		in.fail("following the script took more than %d expressions; name its loop instead: --loop script", maxExpressions)
@@ -52,7 +52,7 @@ func (in *interpreter) eval1(e pysrc.Expr) value {
 	return in.operation(e)
 }
 
-// operation is the expressions with operators, and those that bind names.
+// operation evaluates expressions with operators, and those that bind names.
 func (in *interpreter) operation(e pysrc.Expr) value {
 	switch e := e.(type) {
 	case *pysrc.Unary:
@@ -101,7 +101,7 @@ func constant(text string) value {
 	return unknown{}
 }
 
-// ellipsis is Python's ... in an index: all dimensions that are not named.
+// ellipsis is ... in an index, which stands for all dimensions that are not named.
 type ellipsis struct{}
 
 func (in *interpreter) name(id string) value {
@@ -111,7 +111,7 @@ func (in *interpreter) name(id string) value {
 	return namespace("builtins." + id)
 }
 
-// fstring evaluates the parts for what they do; the text is not needed.
+// fstring evaluates the parts of an f-string for their effects; the text is not needed.
 func (in *interpreter) fstring(e *pysrc.FString) value {
 	text, known := "", true
 	for _, p := range e.Parts {
@@ -126,7 +126,7 @@ func (in *interpreter) fstring(e *pysrc.FString) value {
 	return text
 }
 
-// all evaluates the elements of a display, with what stars put in.
+// all evaluates the elements of a list or tuple display, with starred ones expanded.
 func (in *interpreter) all(elts []pysrc.Expr) []value {
 	var out []value
 	for _, e := range elts {
@@ -156,7 +156,7 @@ func (in *interpreter) dict(e *pysrc.Dict) value {
 	return d
 }
 
-// merge copies the items of a mapping into d.
+// merge copies the items of a mapping v into d.
 func (in *interpreter) merge(d *dict, v value) {
 	switch v := v.(type) {
 	case *dict:
@@ -205,7 +205,7 @@ func (in *interpreter) boolean(e *pysrc.BoolOp) value {
 	return unknown{}
 }
 
-// comprehension makes a list, a set, a dict or a generator, with names of its own.
+// comprehension makes a list, a set, a dict or a generator, in a scope of its own.
 func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	outer := in.scope()
 	outer.hold()
@@ -251,7 +251,7 @@ func (in *interpreter) clauses(cs []pysrc.Clause, element func()) {
 	}
 }
 
-// holds reports whether all conditions do, or may.
+// holds reports whether all conditions hold or may hold.
 func (in *interpreter) holds(ifs []pysrc.Expr) bool {
 	for _, e := range ifs {
 		v := in.eval1(e)
@@ -264,7 +264,7 @@ func (in *interpreter) holds(ifs []pysrc.Expr) bool {
 	return true
 }
 
-// truth is whether a value counts as true, and whether that is known.
+// truth reports whether a value is true, and whether that is known.
 func truth(v value) (yes, known bool) {
 	switch v := v.(type) {
 	case nil:
@@ -291,5 +291,5 @@ func truth(v value) (yes, known bool) {
 	return true, true
 }
 
-// slice is a slice of a subscript.
+// slice is a slice in a subscript.
 type slice struct{ lo, hi, step value }

@@ -6,7 +6,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional, and torch's functions that are not methods of a tensor.
+// torch.nn.functional, and functions of torch that are not tensor methods.
 
 func registerFunctional() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -47,7 +47,7 @@ func registerFunctional() {
 	}
 }
 
-// unfollowed is a function that is noted where it is given tensors.
+// unfollowed returns a function that only adds a note if it is given tensors.
 func unfollowed(name string) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		in.noteTensors(name, a)
@@ -55,19 +55,19 @@ func unfollowed(name string) func(*interpreter, arguments) value {
 	}
 }
 
-// card is an argument that is a tensor on the card.
+// card returns an argument that is a tensor on the card.
 func card(a arguments, i int, name string) (*shadow.Tensor, bool) {
 	t, ok := a.or(i, name, nil).(*shadow.Tensor)
 	return t, ok && t.Here()
 }
 
-// optional is an argument that may be None; nil then.
+// optional returns a tensor argument, or nil if it is None.
 func optional(a arguments, i int, name string) *shadow.Tensor {
 	t, _ := a.or(i, name, nil).(*shadow.Tensor)
 	return t
 }
 
-// reduction is a loss's argument of that name.
+// reduction returns the reduction argument of a loss.
 func reduction(a arguments, i int) string {
 	if s, ok := a.or(i, "reduction", "mean").(string); ok {
 		return s
@@ -104,7 +104,7 @@ func layerNorm(in *interpreter, a arguments) value {
 	return x.LayerNorm(optional(a, 2, "weight"), optional(a, 3, "bias")).Hold()
 }
 
-// dropout is F.dropout(input, p, training): outside of training its input.
+// dropout implements F.dropout(input, p, training). Outside training it returns its input.
 func dropout(in *interpreter, a arguments) value {
 	x, ok := card(a, 0, "input")
 	if !ok {
@@ -140,7 +140,7 @@ func normalize(in *interpreter, a arguments) value {
 	}
 	dim, _ := a.or(2, "dim", 1).(int)
 	if p, ok := number(a.or(1, "p", 2)); ok && p != 2 {
-		in.note("normalize with another norm than the second is counted as that")
+		in.note("normalize with p other than 2 is counted as with p=2")
 	}
 	return x.NormalizeOver(dim).Hold()
 }
@@ -166,7 +166,7 @@ func nllLoss(in *interpreter, a arguments) value {
 	return x.NLL(y, shadow.CrossEntropyLoss{Reduction: reduction(a, 6), Weight: optional(a, 2, "weight")}).Hold()
 }
 
-// distance is F.mse_loss and its kin.
+// distance implements F.mse_loss and similar losses.
 func distance(op string) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		x, okX := card(a, 0, "input")
@@ -175,7 +175,7 @@ func distance(op string) func(*interpreter, arguments) value {
 			return unknown{}
 		}
 		reduction := reduction(a, 4)
-		if op == "mse_loss" || op == "smooth_l1_loss" { // one kernel over both, which are broadcast first
+		if op == "mse_loss" || op == "smooth_l1_loss" { // a single kernel reads both, after they are broadcast
 			wide := shadow.Broadcast(x.Shape(), y.Shape())
 			return x.ExpandAs(wide).MSELoss(y.ExpandAs(wide), reduction).Hold()
 		}
@@ -243,7 +243,7 @@ func oneHot(in *interpreter, a arguments) value {
 	return t.OneHot(classes).Hold()
 }
 
-// where is torch.where(condition, input, other), of which either may be a number.
+// where implements torch.where(condition, input, other). Either of the last two may be a number.
 func where(in *interpreter, a arguments) value {
 	cond, ok := card(a, 0, "condition")
 	x, okX := card(a, 1, "input")
@@ -269,7 +269,7 @@ func vectorNorm(in *interpreter, a arguments) value {
 	return x.NormOver(keep, dimsOf(a.or(2, "dim", nil), x.Dim())...).Hold()
 }
 
-// tensorClass is torch.LongTensor and its kin: of a list, or of sizes.
+// tensorClass implements torch.LongTensor and similar classes, called with a list or with sizes.
 func tensorClass(dt shadow.DType) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		if _, sized := a.or(0, "", nil).(int); sized {

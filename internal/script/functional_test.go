@@ -32,7 +32,7 @@ func allocations(t *testing.T, src string) (sizes []uint64, notes []string) {
 	return sizes, res.Notes
 }
 
-// TestModules wants modules moved as Module._apply does: those within first, then parameters, then buffers.
+// TestModules checks that modules are moved as Module._apply does: inner modules first, then parameters, then buffers.
 func TestModules(t *testing.T) {
 	got, notes := allocations(t, `
 import torch
@@ -60,7 +60,7 @@ torch.zeros(len(names), dtype=torch.bool, device="cuda")
 	}
 }
 
-// TestEvaluation wants a dropout of modules within to follow train and eval.
+// TestEvaluation checks that the dropout of inner modules follows train and eval.
 func TestEvaluation(t *testing.T) {
 	const program = `
 import torch
@@ -78,8 +78,8 @@ x = torch.zeros(2, 3, device="cuda")
 	}
 }
 
-// TestGradients wants what PyTorch 2.11 allocates for functions and their gradients, as a dispatch mode lists it.
-// x is of 4 by 8, y of 4 whole numbers.
+// TestGradients compares the allocations of functions and their gradients with PyTorch 2.11, as listed by a dispatch
+// mode. x is 4 by 8, y has 4 whole numbers.
 func TestGradients(t *testing.T) {
 	const program = `
 import torch
@@ -116,7 +116,7 @@ y = torch.zeros(4, dtype=torch.long, device="cuda")
 	}
 }
 
-// TestEinsum wants equations read that a product of two tensors can do, and no others.
+// TestEinsum checks that only equations that one product of two tensors can compute are accepted.
 func TestEinsum(t *testing.T) {
 	for equation, want := range map[string]bool{"nc,ck->nk": true, "nc,nc->n": true, "bhid, bhjd -> bhij": true, "ij->ji": false, "nc,ck,kd->nd": false, "nc,ck->n": false, "...c,ck->...k": false} {
 		if _, ok := parseEinsum(equation); ok != want {

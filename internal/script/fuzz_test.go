@@ -12,7 +12,7 @@ import (
 	"snug/internal/simulate"
 )
 
-// FuzzFollow wants any script that parses to be followed or refused, in bounded time and memory.
+// FuzzFollow checks that any script that parses is followed or refused in bounded time and memory.
 func FuzzFollow(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/loops/*/*.py")
 	if err != nil || len(files) == 0 {

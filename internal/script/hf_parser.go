@@ -31,7 +31,7 @@ func (p *hfParser) call(in *interpreter, name string, a arguments) value {
 		given = textKeys(a.or(0, "args", nil))
 	case "parse_json_file", "parse_yaml_file":
 		given = map[string]any{}
-		in.note("the arguments in this file are not read; what they set is taken to be as by default")
+		in.note("the arguments in this file are not read; their defaults are used")
 	case "set_defaults", "add_argument":
 		return nil
 	default:
@@ -52,7 +52,7 @@ func (p *hfParser) call(in *interpreter, name string, a arguments) value {
 	return out
 }
 
-// filled is an object of a dataclass with the fields that are given.
+// filled makes an object of a dataclass with the given fields set.
 func (in *interpreter) filled(c value, given map[string]any) value {
 	cl, ok := c.(*class)
 	if !ok {
@@ -73,7 +73,7 @@ func (in *interpreter) filled(c value, given map[string]any) value {
 	return in.construct(cl, a)
 }
 
-// asFlag is the value of a field, as string_to_bool reads it where the field is true or false.
+// asFlag converts a value as string_to_bool does if the field is a bool.
 func asFlag(v value, flag bool) value {
 	if !flag {
 		return v
@@ -87,7 +87,7 @@ func asFlag(v value, flag bool) value {
 	return v
 }
 
-// textKeys is a dict's values by their names.
+// textKeys returns the values of a dict by their string keys.
 func textKeys(v value) map[string]any {
 	out := map[string]any{}
 	if d, ok := v.(*dict); ok {
@@ -100,7 +100,7 @@ func textKeys(v value) map[string]any {
 	return out
 }
 
-// flagsOf is a command line's flags with their values, as HfArgumentParser reads them: several in a row are a list.
+// flagsOf parses the flags of a command line as HfArgumentParser does: several values in a row are a list.
 func flagsOf(args []string) map[string]any {
 	out := map[string]any{}
 	for i := 0; i < len(args); i++ {
@@ -158,7 +158,7 @@ func flagValue(text string) value {
 	return text
 }
 
-// fromJSON is what JSON says as a value of Python's.
+// fromJSON converts a JSON value to a Python value.
 func fromJSON(v any) value {
 	switch v := v.(type) {
 	case map[string]any:

@@ -6,7 +6,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tensors of the host, which take no memory of the card until they are moved to it.
+// Tensors in host memory. They take no memory on the card until they are moved there.
 
 func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 	switch name {
@@ -24,7 +24,7 @@ func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 	return nil, false
 }
 
-// hostMethod is a method of a host tensor. What is not known of its result is its shape.
+// hostMethod calls a method of a host tensor. Results have a known shape or are unknown.
 func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
 	switch name {
 	case "to", "cuda":

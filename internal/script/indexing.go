@@ -6,7 +6,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// indexTensor is t[key].
+// indexTensor returns t[key].
 func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 	keys := []value{key}
 	if l, ok := key.(*list); ok && l.tuple {
@@ -50,7 +50,7 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 	return out
 }
 
-// sliced is one dimension cut; a slice that leaves nothing out makes nothing, unless it is the only one.
+// sliced cuts one dimension. A slice of the whole dimension is skipped unless it is the only index.
 func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
 	lo, hi := k.bounds(t.Size(dim))
 	if step, ok := k.step.(int); ok && step > 1 {
@@ -62,7 +62,7 @@ func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
 	return t
 }
 
-// indices is the tensors that an index begins with, held; those of the host are brought to the card.
+// indices returns the tensors that an index begins with, held. Host tensors are copied to the card.
 func (in *interpreter) indices(keys []value) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, k := range keys {
@@ -90,21 +90,20 @@ func dropTensors(ts []*shadow.Tensor) {
 	}
 }
 
-// indexed is t[mask] or t[indices], for the dimensions from dim on.
+// indexed implements t[mask] and t[indices], for the dimensions from dim on.
 func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *shadow.Tensor {
 	if by[0].DType() == shadow.Bool {
-		in.note("how many elements this mask selects is not known; all are counted")
 		if dim > 0 || len(by) > 1 {
-			in.note("a mask over other dimensions than the first is not followed")
+			in.note("a mask over dimensions other than the first is not followed")
 			return t
 		}
-		in.note("how many elements this mask chooses is not known; all are counted, which is the most")
+		in.note("how many elements this mask selects is not known; all are counted, which is the most")
 		return t.Masked(by[0])
 	}
 	return t.IndexAt(dim, by...)
 }
 
-// setElements is t[key] = v: written where it is. Only a mask's places take memory.
+// setElements implements t[key] = v, in place. Only a mask takes memory, for its positions.
 func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
 	if x, ok := v.(*shadow.Tensor); ok && in.World.GradEnabled() && (t.RequiresGrad() || x.RequiresGrad()) {
 		in.note("the gradient of an assignment to a part of a tensor is not followed")
@@ -117,7 +116,7 @@ func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
 	in.World.Op("copy_")
 }
 
-// product is a @ b.
+// product returns a @ b.
 func product(a, b *shadow.Tensor) *shadow.Tensor {
 	switch {
 	case a.Dim() == 1 && b.Dim() == 1:

@@ -15,28 +15,28 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
-	modules    map[string]*scope // those that were imported, nil while one is under way
+	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
 	result     Result
-	hooks      map[*shadow.Tensor]value // what is called when a gradient has come
-	length0    int                      // tokens of a sample, as the setup has them
-	rows0      int                      // of the first batch that the model is trained on
-	rowsAt     pysrc.Pos                // where that is
-	asked      bool                     // the batch that the script computes with is the setup's
-	model      string                   // the name that the script loads its first model by
-	lengths    bool                     // the script's own data is as long as the setup says
-	fetched    int                      // training batches
+	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
+	length0    int                      // tokens per sample in the setup
+	rows0      int                      // size of the first batch that the model is trained on
+	rowsAt     pysrc.Pos                // where that batch is used
+	asked      bool                     // the script takes its batch size from the setup
+	model      string                   // name of the first model that the script loads
+	lengths    bool                     // the script's own data has the setup's length
+	fetched    int                      // training batches so far
 	statements int
-	evaluated  int // expressions
-	listed     int // items of all lists that were made
+	evaluated  int // expressions so far
+	listed     int // items of all lists made so far
 	depth      int
-	scopes     []*scope // the functions under way, the innermost last
+	scopes     []*scope // active functions, innermost last
 	at         pysrc.Pos
 	built      bool             // a model is on the card
-	first      int              // the batch size that the script gives its first loader
-	files      map[string]value // what torch.save has written
-	device     string           // where tensors are made if nothing else is said, "" for the host
-	dtype      shadow.DType     // what numbers are made in, None for float32
+	first      int              // batch size that the script gives its first loader
+	files      map[string]value // values written by torch.save
+	device     string           // default device for new tensors, "" for the host
+	dtype      shadow.DType     // default dtype for new tensors, None for float32
 }
 
 func newInterpreter(run Run) *interpreter {
@@ -44,7 +44,7 @@ func newInterpreter(run Run) *interpreter {
 	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
 }
 
-// module runs a file from top to bottom, and returns its names.
+// module runs a file from top to bottom and returns its names.
 func (in *interpreter) module(f *pysrc.File, name string) *scope {
 	s := &scope{file: f, isModule: true}
 	s.globals = s
@@ -56,7 +56,7 @@ func (in *interpreter) module(f *pysrc.File, name string) *scope {
 	return s
 }
 
-// imported is the names of a module beside the script or of the library here; nil where it is neither.
+// imported returns the names of a module beside the script or in the library here, or nil if it is in neither.
 func (in *interpreter) imported(path string) *scope {
 	if s, ok := in.modules[path]; ok {
 		return s
@@ -86,13 +86,13 @@ func (in *interpreter) imported(path string) *scope {
 
 func (in *interpreter) scope() *scope { return in.scopes[len(in.scopes)-1] }
 
-// fail gives the script up.
+// fail stops following the script.
 func (in *interpreter) fail(format string, args ...any) {
 	path, at := in.where()
 	panic(failure{path: path, at: at, text: fmt.Sprintf(format, args...)})
 }
 
-// where is the file and the place that is reached: what a library does stands at the script's call of it.
+// where returns the current file and position. Code of a library is reported at the script's call of it.
 func (in *interpreter) where() (path string, at pysrc.Pos) {
 	at = in.at
 	for i := len(in.scopes) - 1; i >= 0; i-- {
@@ -107,14 +107,14 @@ func (in *interpreter) where() (path string, at pysrc.Pos) {
 	return path, at
 }
 
-// grow counts items that a list is about to get, before there is memory for them.
+// grow counts items that are about to be added to a list, before memory is allocated for them.
 func (in *interpreter) grow(n int) {
 	if in.listed += n; in.listed > maxItems {
 		in.fail("following the script made lists of more than %d items; name its loop instead: --loop script", maxItems)
 	}
 }
 
-// note says what is not followed, once.
+// note records, once, something that is not followed.
 func (in *interpreter) note(format string, args ...any) {
 	path, at := in.where()
 	text := fmt.Sprintf("%s:%d: %s", path, at.Line, fmt.Sprintf(format, args...))

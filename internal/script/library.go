@@ -14,12 +14,12 @@ import (
 //go:embed site-packages
 var sources embed.FS
 
-// libraryFolder is where the paths of these files begin.
+// libraryFolder is the prefix of the paths of these files.
 const libraryFolder = "site-packages/"
 
 func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
 
-// library is a file of our own that stands for a module.
+// library returns the file of ours that stands for a module.
 func library(module string) (*pysrc.File, error) {
 	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"
 	src, err := sources.ReadFile(path)

@@ -2,11 +2,11 @@
 
 package script
 
-// Bounds on what a script may do before following it is given up.
+// Limits on a script, beyond which it is not followed.
 const (
-	maxStatements  = 400_000   // that are run
-	maxExpressions = 5_000_000 // that are evaluated
-	maxItems       = 2_000_000 // of all lists together, including those that are gone
-	maxText        = 1 << 13   // bytes of a string that is put together
-	maxDepth       = 150       // calls within calls
+	maxStatements  = 400_000   // statements run
+	maxExpressions = 5_000_000 // expressions evaluated
+	maxItems       = 2_000_000 // items of all lists together, including freed ones
+	maxText        = 1 << 13   // bytes of a string built by the script
+	maxDepth       = 150       // nested calls
 )

@@ -8,16 +8,16 @@ import (
 	"snug/internal/shadow"
 )
 
-// What an object that derives nn.Module has from it: the models among its attributes.
+// The models among the attributes of an nn.Module.
 
-// networks is the models that a value holds, in the order of their attributes.
+// networks returns the models that a value holds, in the order of its attributes.
 func networks(v value) []*network {
 	var f finder
 	f.find(v)
 	return f.found
 }
 
-// finder goes through objects for models. Objects may hold each other.
+// finder searches objects for models. Objects may refer to each other.
 type finder struct {
 	found []*network
 	seen  []value
@@ -55,7 +55,7 @@ func isModule(o *instance) bool {
 	return o.class.derives("Module") || o.class.derives("LightningModule")
 }
 
-// modesOf is whether each model of a module trains.
+// modesOf returns whether each model of a module is in training mode.
 func modesOf(_ *interpreter, a arguments) value {
 	out := &list{}
 	for _, n := range networks(a.or(0, "", nil)) {
@@ -64,7 +64,7 @@ func modesOf(_ *interpreter, a arguments) value {
 	return out
 }
 
-// setModes gives the models of a module the modes that they had.
+// setModes restores the modes returned by modesOf.
 func setModes(_ *interpreter, a arguments) value {
 	l, _ := a.or(1, "", nil).(*list)
 	for i, n := range networks(a.or(0, "", nil)) {
@@ -75,7 +75,7 @@ func setModes(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// toggled freezes the parameters of other optimizers than the given one, and returns those that it froze.
+// toggled freezes the parameters that only other optimizers update, and returns those that it froze.
 func toggled(in *interpreter, a arguments) value {
 	mine := map[*shadow.Tensor]bool{}
 	if o, ok := a.or(0, "", nil).(*optimizerValue); ok {
@@ -103,7 +103,7 @@ func toggled(in *interpreter, a arguments) value {
 	return out
 }
 
-// optimizerToHost takes the states of an optimizer off the card, whose run has ended.
+// optimizerToHost moves an optimizer's states off the card when its run has ended.
 func optimizerToHost(_ *interpreter, a arguments) value {
 	o := unwrapped(a.or(0, "", nil))
 	if o == nil {
@@ -119,7 +119,7 @@ func optimizerToHost(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// toLast has an iterator over batches go on to the last one.
+// toLast advances an iterator over batches to its last one.
 func toLast(_ *interpreter, a arguments) value {
 	if it, ok := a.or(0, "", nil).(*iterator); ok && it.skip != nil {
 		it.skip()
@@ -127,7 +127,7 @@ func toLast(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// callerArguments is the names of the script's function that called into a library.
+// callerArguments returns the local names of the script's function that called into a library.
 func callerArguments(in *interpreter, _ arguments) value {
 	d := &dict{record: true, open: true}
 	for i := len(in.scopes) - 1; i >= 0; i-- {
@@ -145,7 +145,7 @@ func callerArguments(in *interpreter, _ arguments) value {
 	return d
 }
 
-// copiedNetwork is copy.deepcopy of a model, in the card's memory where the model is there.
+// copiedNetwork implements copy.deepcopy of a model. The copy is on the card if the model is.
 func (in *interpreter) copiedNetwork(n *network) value {
 	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
 	switch {

@@ -12,7 +12,7 @@ import (
 //go:embed examples
 var loops embed.FS
 
-// Named is a loop that is known by name: a short script of ours, written as such scripts are.
+// Named returns a loop that is known by name: a short script of ours in the usual style.
 func Named(name string) (*pysrc.File, error) {
 	path := "examples/" + name + ".py"
 	src, err := loops.ReadFile(path)
@@ -22,8 +22,8 @@ func Named(name string) (*pysrc.File, error) {
 	return pysrc.Parse(path, src)
 }
 
-// ourNames is the module that loops known by name import: settings, which the setup gives, loader, which gives
-// training batches, and load_model, which makes the setup's model.
+// ourNames returns the module that these loops import: settings from the setup, loader for training batches, and
+// load_model for the setup's model.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s

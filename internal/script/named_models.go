@@ -2,7 +2,7 @@
 
 package script
 
-// another notes a model that is loaded by another name than the first: it is simulated as the setup's.
+// another notes that a model has a different name from the first one. It is simulated as the setup's.
 func (in *interpreter) another(method string, a arguments) {
 	name, ok := a.or(0, "pretrained_model_name_or_path", nil).(string)
 	if method != "from_pretrained" || !ok {

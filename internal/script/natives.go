@@ -18,7 +18,7 @@ type methods interface {
 	call(in *interpreter, name string, a arguments) value
 }
 
-// callNative calls what is not a Python function of a file. The arguments stay the caller's.
+// callNative calls anything but a Python function. The arguments stay the caller's.
 func (in *interpreter) callNative(fn value, a arguments) value {
 	switch f := fn.(type) {
 	case namespace:
@@ -34,7 +34,7 @@ func (in *interpreter) callNative(fn value, a arguments) value {
 	return unknown{}
 }
 
-// callName calls a function or makes an object by its dotted name.
+// callName calls a function or class by its dotted name.
 func (in *interpreter) callName(path string, a arguments) value {
 	if f, ok := natives[path]; ok {
 		return f(in, a)
@@ -75,7 +75,7 @@ func cutLast(path string) (before, last string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// harmless reports whether what a name does with tensors leaves none behind.
+// harmless reports whether a function keeps none of the tensors that it is given.
 func harmless(path string) bool {
 	for _, p := range []string{"logging.", "wandb.", "os.", "sys.", "time.", "json.", "math.", "random.", "numpy.", "warnings.", "gc.", "tqdm.", "torch.distributed.", "datasets.", "evaluate.", "mlflow.", "tensorboard", "torch.utils.tensorboard"} {
 		if strings.HasPrefix(path, p) {
@@ -95,7 +95,7 @@ func (in *interpreter) callBound(b *bound, a arguments) value {
 		if f, ok := tensorMethods[b.name]; ok {
 			return f(in, o, a)
 		}
-		in.note("a tensor's method %s is not followed", b.name)
+		in.note("the tensor method %s is not followed", b.name)
 		return unknown{}
 	case *hostTensor:
 		return in.hostMethod(o, b.name, a)
@@ -212,7 +212,7 @@ func (in *interpreter) dictMethod(d *dict, name string, a arguments) value {
 	return unknown{}
 }
 
-// moveBatch is BatchEncoding.to, which changes the batch itself.
+// moveBatch implements BatchEncoding.to, which changes the batch in place.
 func (in *interpreter) moveBatch(d *dict, a arguments) value {
 	for i, v := range d.vals {
 		d.vals[i] = in.moved(v, a)
@@ -250,7 +250,7 @@ func stringMethod(s, name string, a arguments) value {
 	return unknown{}
 }
 
-// newNetwork is a model class called, or one of its from_… methods, which take the type that the config has.
+// newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	if dt := in.weightType(a); dt != shadow.None {
@@ -274,7 +274,7 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	return n
 }
 
-// weightType is the type that a model's weights are loaded in; None where it is left open.
+// weightType returns the dtype that a model's weights are loaded in, or None if the script leaves it open.
 func (in *interpreter) weightType(a arguments) shadow.DType {
 	for _, name := range []string{"dtype", "torch_dtype"} {
 		switch v := a.or(-1, name, nil).(type) {
@@ -295,7 +295,7 @@ func (in *interpreter) mark(p Phase) {
 	}
 }
 
-// forwards marks what comes as a forward pass, of training or of evaluation.
+// forwards marks the start of a forward pass, for training or evaluation.
 func (in *interpreter) forwards() {
 	if in.World.GradEnabled() {
 		in.mark(Forward)

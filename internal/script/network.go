@@ -10,29 +10,29 @@ import (
 	"snug/internal/shadow"
 )
 
-// network is the model, as the script handles it. It comes onto the card when the script moves it there, or
-// first uses it.
+// network is the model as the script handles it. It comes onto the card when the script moves it there or first
+// uses it.
 type network struct {
 	refs
 	net     Net
-	here    bool // made on the card itself
+	here    bool // created on the card
 	dtype   shadow.DType
-	casted  shadow.DType // what it was cast to before it came onto the card
+	casted  shadow.DType // dtype that it was cast to before it came onto the card
 	mode    Mode
-	copied  bool    // a copy whose parameters stay where they are made
+	copied  bool    // a copy, whose parameters stay where they are created
 	loading Loading // how it is built
 	config  *configValue
-	own     dict     // attributes that were set on it, such as another forward
-	away    bool     // on the host, again or still
-	waits   bool     // on the host still: what is needed on the card comes there
-	bare    bool     // its forward returns the logits themselves
-	known   []string // the names of its parameters, once they were asked for
+	own     dict     // attributes set on it, such as another forward
+	away    bool     // on the host, still or again
+	waits   bool     // still on the host: it is moved to the card when it is needed there
+	bare    bool     // its forward returns only the logits
+	known   []string // names of its parameters, once asked for
 }
 
-// release keeps the parameters: a script that deletes its model ends.
+// release keeps the parameters, since a script that deletes its model is about to end.
 func (n *network) release() { n.last() }
 
-// configure takes the configuration over that a model is made from, and what changes it.
+// configure takes over the configuration that a model is made from, with its changes.
 func (n *network) configure(a arguments, method string) {
 	c, ok := a.or(-1, "config", nil).(*configValue)
 	if !ok && method != "from_pretrained" {
@@ -53,7 +53,7 @@ func (n *network) configure(a arguments, method string) {
 	n.loading.Config = n.config.changed
 }
 
-// there is the model on the card.
+// there returns the model on the card.
 func (n *network) there(in *interpreter) Net {
 	if n.net == nil {
 		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Here: n.here, Loading: n.loading})
@@ -65,7 +65,7 @@ func (n *network) there(in *interpreter) Net {
 	return n.net
 }
 
-// made is the model where it is: one that the script has not moved yet is in the host's memory.
+// made returns the model wherever it is: on the host if the script has not moved it yet.
 func (n *network) made(in *interpreter) Net {
 	if n.net == nil && !n.here {
 		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Waits: true, Loading: n.loading})
@@ -100,10 +100,10 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	return n.part(in, name)
 }
 
-// set is model.name = v.
+// set implements model.name = v.
 func (n *network) set(in *interpreter, name string, v value) {
 	if o, ok := v.(*instance); ok && isModule(o) {
-		in.note("a part of the model is replaced here, which is not followed; the figure may be off either way")
+		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
 	}
 	n.own.set(name, hold(v))
 	if name == "use_cache" {
@@ -113,7 +113,7 @@ func (n *network) set(in *interpreter, name string, v value) {
 	}
 }
 
-// call is a method of the model.
+// call calls a method of the model.
 func (n *network) call(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "to", "cuda", "half", "bfloat16", "float", "cpu":
@@ -157,7 +157,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "no_sync":
 		return &contextValue{}
 	case "modules", "named_modules", "children", "named_children":
-		in.note("the modules of the model are not gone through one by one; what the script changes in them is not followed")
+		in.note("a loop over the model's modules is not followed, nor are the changes that it makes")
 		return unknown{}
 	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
 		return unknown{}
@@ -183,7 +183,7 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 	}
 }
 
-// move is model.to(…) and its kin.
+// move implements model.to(…) and similar methods.
 func (n *network) move(in *interpreter, name string, a arguments) value {
 	device, dt := destination(a)
 	switch name {
@@ -214,7 +214,7 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	return hold(n)
 }
 
-// cast changes the type of the parameters, on the card one by one.
+// cast changes the dtype of the parameters, one by one if they are on the card.
 func (n *network) cast(_ *interpreter, dt shadow.DType) {
 	n.casted = dt
 	if n.net != nil {
@@ -238,7 +238,7 @@ func (n *network) named(in *interpreter) value {
 	return out
 }
 
-// state is model.state_dict(): views of the parameters.
+// state implements model.state_dict(): views of the parameters.
 func (n *network) state(in *interpreter) value {
 	d := &dict{}
 	for _, p := range n.made(in).Parameters() {
@@ -247,7 +247,7 @@ func (n *network) state(in *interpreter) value {
 	return d
 }
 
-// callNetwork is model(…): its forward, or the one that it was given instead.
+// callNetwork implements model(…): it calls its forward, or the one set in its place.
 func (in *interpreter) callNetwork(n *network, a arguments) value {
 	if f, ok := n.own.get("forward"); ok {
 		return in.invoke(f, a.held())
@@ -279,7 +279,7 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	return record(out)
 }
 
-// modelBatch is the arguments of a model's forward as a batch; made is what had to be put onto the card for it.
+// modelBatch turns the arguments of a model's forward into a batch; made lists the tensors copied to the card for it.
 func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.Tensor) {
 	take := func(i int, name string) *shadow.Tensor {
 		v, ok := a.get(i, name)
@@ -294,7 +294,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 			return made[len(made)-1]
 		}
 		if h, ok := in.field(name, in.Batch).(*hostTensor); ok {
-			in.note("the shape of %s is not known here; it is taken to be the training batch's", name)
+			in.note("the shape of %s is not known here; it is assumed to be the training batch's", name)
 			made = append(made, in.onto(h))
 			return made[len(made)-1]
 		}
@@ -309,7 +309,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	}
 	if !in.images() && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
-			in.note("what the model is given here is not known; it is taken to be the training batch's tokens")
+			in.note("the model's input is not known here; it is assumed to be the training batch's tokens")
 			made = append(made, in.onto(h))
 			b.IDs = made[len(made)-1]
 		}
@@ -325,7 +325,7 @@ func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
 }
 
-// record is transformers' ModelOutput. It takes the tensors over.
+// record returns transformers' ModelOutput. It takes the tensors over.
 func record(out family.Outputs) value {
 	d := &dict{record: true}
 	if out.Loss != nil {
@@ -355,7 +355,7 @@ func tupleOutput(out family.Outputs) value {
 	return tupleOf(d.vals...)
 }
 
-// modelClass reports whether a dotted name is a class of models.
+// modelClass reports whether a dotted name is a model class.
 func modelClass(path string) bool {
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	if !strings.HasPrefix(path, "transformers.") {
@@ -369,8 +369,8 @@ func modelClass(path string) bool {
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
 }
 
-// build puts a model onto the card. The first one is what batches are for: a script may give it another head than the
-// setup has.
+// build puts a model onto the card. The first one decides which batches there are, since a script may give it a
+// different head from the setup's.
 func (in *interpreter) build(m Making) Net {
 	net, err := in.Build(m)
 	if err != nil {

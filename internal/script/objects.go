@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// What libraries ask about the objects that they are given, and the objects that do nothing with memory.
+// What libraries ask about the objects they are given, and objects that use no memory.
 
 func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
@@ -41,13 +41,13 @@ func registerObjects() {
 	natives["torch.is_floating_point"] = isFloating
 }
 
-// registerTensorMethods adds the methods of this file to those of a tensor.
+// registerTensorMethods adds the methods of this file to the tensor methods.
 func registerTensorMethods() {
 	tensorMethods["register_hook"] = func(*interpreter, *shadow.Tensor, arguments) value { return unknown{} }
 	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
 }
 
-// noted is snug.note(…) in a library's file: what is not followed, and how the figure errs.
+// noted implements snug.note(…) in a library file: it says what is not followed and how the figure errs.
 func noted(in *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "").(string); ok {
 		in.note("%s", s)
@@ -55,7 +55,7 @@ func noted(in *interpreter, a arguments) value {
 	return nil
 }
 
-// objectOf reports whether v is an object of one of PyTorch's classes, and whether that is one of those known here.
+// objectOf reports whether v is an instance of a class of PyTorch, and whether that class is known here.
 func objectOf(v value, class namespace) (yes, known bool) {
 	o, made := v.(*instance)
 	derives := func(names ...string) bool {
@@ -85,7 +85,7 @@ func objectOf(v value, class namespace) (yes, known bool) {
 	return false, false
 }
 
-// dictType is type(d) of a mapping: called, it makes another of the kind.
+// dictType is type(d) of a mapping. Calling it makes another of the same kind.
 type dictType struct{ record, batch bool }
 
 func (d *dictType) callSelf(in *interpreter, a arguments) value {
@@ -99,7 +99,7 @@ func (d *dictType) callSelf(in *interpreter, a arguments) value {
 	return out
 }
 
-// scheduler is a scheduler of learning rates.
+// scheduler is a learning rate scheduler.
 type scheduler struct{ of value }
 
 func newScheduler(a arguments) value {
@@ -137,7 +137,7 @@ func isFloating(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// parametersOf is what an optimizer updates.
+// parametersOf returns the parameters that an optimizer updates.
 func parametersOf(_ *interpreter, a arguments) value {
 	o := unwrapped(a.or(0, "", nil))
 	if o == nil {
@@ -154,7 +154,7 @@ func (o *optimizerValue) parameters() *list {
 	return out
 }
 
-// unwrapped is the optimizer of PyTorch's within a library's; nil where there is none.
+// unwrapped returns the PyTorch optimizer inside a library's optimizer, or nil if there is none.
 func unwrapped(v value) *optimizerValue {
 	switch o := v.(type) {
 	case *optimizerValue:
@@ -169,7 +169,7 @@ func unwrapped(v value) *optimizerValue {
 	return nil
 }
 
-// newSlice is slice(stop) or slice(start, stop, step).
+// newSlice implements slice(stop) and slice(start, stop, step).
 func newSlice(_ *interpreter, a arguments) value {
 	if len(a.pos) == 1 {
 		return &slice{hi: a.pos[0]}
@@ -199,8 +199,8 @@ func defaultType(in *interpreter, _ arguments) value {
 	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
 }
 
-// bareNetwork is the setup's model where its forward returns logits and nothing around them, as those of timm
-// and torchvision do.
+// bareNetwork returns the setup's model with a forward that returns only logits, as models of timm and
+// torchvision do.
 func bareNetwork(in *interpreter, _ arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	n.bare = true

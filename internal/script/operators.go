@@ -45,7 +45,7 @@ func (in *interpreter) unary(e *pysrc.Unary) value {
 	return unknown{}
 }
 
-// binary is l op r; both stay the caller's.
+// binary returns l op r; both stay the caller's.
 func (in *interpreter) binary(op string, l, r value) value {
 	if v, ok := in.tensorOperation(op, l, r); ok {
 		return v
@@ -111,7 +111,7 @@ func (in *interpreter) listOperation(op string, a *list, r value) value {
 	return unknown{}
 }
 
-// arithmetic is an operation of numbers.
+// arithmetic computes an operation on numbers.
 func arithmetic(op string, l, r value) (value, bool) {
 	if b, ok := l.(bool); ok {
 		l = asInt(b)
@@ -204,7 +204,7 @@ func number(v value) (float64, bool) {
 	return 0, false
 }
 
-// inPlace is an augmented assignment's value: old op= v. Both stay the caller's.
+// inPlace returns the result of old op= v. Both stay the caller's.
 func (in *interpreter) inPlace(op string, old, v value) value {
 	switch o := old.(type) {
 	case *shadow.Tensor:
@@ -243,7 +243,7 @@ func (in *interpreter) comparison(e *pysrc.Compare) value {
 	return out
 }
 
-// compare is l op r; both stay the caller's.
+// compare returns l op r; both stay the caller's.
 func (in *interpreter) compare(op string, l, r value) value {
 	switch op {
 	case "is", "is not":
@@ -276,7 +276,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	return unknown{}
 }
 
-// equal compares values by what they hold.
+// equal compares values by their contents.
 func equal(l, r value) bool {
 	a, okA := l.(*list)
 	b, okB := r.(*list)

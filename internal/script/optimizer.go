@@ -14,12 +14,12 @@ type optimizerValue struct {
 	refs
 	opt    train.Optimizer
 	params []*shadow.Tensor
-	steps  []value // the counters of loaded states, where they were loaded onto the card
+	steps  []value // step counters of loaded states, if they were loaded onto the card
 }
 
 func (o *optimizerValue) release() { o.last() }
 
-// newOptimizer makes an optimizer by its class.
+// newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
 	name := optimizerName(class, a)
@@ -30,16 +30,16 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 		}
 	}
 	if in.Optimizer != "" && name != in.Optimizer {
-		in.note("the script's optimizer is %s, and the setup's is counted: %s", class, in.Optimizer)
+		in.note("the script's optimizer is %s, but the setup's is counted: %s", class, in.Optimizer)
 		name = in.Optimizer
 	}
 	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on {
-		in.note("amsgrad's third state is not counted; the run takes more, as much as its gradients")
+		in.note("amsgrad's third state is not counted; it takes as much as the gradients")
 	}
 	return in.optimizerOver(name, a.or(0, "params", nil))
 }
 
-// optimizerOver makes an optimizer over parameters in one group or several.
+// optimizerOver makes an optimizer over one or more parameter groups.
 func (in *interpreter) optimizerOver(name string, params value) value {
 	o := &optimizerValue{}
 	var groups [][]*shadow.Tensor
@@ -64,7 +64,7 @@ func (in *interpreter) optimizerOver(name string, params value) value {
 	return o
 }
 
-// trainedOf leaves out what is frozen: it never has a gradient.
+// trainedOf drops frozen parameters, which never have a gradient.
 func trainedOf(ts []*shadow.Tensor) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, t := range ts {
@@ -75,7 +75,7 @@ func trainedOf(ts []*shadow.Tensor) []*shadow.Tensor {
 	return out
 }
 
-// optimizerName is the setup's name of a class of optimizers, "" where there is none.
+// optimizerName returns the setup's name for an optimizer class, or "" if it has none.
 func optimizerName(class string, a arguments) string {
 	is := func(key string) bool { on, _ := a.or(-1, key, false).(bool); return on }
 	form := ""
@@ -133,7 +133,7 @@ func (o *optimizerValue) call(in *interpreter, name string, a arguments) value {
 	return nil
 }
 
-// step is optimizer.step(closure): the closure's loss is its result.
+// step implements optimizer.step(closure) and returns the closure's loss.
 func (o *optimizerValue) step(in *interpreter, closure value) value {
 	var loss value
 	if closure != nil {
@@ -146,7 +146,7 @@ func (o *optimizerValue) step(in *interpreter, closure value) value {
 	return loss
 }
 
-// updated runs an update.
+// updated runs an update of the parameters.
 func (in *interpreter) updated(update func()) {
 	in.mark(Update)
 	defer in.World.As(shadow.Temporaries)()
@@ -159,11 +159,11 @@ func zeroGrads(params []*shadow.Tensor) { train.ZeroGrad(params) }
 
 // stateful is an optimizer whose states can be read and replaced.
 type stateful interface {
-	States() [][]*shadow.Tensor        // of each parameter that has some
-	Replace(states [][]*shadow.Tensor) // by others of the same form
+	States() [][]*shadow.Tensor        // of each parameter that has any
+	Replace(states [][]*shadow.Tensor) // with others of the same shapes
 }
 
-// state is optimizer.state_dict(): the states themselves, not copies.
+// state implements optimizer.state_dict(). It returns the states themselves, not copies.
 func (o *optimizerValue) state() value {
 	d, states := &dict{}, &list{}
 	if s, ok := o.opt.(stateful); ok {
@@ -179,8 +179,8 @@ func (o *optimizerValue) state() value {
 	return d
 }
 
-// load is optimizer.load_state_dict(…): states on the card become the optimizer's own, others are copied
-// there; the old ones go.
+// load implements optimizer.load_state_dict(…). States on the card become the optimizer's own; others are copied
+// there. The old ones are freed.
 func (o *optimizerValue) load(in *interpreter, from value) {
 	s, ok := o.opt.(stateful)
 	d, isDict := from.(*dict)
@@ -216,7 +216,7 @@ func (o *optimizerValue) load(in *interpreter, from value) {
 
 // scalerValue is a GradScaler.
 type scalerValue struct {
-	scaler *train.GradScaler // nil where it is switched off
+	scaler *train.GradScaler // nil if disabled
 	steps  int
 }
 
@@ -271,8 +271,8 @@ func (s *scalerValue) step(in *interpreter, opt *optimizerValue) {
 	s.scaler.Step(opt.opt, opt.params)
 }
 
-// afterGrad is parameter.register_post_accumulate_grad_hook(f): f is called whenever a backward has brought its
-// gradient.
+// afterGrad implements parameter.register_post_accumulate_grad_hook(f): f is called whenever a backward pass has
+// accumulated the gradient.
 func afterGrad(in *interpreter, t *shadow.Tensor, a arguments) value {
 	if in.hooks == nil {
 		in.hooks = map[*shadow.Tensor]value{}

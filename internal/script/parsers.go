@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// parser is an argparse.ArgumentParser: what it knows is its defaults, and what the command line gives.
+// parser is an argparse.ArgumentParser: its defaults, and the values that the command line gives.
 type parser struct {
 	options []option
-	others  bool // it lets others pass
+	others  bool // accepts unknown options
 }
 
 type option struct {
 	flags []string
 	dest  string
-	value value  // its default
-	on    value  // what the flag alone sets
-	kind  string // "int", "float", "str", "" where it is not known
-	bare  bool   // it takes no value
+	value value  // default value
+	on    value  // value of a flag without an argument
+	kind  string // "int", "float", "str", or "" if unknown
+	bare  bool   // takes no argument
 }
 
 func registerParsers() {
@@ -29,7 +29,7 @@ func registerParsers() {
 	natives["transformers.HfArgumentParser"] = newHfParser
 }
 
-// dataclassField is field(default=…, default_factory=…).
+// dataclassField implements field(default=…, default_factory=…).
 func dataclassField(in *interpreter, a arguments) value {
 	if v, ok := a.get(-1, "default"); ok {
 		return hold(v)
@@ -106,7 +106,7 @@ func longest(flags []string) string {
 	return out
 }
 
-// parse is parse_args with the script's command line.
+// parse implements parse_args for the script's command line.
 func (p *parser) parse(in *interpreter, args []string) value {
 	d := &dict{record: true, open: true}
 	for _, o := range p.options {
@@ -133,7 +133,7 @@ func (p *parser) parse(in *interpreter, args []string) value {
 	return d
 }
 
-// known refuses an option of the command line that the script's parser does not have.
+// known fails if the script's parser does not have an option of the command line.
 func (in *interpreter) known(p *parser, flag string) {
 	if !strings.HasPrefix(flag, "--") || p.others {
 		return
@@ -146,8 +146,8 @@ func (in *interpreter) known(p *parser, flag string) {
 	in.fail("the script has no option %s", flag)
 }
 
-// sizeNamed is the value of an argument that no command line gives: of the batch and the length the setup's own,
-// whatever their default is.
+// sizeNamed returns the value of an argument that the command line does not give. For the batch size and the
+// length this is the setup's, whatever the default.
 func (in *interpreter) sizeNamed(name string, otherwise value) value {
 	switch name {
 	case "batch_size", "train_batch_size", "per_device_train_batch_size", "per_device_batch_size", "micro_batch_size", "device_batch_size", "bs":
@@ -170,7 +170,7 @@ func has(flags []string, flag string) bool {
 	return false
 }
 
-// typed is the text of an argument as its type.
+// typed converts the text of an argument to its type.
 func typed(o option, text string) value {
 	kind := o.kind
 	if kind == "" {
@@ -194,7 +194,7 @@ func typed(o option, text string) value {
 	return text
 }
 
-// commandLine is sys.argv.
+// commandLine returns sys.argv.
 func (in *interpreter) commandLine() value {
 	l := &list{items: []value{in.File.Path}}
 	for _, a := range in.Args {

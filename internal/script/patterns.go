@@ -4,7 +4,7 @@ package script
 
 import "regexp"
 
-// patternValue is a compiled regular expression: people freeze layers by their names.
+// patternValue is a compiled regular expression. Scripts use them to freeze layers by name.
 type patternValue struct{ re *regexp.Regexp }
 
 func registerPatterns() {
@@ -20,10 +20,10 @@ func registerPatterns() {
 	}
 }
 
-// maxPattern is how long a pattern may be.
+// maxPattern is the longest pattern that is compiled.
 const maxPattern = 1000
 
-// compiledPattern is a pattern; unknown where Go's differ from Python's.
+// compiledPattern compiles a pattern; it is unknown if its syntax differs between Go and Python.
 func compiledPattern(v value) value {
 	switch v := v.(type) {
 	case *patternValue:
@@ -40,7 +40,7 @@ func (p *patternValue) call(_ *interpreter, name string, a arguments) value {
 	return p.matches(name, a.or(0, "string", nil))
 }
 
-// matches is pattern.search(text) and its kin: None, or something true.
+// matches implements pattern.search(text) and similar methods. It returns None or a match.
 func (p *patternValue) matches(how string, of value) value {
 	text, ok := of.(string)
 	if !ok {
@@ -62,7 +62,7 @@ func (p *patternValue) matches(how string, of value) value {
 	return m
 }
 
-// matchValue is what a pattern found.
+// matchValue is a match of a pattern.
 type matchValue struct{ groups []value }
 
 func (m *matchValue) call(_ *interpreter, name string, a arguments) value {

@@ -4,16 +4,16 @@ package script
 
 import "strings"
 
-// PEFT's LoRA: a config, and a model that it is applied to.
+// PEFT's LoRA: a config, and the model it is applied to.
 
-// Adapters is what a LoraConfig says.
+// Adapters is the content of a LoraConfig.
 type Adapters struct {
 	Rank    int
 	Dropout float64
-	Targets []string // none for PEFT's own of the model
-	Save    []string // modules that are trained whole
+	Targets []string // empty for PEFT's defaults for the model
+	Save    []string // modules that are trained in full
 	DoRA    bool
-	Classes bool // task_type is one of classes, whose layer PEFT trains whole
+	Classes bool // task_type is a classification, whose last layer PEFT trains in full
 }
 
 func registerPEFT() {
@@ -22,13 +22,13 @@ func registerPEFT() {
 	natives["snug.trl_loss"] = trlLoss
 }
 
-// trlLoss has TRL compute a model's loss.
+// trlLoss makes a model compute its loss with TRL's code.
 func trlLoss(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "", nil).(*network)
 	switch {
 	case !ok:
 	case n.net != nil:
-		in.note("the model is on the card before SFTTrainer gets it, and its loss is counted as the model's own; the run takes less")
+		in.note("the model is on the card before SFTTrainer gets it, so its loss is counted as the model's own; the run takes less")
 	default:
 		n.loading.Loss = "trl"
 	}
@@ -54,7 +54,7 @@ func newLoraConfig(in *interpreter, a arguments) value {
 	return c
 }
 
-// classTask reports whether a task_type is that of texts or tokens with classes.
+// classTask reports whether a task_type classifies texts or tokens.
 func classTask(v value) bool {
 	name, ok := v.(string)
 	if n, isName := v.(namespace); isName {
@@ -63,7 +63,7 @@ func classTask(v value) bool {
 	return ok && (strings.HasSuffix(name, "SEQ_CLS") || strings.HasSuffix(name, "TOKEN_CLS"))
 }
 
-// texts is a list of texts, or one alone.
+// texts returns a list of strings, given as a list or as one string.
 func texts(in *interpreter, v value) []string {
 	if s, ok := v.(string); ok {
 		return []string{s}
@@ -77,7 +77,7 @@ func texts(in *interpreter, v value) []string {
 	return out
 }
 
-// peftModel is get_peft_model(model, config): a model that is not on the card yet gets its adapters before.
+// peftModel implements get_peft_model(model, config). A model that is not on the card yet gets its adapters first.
 func peftModel(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	c, isLora := a.or(1, "peft_config", nil).(*loraConfig)

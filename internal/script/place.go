@@ -2,16 +2,16 @@
 
 package script
 
-// place is a whole number that is not known, such as a random index, plus one that is: data[i : i + 512] has 512
-// elements wherever it begins.
+// place is an unknown whole number, such as a random index, plus a known one. data[i : i + 512] has 512 elements
+// wherever it begins.
 type place struct {
-	of   *int // which number
+	of   *int // identifies the unknown number
 	plus int
 }
 
 func newPlace() *place { return &place{of: new(int)} }
 
-// placed is the sum or difference of such a number and a known one.
+// placed returns the sum or difference of a place and a number or another place.
 func placed(op string, l, r value) (value, bool) {
 	a, okA := l.(*place)
 	b, okB := r.(*place)

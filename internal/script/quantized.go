@@ -4,10 +4,10 @@ package script
 
 import "snug/internal/shadow"
 
-// Quantized is what a BitsAndBytesConfig says: weights of 4 bits.
+// Quantized is a BitsAndBytesConfig with 4-bit weights.
 type Quantized struct {
-	Double  bool         // the scales are quantized too
-	Compute shadow.DType // the type that products are computed in
+	Double  bool         // the scales are quantized too (double quantization)
+	Compute shadow.DType // dtype that products are computed in
 	Prepare bool         // prepare_model_for_kbit_training was called
 }
 
@@ -16,13 +16,13 @@ func registerQuantization() {
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
 }
 
-// quantConfig is a BitsAndBytesConfig; of is nil where its weights are not of 4 bits.
+// quantConfig is a BitsAndBytesConfig; of is nil unless its weights have 4 bits.
 type quantConfig struct{ of *Quantized }
 
 func newQuantization(in *interpreter, a arguments) value {
 	c := &quantConfig{}
 	if on, _ := a.or(-1, "load_in_8bit", false).(bool); on {
-		in.note("weights of 8 bits are not simulated; they are counted as they would be without, and the run takes less")
+		in.note("8-bit weights are not simulated; they are counted unquantized, and the run takes less")
 	}
 	if on, _ := a.or(-1, "load_in_4bit", false).(bool); !on {
 		return c
@@ -40,7 +40,7 @@ func newQuantization(in *interpreter, a arguments) value {
 	return c
 }
 
-// quantization is how from_pretrained quantizes what it loads; nil where it does not.
+// quantization returns how from_pretrained quantizes the weights it loads, or nil if it does not.
 func quantization(in *interpreter, a arguments) *Quantized {
 	c, ok := a.or(-1, "quantization_config", nil).(*quantConfig)
 	if !ok {
@@ -53,8 +53,8 @@ func quantization(in *interpreter, a arguments) *Quantized {
 	return &own
 }
 
-// prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): what is not quantized becomes
-// float32, and blocks are checkpointed unless that is turned off.
+// prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): weights that are not quantized
+// become float32, and blocks are checkpointed unless that is disabled.
 func prepareForTraining(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// recurrent is snug.rnn(module, input, hidden, cell) in the forward of nn.LSTM and its kin: the outputs and the
-// last states.
+// recurrent implements snug.rnn(module, input, hidden, cell), the forward of nn.LSTM and similar layers. It returns
+// the outputs and the last states.
 func recurrent(in *interpreter, a arguments) value {
 	m, ok := a.or(0, "", nil).(*instance)
 	x, okX := card(a, 1, "")
@@ -17,7 +17,7 @@ func recurrent(in *interpreter, a arguments) value {
 		return tupleOf(unknown{}, unknown{}, unknown{})
 	}
 	if in.World.AutocastType() != shadow.None {
-		in.note("a recurrent layer is not followed under autocast; it is counted without, which may be more")
+		in.note("a recurrent layer is counted without autocast, which may be more")
 	}
 	flat, _ := m.attrs.get("_flat_weights")
 	r := &shadow.Recurrent{
@@ -35,7 +35,7 @@ func recurrent(in *interpreter, a arguments) value {
 	return result
 }
 
-// whole is an attribute that is a whole number.
+// whole returns an attribute that is a whole number.
 func (in *interpreter) whole(o *instance, name string) int {
 	v := in.getattr(o, name)
 	defer drop(v)
@@ -43,7 +43,7 @@ func (in *interpreter) whole(o *instance, name string) int {
 	return n
 }
 
-// flag is an attribute that is true or false.
+// flag returns an attribute that is true or false.
 func (in *interpreter) flag(o *instance, name string) bool {
 	v := in.getattr(o, name)
 	defer drop(v)

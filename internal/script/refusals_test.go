@@ -11,14 +11,14 @@ import (
 	"snug/internal/simulate"
 )
 
-// training is the head of a script that loads a model.
+// training is the beginning of a script that loads a model.
 const training = `import torch
 from transformers import AutoModelForCausalLM
 model = AutoModelForCausalLM.from_pretrained("gpt2").cuda()
 opt = torch.optim.AdamW(model.parameters())
 `
 
-// TestRefusals has scripts that cannot be followed, with what is said of them.
+// TestRefusals checks the errors for scripts that cannot be followed.
 func TestRefusals(t *testing.T) {
 	for name, x := range map[string]struct{ script, want string }{
 		"its own batch":    {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the script's own batch is 4 here"},
@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNotes has scripts that are followed, with what is noted.
+// TestNotes checks the notes for scripts that are followed.
 func TestNotes(t *testing.T) {
 	step := "    b = {k: v.cuda() for k, v in b.items()}\n    out = model(**b)\n%s    out.loss.backward()\n    opt.step()\n    opt.zero_grad()\n"
 	for name, x := range map[string]struct{ script, want string }{

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/pysrc"
 
-// scope is the names of a module, a function or a comprehension.
+// scope holds the names of a module, a function or a comprehension.
 type scope struct {
 	refs
 	vars     dict
@@ -15,10 +15,10 @@ type scope struct {
 	method   *class // the class whose method this is
 	self     value  // its first argument, borrowed
 	result   value
-	called   pysrc.Pos // where the call stands
+	called   pysrc.Pos // position of the call
 	yield    func(value) bool
 	isModule bool
-	isClass  bool // the body of a class, whose names its functions do not see
+	isClass  bool // body of a class, whose names its functions do not see
 }
 
 func (s *scope) release() {
@@ -29,7 +29,7 @@ func (s *scope) release() {
 	}
 }
 
-// leave ends a function's own hold on its names: those that functions within it use live on with them.
+// leave drops a function's names when it returns. Names captured by inner functions live on with those.
 func (s *scope) leave() {
 	if s.more > 0 {
 		kept := dict{}
@@ -45,7 +45,7 @@ func (s *scope) leave() {
 	s.release()
 }
 
-// skips has the iterators that a generator goes through by itself go on to their last items.
+// skips advances the iterators that a generator loops over to their last items.
 func (s *scope) skips() bool {
 	any := false
 	for _, v := range s.vars.vals {
@@ -69,7 +69,7 @@ func (s *scope) lookup(name string) (value, bool) {
 	return nil, false
 }
 
-// owner is the scope in which an assignment binds a name.
+// owner returns the scope in which an assignment binds a name.
 func (s *scope) owner(name string) *scope {
 	if s.info == nil {
 		return s
@@ -87,14 +87,14 @@ func (s *scope) owner(name string) *scope {
 	return s
 }
 
-// funcInfo is what a function's text says about its names.
+// funcInfo describes the names used in a function's body.
 type funcInfo struct {
 	global, nonlocal map[string]bool
-	captured         map[string]bool // used by functions within
+	captured         map[string]bool // used by inner functions
 	generator        bool
 }
 
-// inform reads the names of a function's body.
+// inform collects the names used in a function's body.
 func inform(body []pysrc.Stmt, result pysrc.Expr) *funcInfo {
 	f := &funcInfo{global: map[string]bool{}, nonlocal: map[string]bool{}, captured: map[string]bool{}}
 	v := walker{info: f}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package script follows a training script written in Python, to learn what it keeps alive: it binds and
-// drops names as Python does, and has package shadow run what allocates. Nothing is executed: values that
-// are not known stay unknown, and what cannot be followed is noted with its line.
+// Package script follows a training script written in Python to learn which tensors it keeps alive. It binds
+// and drops names as Python does, and package shadow simulates everything that allocates. Nothing is executed:
+// values that are not known stay unknown, and anything that cannot be followed is noted with its line.
 //
-// Libraries around PyTorch (transformers' Trainer, accelerate, Lightning and others) are followed too, from
+// Libraries around PyTorch (transformers' Trainer, accelerate, Lightning and others) are followed too, using
 // short Python files of our own in the folder site-packages, which bind names as the originals do.
 package script
 
@@ -18,18 +18,18 @@ import (
 	"snug/internal/shadow"
 )
 
-// Net is the model of a run, in the card's memory.
+// Net is the model of a run, on the card.
 type Net interface {
-	// Parameters lists them, frozen ones too, in the model's own order.
+	// Parameters lists all parameters, frozen ones too, in the model's order.
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
 	// ToHost is model.cpu(), and ToCard brings it back.
 	ToHost()
 	ToCard()
-	// Call runs forward. Its results are the caller's.
+	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
-	// Fields is what a batch of an unknown data set carries for it.
+	// Fields lists the tensors of a batch from an unknown data set.
 	Fields() []Field
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 	LayerNorm(p *shadow.Tensor) bool
@@ -37,82 +37,82 @@ type Net interface {
 	Embedding(p *shadow.Tensor) bool
 }
 
-// Mode says how a model is called.
+// Mode says in which state a model is called.
 type Mode struct {
-	Eval          bool           // model.eval() came last
+	Eval          bool           // model.eval() was called last
 	NoCache       bool           // use_cache is off
 	Checkpointing bool           // gradient_checkpointing_enable() was called
-	Reentrant     bool           // with the older kind of checkpointing
-	Every         int            // which layers are checkpointed: every so manieth
-	SkipLogits    bool           // skip_logits is given, for Liger's forward
-	InputGrads    bool           // enable_input_require_grads() was called, or checkpointing did
+	Reentrant     bool           // checkpointing uses the older, reentrant implementation
+	Every         int            // every how many layers one is checkpointed
+	SkipLogits    bool           // skip_logits was passed, for Liger's forward
+	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
-	Items         *shadow.Tensor // num_items_in_batch, where it is given
+	Items         *shadow.Tensor // num_items_in_batch, if passed
 }
 
-// Run is a script and the run that it is followed for. What the script says stands; what it leaves open is
-// the run's.
+// Run is a script and the run it is followed for. The script's own settings take precedence; anything it leaves
+// open comes from the run.
 type Run struct {
 	World        *shadow.World
 	File         *pysrc.File
-	Args         []string       // of the command line, after the script's name
+	Args         []string       // command line, after the script's name
 	Batch, Seq   int            // of a training batch
-	Lengths      []int          // of each training batch, where they vary
-	Fields       []Field        // what a batch of an unknown data set carries
-	Accumulation int            // micro-batches of a step
-	Optimizer    string         // where it is not PyTorch's AdamW; it stands in the place of the script's
-	Autocast     shadow.DType   // where the script leaves it open
-	Settings     map[string]any // the arguments of a trainer, where no command line gives them
-	Skips        int            // first updates that are left out, since scaled gradients overflow
-	Whole        bool           // every batch of loaders whose length is known is gone through
+	Lengths      []int          // of each training batch, if they vary
+	Fields       []Field        // tensors of a batch from an unknown data set
+	Accumulation int            // micro-batches per step
+	Optimizer    string         // used instead of the script's optimizer, unless ""
+	Autocast     shadow.DType   // used if the script leaves it open
+	Settings     map[string]any // arguments of a trainer that the command line does not give
+	Skips        int            // initial updates skipped because scaled gradients overflow
+	Whole        bool           // loaders of known length are followed through every batch
 
-	// NamesOf is the names of the parameters of a model that is built so.
+	// NamesOf returns the names of a model's parameters.
 	NamesOf func(Loading) []string
-	Config  map[string]any // of the model, as its config.json has it
+	Config  map[string]any // of the model, as in its config.json
 	Causal  bool           // the model's loss predicts the next token
-	Shifts  bool           // transformers' Trainer counts its labels from the second token on
-	Stored  shadow.DType   // of the weights that from_pretrained reads; None where it is not known
+	Shifts  bool           // transformers' Trainer counts labels from the second token on
+	Stored  shadow.DType   // dtype of the weights that from_pretrained reads; None if unknown
 
 	// Build puts a model onto the card.
 	Build func(m Making) (Net, error)
-	// Adapt puts adapters into a model that is there.
+	// Adapt adds adapters to a model on the card.
 	Adapt func(n Net, a Adapters) error
-	// Mark is told what comes next.
+	// Mark is called at the start of each phase.
 	Mark func(Phase)
-	// Import reads a module beside the script; fs.ErrNotExist where there is none.
+	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
-	// Stop ends the reading with its error.
+	// Stop is asked regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }
 
 // Making says how a model is made.
 type Making struct {
-	DType  shadow.DType // as it is made; None where the setup says
-	Cast   shadow.DType // what it is cast to before it comes onto the card, if not None
-	Here   bool         // it is made on the card itself, as under a device's context
-	Copied bool         // it is a copy of one that is there
-	Waits  bool         // it stays in the host's memory until ToCard
+	DType  shadow.DType // as created; None if the setup decides
+	Cast   shadow.DType // cast to this before it comes onto the card, unless None
+	Here   bool         // created directly on the card, as in a device context
+	Copied bool         // a copy of a model that exists
+	Waits  bool         // stays in host memory until ToCard
 	Loading
 }
 
-// Loading is what a script says of a model before it is built.
+// Loading collects the settings a script gives a model before it is built.
 type Loading struct {
 	Config    map[string]any // keys of its configuration that the script changes
-	Head      string         // what its class is trained as; "" where the setup says
-	Attention string         // by its name in transformers; "" where it is left open
-	Adapters  *Adapters      // that it gets before it comes onto the card; nil for none
-	Loss      string         // whose code computes it, by its name in a setup; "" where it is left open
-	Liger     *Liger         // kernels that take the place of its layers; nil for none
-	Quantized *Quantized     // how its weights are quantized; nil where the setup says
+	Head      string         // what its class is trained for; "" if the setup decides
+	Attention string         // its name in transformers; "" if left open
+	Adapters  *Adapters      // added before it comes onto the card; nil for none
+	Loss      string         // which code computes it, by its name in a setup; "" if left open
+	Liger     *Liger         // kernels that replace its layers; nil for none
+	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 }
 
-// Liger is which layers of a model liger-kernel replaces, where it has kernels for it.
+// Liger says which layers of a model liger-kernel replaces, if it has kernels for that model.
 type Liger struct{ Rope, Norm, MLP, Loss bool }
 
-// Phase is a part of a run.
+// Phase is one phase of a run.
 type Phase int
 
-// The phases that a script goes through.
+// The phases of a script.
 const (
 	Forward Phase = iota
 	Backward
@@ -120,17 +120,17 @@ const (
 	Evaluation
 )
 
-// Result is what following a script showed.
+// Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string     // what was not followed, each with its line
+	Notes     []string     // things that were not followed, each with its line
 	Updates   int          // optimizer steps
 	Backwards int          // backward passes
 	Autocasts bool         // autocast was entered
-	Autocast  shadow.DType // what it cast to first
+	Autocast  shadow.DType // dtype of the first autocast
 	Clips     bool         // gradients were clipped
 }
 
-// Follow runs through the script.
+// Follow follows the script from beginning to end.
 func Follow(run Run) (res *Result, err error) {
 	if run.Import == nil {
 		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
@@ -143,7 +143,7 @@ func Follow(run Run) (res *Result, err error) {
 			res, err = nil, e
 		case stopped:
 			res, err = nil, e.error
-		case string, runtime.Error: // an op on shapes that do not fit, as the real one would fail on them
+		case string, runtime.Error: // an op on shapes that do not match, which fails in PyTorch too
 			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + run.File.Path}
 		default:
 			panic(e)
@@ -154,10 +154,10 @@ func Follow(run Run) (res *Result, err error) {
 	return &in.result, nil
 }
 
-// stopped is the panic that ends a cancelled reading.
+// stopped is the panic that ends a cancelled run.
 type stopped struct{ error }
 
-// failure ends the reading of a script.
+// failure is the panic that ends a script that cannot be followed.
 type failure struct {
 	path string
 	at   pysrc.Pos

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// decided is whether the value of a test counts as true. A test of whether a number on the card is sound comes out
-// as it does in a training that works: the number is finite, and not zero.
+// decided reports whether the value of a test counts as true. Tests for NaN, infinity or zero on the card come out
+// as in a healthy training run: the number is finite and not zero.
 func decided(test pysrc.Expr, v value) (yes, known bool) {
 	if yes, known = truth(v); known {
 		return yes, true
@@ -24,7 +24,7 @@ func decided(test pysrc.Expr, v value) (yes, known bool) {
 	return false, false
 }
 
-// soundCall is torch.isnan(x) and its kin, also with .any(), .all() or .item() after it.
+// soundCall evaluates torch.isnan(x) and similar calls, also followed by .any(), .all() or .item().
 func soundCall(e *pysrc.Call) (yes, known bool) {
 	name := ""
 	switch f := e.Func.(type) {
@@ -39,7 +39,7 @@ func soundCall(e *pysrc.Call) (yes, known bool) {
 	return name == "isfinite", name == "isfinite" || name == "isnan" || name == "isinf"
 }
 
-// againstZero reports whether one comparison is made, with a zero.
+// againstZero reports whether e is a single comparison with zero.
 func againstZero(e *pysrc.Compare) bool {
 	n, ok := e.Rights[0].(*pysrc.Number)
 	return ok && len(e.Ops) == 1 && n.Float == 0

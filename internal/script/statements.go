@@ -8,7 +8,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// signal is how a block ended.
+// signal says how a block ended.
 type signal int
 
 const (
@@ -76,7 +76,7 @@ func (in *interpreter) statement(s pysrc.Stmt) signal {
 	return goOn
 }
 
-// compound is a statement with blocks.
+// compound runs a statement that contains blocks.
 func (in *interpreter) compound(s pysrc.Stmt) signal {
 	switch s := s.(type) {
 	case *pysrc.If:
@@ -95,7 +95,7 @@ func (in *interpreter) compound(s pysrc.Stmt) signal {
 	return goOn
 }
 
-// touching is the attributes by which a block moves memory.
+// touching lists the attributes that show that a block changes memory.
 var touching = map[string]bool{
 	"backward": true, "step": true, "zero_grad": true, "clip_grad_norm_": true, "empty_cache": true,
 	"append": true, "evaluate": true, "generate": true, "manual_backward": true, "load_state_dict": true,
@@ -108,7 +108,7 @@ func (in *interpreter) ifs(s *pysrc.If) signal {
 	if !known {
 		in.at = s.At()
 		if mentions(s.Then, touching) && !mentions(s.Else, touching) || mentions(s.Then, touching) != mentions(s.Else, touching) {
-			in.note("whether this condition holds is not known; it is taken not to")
+			in.note("whether this condition holds is not known; it is assumed not to")
 		}
 	}
 	if yes {
@@ -148,7 +148,7 @@ func (in *interpreter) matches(s *pysrc.Match) signal {
 	return goOn
 }
 
-// bind gives a name of the scope under way a value, which it takes over.
+// bind binds a name in the current scope and takes v over.
 func (in *interpreter) bind(name string, v value) {
 	in.scope().owner(name).vars.set(name, v)
 }
@@ -167,7 +167,7 @@ func (in *interpreter) annotated(s *pysrc.AnnAssign) {
 	}
 }
 
-// store binds a target to a value, which it takes over.
+// store assigns v to a target and takes it over.
 func (in *interpreter) store(target pysrc.Expr, v value) {
 	switch t := target.(type) {
 	case *pysrc.Name:
@@ -192,7 +192,7 @@ func (in *interpreter) store(target pysrc.Expr, v value) {
 	}
 }
 
-// unpack binds several targets to the parts of a value.
+// unpack assigns the parts of a value to several targets.
 func (in *interpreter) unpack(targets []pysrc.Expr, v value) {
 	parts := in.items(v, len(targets))
 	star := -1
@@ -216,7 +216,7 @@ func (in *interpreter) unpack(targets []pysrc.Expr, v value) {
 	drop(v)
 }
 
-// items is the parts of a value that is unpacked into want targets, each owned.
+// items returns the parts of a value that is unpacked into want targets, each owned by the caller.
 func (in *interpreter) items(v value, want int) []value {
 	switch v := v.(type) {
 	case *list:
@@ -292,7 +292,7 @@ func (in *interpreter) del(target pysrc.Expr) {
 func (in *interpreter) delItem(l *list, key value) {
 	i, ok := key.(int)
 	if !ok {
-		in.note("what is deleted from this list is not known; nothing is taken to be")
+		in.note("what is deleted from this list is not known; it is assumed to keep everything")
 		return
 	}
 	if i < 0 {
@@ -336,10 +336,10 @@ func (in *interpreter) importsFrom(s *pysrc.ImportFrom) {
 	}
 }
 
-// moduleValue is a module as a value.
+// moduleValue returns a module as a value.
 func (in *interpreter) moduleValue(path string) value { return namespace(canonical(path)) }
 
-// member is what a module has under a name, owned.
+// member returns the value of a name in a module, owned by the caller.
 func (in *interpreter) member(module, name string) value {
 	module = canonical(module)
 	if m := in.imported(module); m != nil {

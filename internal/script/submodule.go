@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// submodule is a part of the model, such as model.transformer.h or one of its blocks: people freeze them.
+// submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them.
 type submodule struct {
 	refs
 	of   *network
@@ -19,7 +19,7 @@ type submodule struct {
 
 func (m *submodule) release() { m.last() }
 
-// part is the submodule of a model at a name; false if none of its parameters is there.
+// part returns the submodule with this name, or false if it has no parameters.
 func (n *network) part(in *interpreter, name string) (value, bool) {
 	within := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
 	if !slices.ContainsFunc(n.names(in), within) {
@@ -28,7 +28,7 @@ func (n *network) part(in *interpreter, name string) (value, bool) {
 	return &submodule{of: n, path: name}, true
 }
 
-// names are those of the model's parameters, also before it is on the card.
+// names lists the names of the model's parameters, even before it is on the card.
 func (n *network) names(in *interpreter) []string {
 	if n.known == nil && in.NamesOf != nil {
 		n.known = in.NamesOf(n.loading)
@@ -41,7 +41,7 @@ func (m *submodule) has(parameter string) bool {
 	return strings.HasPrefix(parameter, m.path+".") || strings.Contains(parameter, "."+m.path+".")
 }
 
-// parameters are those of the submodule.
+// parameters returns the parameters of the submodule.
 func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 	for _, p := range m.of.made(in).Parameters() {
 		if m.has(p.Name()) {
@@ -66,7 +66,7 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 	return nil, false
 }
 
-// blocks is how many numbered modules a submodule has: the length of a list of layers.
+// blocks counts the numbered modules of a submodule: the length of a list of layers.
 func (m *submodule) blocks(in *interpreter) int {
 	n := 0
 	for _, p := range m.of.names(in) {
@@ -80,12 +80,12 @@ func (m *submodule) blocks(in *interpreter) int {
 	return n
 }
 
-// block is the i-th of them.
+// block returns the i-th of them.
 func (m *submodule) block(i int) value {
 	return &submodule{of: m.of, path: m.path + "." + strconv.Itoa(i)}
 }
 
-// list is the blocks as a list.
+// list returns the blocks as a list.
 func (m *submodule) list(in *interpreter) *list {
 	out := &list{}
 	for i := range m.blocks(in) {

@@ -6,16 +6,16 @@ import (
 	"snug/internal/shadow"
 )
 
-// More methods of a tensor on the card, with what their gradients keep.
+// More methods of tensors on the card, with the tensors that their gradients keep.
 
-// anywhere is the methods that a tensor in the host's memory has as well, since they move no memory.
+// anywhere lists the methods that a tensor in host memory has as well, since they use no memory.
 var anywhere = map[string]bool{
 	"requires_grad_": true, "numel": true, "nelement": true, "size": true, "dim": true, "is_floating_point": true, "element_size": true,
 	"retain_grad": true, "register_hook": true, "data_ptr": true, "register_post_accumulate_grad_hook": true,
 	"normal_": true, "uniform_": true, "zero_": true, "fill_": true, "copy_": true, "mul_": true, "add_": true, "div_": true,
 }
 
-// offCard is a tensor in the host's memory as one.
+// offCard returns a tensor in host memory as a host tensor.
 func offCard(v value) value {
 	if t, ok := v.(*shadow.Tensor); ok && !t.Here() {
 		return &hostTensor{size: sizeOf(t), dtype: t.DType()}
@@ -23,7 +23,7 @@ func offCard(v value) value {
 	return v
 }
 
-// writesInto is o op= v: the same memory, with a new history where gradients are recorded.
+// writesInto implements o op= v: it reuses the memory, and adds to the graph if gradients are recorded.
 func (in *interpreter) writesInto(op string, o *shadow.Tensor, v value) {
 	other, _ := v.(*shadow.Tensor)
 	if other != nil && !other.Here() {
@@ -105,7 +105,7 @@ func logical(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Compare("logical_and").Hold()
 }
 
-// tensorExtreme is t.max(…) or t.min(…): of all, along a dimension, or with another tensor.
+// tensorExtreme implements t.max(…) and t.min(…): of all elements, along a dimension, or with another tensor.
 func tensorExtreme(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	return func(in *interpreter, t *shadow.Tensor, a arguments) value {
 		if o, ok := a.or(0, "other", nil).(*shadow.Tensor); ok {
@@ -121,7 +121,7 @@ func tensorExtreme(op string) func(*interpreter, *shadow.Tensor, arguments) valu
 	}
 }
 
-// valuesAndIndices is the pair that max, topk and sort give.
+// valuesAndIndices returns the pair that max, topk and sort return.
 func valuesAndIndices(values, indices *shadow.Tensor) value {
 	pair := &dict{record: true, batch: true}
 	pair.set("values", values.Hold())
@@ -148,7 +148,7 @@ func tensorAmax(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 func tensorNorm(in *interpreter, t *shadow.Tensor, a arguments) value {
 	keep, _ := a.or(2, "keepdim", false).(bool)
 	if p, ok := number(a.or(0, "p", 2)); ok && p != 2 && t.RequiresGrad() && in.World.GradEnabled() {
-		in.note("the gradient of this norm is counted as that of the second")
+		in.note("the gradient of this norm is counted as that of the 2-norm")
 	}
 	return t.NormOver(keep, dimsOf(a.or(1, "dim", nil), t.Dim())...).Hold()
 }
@@ -174,7 +174,7 @@ func tensorCount(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Plain("ne", shadow.Bool).Sum(false, dimsOf(a.or(0, "dim", nil), t.Dim())...).Hold()
 }
 
-// tensorClamp is t.clamp(min, max): with one bound its gradient compares once.
+// tensorClamp implements t.clamp(min, max). With one bound, its gradient compares only once.
 func tensorClamp(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	if a.or(0, "min", nil) != nil && a.or(1, "max", nil) != nil {
 		return t.Clamp().Hold()
@@ -197,7 +197,7 @@ func indexSelects(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return in.lost(t, "index_select")
 }
 
-// repeats is t.repeat(…): a copy.
+// repeats implements t.repeat(…), which copies.
 func repeats(in *interpreter, t *shadow.Tensor, a arguments) value {
 	times := sizes(a)
 	if len(times) < t.Dim() || len(times) == 0 {
@@ -217,7 +217,7 @@ func tensorWhere(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return shadow.Where(cond, t).Hold()
 }
 
-// dots is t.dot(o) of two vectors.
+// dots implements t.dot(o) for two vectors.
 func dots(in *interpreter, t *shadow.Tensor, a arguments) value {
 	o, ok := card(a, 0, "other")
 	if !ok {
@@ -248,7 +248,7 @@ func tensorCumsum(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.CumsumDim(dim).Hold()
 }
 
-// tensorSplit is t.split(size or sizes, dim).
+// tensorSplit implements t.split(size or sizes, dim).
 func tensorSplit(in *interpreter, t *shadow.Tensor, a arguments) value {
 	dim, _ := a.or(1, "dim", 0).(int)
 	var parts []int

@@ -8,7 +8,7 @@ import (
 
 // Tensors on the card: operators, attributes, methods. Results are held for the caller.
 
-// tensorOperation is l op r where one of them is a tensor.
+// tensorOperation returns l op r if one of them is a tensor.
 func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	l, r = offCard(l), offCard(r)
 	a, okA := l.(*shadow.Tensor)
@@ -55,7 +55,7 @@ func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
 	return unknown{}
 }
 
-// scalarOperation is a tensor and a number.
+// scalarOperation applies an operator to a tensor and a number.
 func scalarOperation(op string, t *shadow.Tensor, reversed bool) *shadow.Tensor {
 	switch op {
 	case "+":
@@ -80,7 +80,7 @@ func scalarOperation(op string, t *shadow.Tensor, reversed bool) *shadow.Tensor 
 	return t.MulScalar()
 }
 
-// tensorComparison is l op r where one of them is a tensor.
+// tensorComparison returns l op r if one of them is a tensor.
 func (in *interpreter) tensorComparison(op string, l, r value) (value, bool) {
 	a, okA := l.(*shadow.Tensor)
 	b, okB := r.(*shadow.Tensor)
@@ -161,7 +161,7 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 	}
 }
 
-// tensorMethods is the methods of a tensor on the card.
+// tensorMethods holds the methods of a tensor on the card.
 var tensorMethods map[string]func(in *interpreter, t *shadow.Tensor, a arguments) value
 
 // registerMethods fills the table of methods.
@@ -219,7 +219,7 @@ func requiresGrad(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Hold()
 }
 
-// tensorTo is t.to(…): another type, or the host.
+// tensorTo implements t.to(…): another dtype, or the host.
 func tensorTo(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	device, dt := destination(a)
 	if device == "cpu" {
@@ -231,7 +231,7 @@ func tensorTo(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Hold()
 }
 
-// destination is the device and the type that .to(…) is given; "" and None where it is not.
+// destination returns the device and dtype passed to .to(…); "" and None if not given.
 func destination(a arguments) (device string, dt shadow.DType) {
 	for _, v := range append(append([]value(nil), a.pos...), a.named...) {
 		switch v := v.(type) {
@@ -270,7 +270,7 @@ func tensorReduce(f func(t *shadow.Tensor, keep bool, dims ...int) *shadow.Tenso
 	}
 }
 
-// dimsOf is the dimensions that a reduction names, or all.
+// dimsOf returns the dimensions that a reduction names, or all of them.
 func dimsOf(v value, n int) []int {
 	switch v := v.(type) {
 	case int:
@@ -291,7 +291,7 @@ func dimsOf(v value, n int) []int {
 	return out
 }
 
-// sizes is the sizes that a view is given, one by one or in one value; nil where one is not known.
+// sizes returns the sizes passed to a view, separately or as one value, or nil if one is unknown.
 func sizes(a arguments) []int {
 	vs := a.pos
 	if len(vs) == 1 {
@@ -324,7 +324,7 @@ func tensorView(f func(t *shadow.Tensor, d ...int) *shadow.Tensor) func(*interpr
 	}
 }
 
-// inferred is sizes with -1 put in; nil where they do not fit.
+// inferred replaces -1 in the sizes; it returns nil if they do not match.
 func inferred(d []int, numel int) []int {
 	known, at := 1, -1
 	out := append([]int(nil), d...)
@@ -400,7 +400,7 @@ func tensorFlatten(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Reshape(d...).Hold()
 }
 
-// tensorArgmax is t.argmax(dim).
+// tensorArgmax implements t.argmax(dim).
 func tensorArgmax(_ *interpreter, t *shadow.Tensor, a arguments) value {
 	keep, _ := a.or(1, "keepdim", false).(bool)
 	if i, ok := a.or(0, "dim", nil).(int); ok {
@@ -433,7 +433,7 @@ func comparing(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	}
 }
 
-// writes is a method that changes a tensor where it is.
+// writes implements methods that change a tensor in place.
 func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	in.World.Op("in place")
 	return t.Hold()
@@ -477,16 +477,16 @@ func expands(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Expand(d...).Hold()
 }
 
-// lost notes an op that is not followed; its result is taken to be the tensor itself.
+// lost notes that an op is not followed, and returns the tensor itself as its result.
 func (in *interpreter) lost(t *shadow.Tensor, op string) value {
-	in.note("%s is not followed here; it is taken to make nothing", op)
+	in.note("%s is not followed here; it is assumed to allocate nothing", op)
 	return t.Hold()
 }
 
-// tensorBackward is loss.backward().
+// tensorBackward implements loss.backward().
 func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	if !t.RequiresGrad() {
-		in.note("backward() of a tensor without a graph")
+		in.note("backward() of a tensor without a graph is skipped")
 		return nil
 	}
 	in.mark(Backward)
@@ -498,7 +498,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return nil
 }
 
-// holdsTensor reports whether a value is a tensor on the card, or has one.
+// holdsTensor reports whether a value is, or contains, a tensor on the card.
 func holdsTensor(v value) bool {
 	switch v := v.(type) {
 	case *shadow.Tensor, *network:

@@ -11,13 +11,13 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// dtypeNames is PyTorch's names of element types.
+// dtypeNames holds PyTorch's names for element types.
 var dtypeNames = map[shadow.DType]string{
 	shadow.Float32: "float32", shadow.Float16: "float16", shadow.BFloat16: "bfloat16", shadow.Float64: "float64",
 	shadow.Int64: "int64", shadow.Int32: "int32", shadow.Bool: "bool", shadow.UInt8: "uint8",
 }
 
-// constants is what dotted names stand for.
+// constants holds the values of dotted names.
 var constants = map[string]value{
 	"torch.float": dtypeValue(shadow.Float32), "torch.half": dtypeValue(shadow.Float16),
 	"torch.double": dtypeValue(shadow.Float64), "torch.long": dtypeValue(shadow.Int64), "torch.int": dtypeValue(shadow.Int32),
@@ -25,7 +25,7 @@ var constants = map[string]value{
 	"math.inf":   1e308,
 }
 
-// aliases is other names of the same thing.
+// aliases maps dotted names to the names used here for the same thing.
 var aliases = map[string]string{
 	"pytorch_lightning": "lightning", "lightning.pytorch": "lightning", "lightning_fabric": "lightning.fabric",
 	"lightning.fabric.Fabric": "lightning.Fabric",
@@ -42,7 +42,7 @@ var aliases = map[string]string{
 	"transformers.optimization.Adafactor": "transformers.Adafactor",
 }
 
-// canonical is a dotted name without its other names.
+// canonical resolves the aliases in a dotted name.
 func canonical(path string) string {
 	for i := len(path); i > 0; i = strings.LastIndexByte(path[:i], '.') {
 		if to, ok := aliases[path[:i]]; ok {
@@ -52,7 +52,7 @@ func canonical(path string) string {
 	return path
 }
 
-// isUnknownName reports whether nothing is known of a name's value.
+// isUnknownName reports whether the value of a name is unknown.
 func isUnknownName(n namespace) bool { return false }
 
 func registerTorch() {
@@ -108,7 +108,7 @@ func isFalse(*interpreter, arguments) value { return false }
 
 func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "model", nil)) }
 
-// newDevice is torch.device(…), by the name of its kind.
+// newDevice implements torch.device(…); it keeps only the kind of device.
 func newDevice(_ *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "cuda").(string); ok {
 		return s
@@ -116,7 +116,7 @@ func newDevice(_ *interpreter, a arguments) value {
 	return "cuda"
 }
 
-// made is a function that makes a tensor of a given shape.
+// made returns a function that makes a tensor of a given shape.
 func made(name string) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		t := &hostTensor{dtype: shadow.Float32}
@@ -162,7 +162,7 @@ func made(name string) func(*interpreter, arguments) value {
 	}
 }
 
-// rangeLength is how many numbers torch.arange(start, end, step) has, -1 where that is not known.
+// rangeLength returns the length of torch.arange(start, end, step), or -1 if unknown.
 func rangeLength(a arguments) int {
 	ends := []float64{0, 0, 1}
 	for i, v := range a.pos[:min(len(a.pos), 3)] {
@@ -230,7 +230,7 @@ func newTensor(in *interpreter, a arguments) value {
 	return t
 }
 
-// nested is the shape of a list of lists, and the type of the numbers in it.
+// nested returns the shape of a list of lists, and the dtype of its numbers.
 func nested(l *list) (size []int, dt shadow.DType) {
 	size, dt = []int{len(l.items)}, shadow.Float32
 	if len(l.items) == 0 {
@@ -270,7 +270,7 @@ func randomSplit(in *interpreter, a arguments) value {
 	return out
 }
 
-// part is so many samples of a data set, or such a share of them.
+// part returns a subset of a data set, of n samples or of that fraction.
 func (in *interpreter) part(of, n value) value {
 	if share, ok := n.(float64); ok {
 		n = int(share * float64(max(in.length(of), 0)))
@@ -303,7 +303,7 @@ func clipNorm(in *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// tensors is the tensors of a list, of an iterator, or of groups.
+// tensors returns the tensors in a list, an iterator or parameter groups.
 func (in *interpreter) tensors(v value) []*shadow.Tensor {
 	switch v := v.(type) {
 	case *shadow.Tensor:
@@ -351,7 +351,7 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 	}
 }
 
-// stackedOf is torch.stack.
+// stackedOf implements torch.stack.
 func stackedOf(in *interpreter, a arguments) value {
 	l, ok := a.or(0, "tensors", nil).(*list)
 	if !ok || len(l.items) == 0 {
@@ -393,7 +393,7 @@ func joinedHost(l *list, dim int) value {
 	return out
 }
 
-// onTensor is a function that does what a method does.
+// onTensor returns a function that calls a tensor method on its first argument.
 func onTensor(method string) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		t, ok := a.or(0, "input", nil).(*shadow.Tensor)
@@ -404,7 +404,7 @@ func onTensor(method string) func(*interpreter, arguments) value {
 	}
 }
 
-// filledLike is torch.ones_like and its kin.
+// filledLike implements torch.ones_like and similar functions.
 func filledLike(in *interpreter, a arguments) value {
 	dt, given := a.or(-1, "dtype", nil).(dtypeValue)
 	switch t := a.or(0, "input", nil).(type) {
@@ -437,13 +437,13 @@ func deepcopy(in *interpreter, a arguments) value {
 	return in.copiedValue(a.or(0, "x", nil), map[value]value{})
 }
 
-// savedTensor is a tensor as a file holds it.
+// savedTensor is a tensor stored in a file.
 type savedTensor struct {
 	hostTensor
-	host bool // it was in the host's memory, and goes back there if nothing else is said
+	host bool // it was in host memory, and is loaded there by default
 }
 
-// saves is torch.save: what is saved is known by its path.
+// saves implements torch.save; the value is remembered under its path.
 func saves(in *interpreter, a arguments) value {
 	if in.files == nil {
 		in.files = map[string]value{}
@@ -453,7 +453,7 @@ func saves(in *interpreter, a arguments) value {
 	return nil
 }
 
-// onDisk is a value without the card's memory.
+// onDisk returns a value with its tensors replaced by saved ones, which use no memory on the card.
 func onDisk(v value) value {
 	switch v := v.(type) {
 	case *shadow.Tensor:

@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// What the files of the library for transformers' Trainer need and Python cannot say.
+// Functions for the library files of transformers' Trainer that cannot be written in Python.
 
 func registerTrainer() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -49,7 +49,8 @@ func neftune(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// liger is apply_liger_kernel(model, config): all that Liger has for the model, without what the config leaves out.
+// liger implements apply_liger_kernel(model, config): all kernels that Liger has for the model, except those the
+// config turns off.
 func liger(_ *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
@@ -79,8 +80,8 @@ func isDict(_ *interpreter, a arguments) value {
 	return ok
 }
 
-// acceptsLossKwargs reports whether a model's forward takes the number of items, among arguments that it does not
-// name. Those of transformers do, all of the kinds that are simulated.
+// acceptsLossKwargs reports whether a model's forward takes num_items_in_batch among its **kwargs. All simulated
+// models of transformers do.
 func acceptsLossKwargs(_ *interpreter, a arguments) value {
 	switch m := a.or(0, "model", nil).(type) {
 	case *network:
@@ -99,13 +100,13 @@ func isCausal(in *interpreter, a arguments) value {
 	return ok && in.Causal
 }
 
-// shiftsLabels reports whether the Trainer knows that.
+// shiftsLabels reports whether the Trainer counts a causal model's labels from the second token on.
 func shiftsLabels(in *interpreter, a arguments) value {
 	_, ok := a.or(0, "model", nil).(*network)
 	return ok && in.Shifts
 }
 
-// scaledInPlace is loss *= number.
+// scaledInPlace implements loss *= number.
 func scaledInPlace(_ *interpreter, a arguments) value {
 	t, ok := a.or(0, "loss", nil).(*shadow.Tensor)
 	if !ok || !t.RequiresGrad() {
@@ -114,7 +115,7 @@ func scaledInPlace(_ *interpreter, a arguments) value {
 	return t.ScaleInPlace().Hold()
 }
 
-// sumOf is sum(f(x) for x in items): each is made when the sum comes to it.
+// sumOf implements sum(f(x) for x in items); each value is computed when it is added.
 func sumOf(in *interpreter, a arguments) value {
 	var total value = 0
 	for _, x := range in.items(a.or(0, "", nil), maxRange) {
@@ -131,12 +132,12 @@ func movedTo(in *interpreter, a arguments) value {
 	return in.moved(a.or(0, "", nil), arguments{pos: []value{"cuda"}})
 }
 
-// eachTensor is a value with all of its tensors replaced.
+// eachTensor returns a value with each of its tensors replaced by f's result.
 func (in *interpreter) eachTensor(v value, f func(value) value) value {
 	return eachBut(v, f, map[value]bool{})
 }
 
-// eachBut leaves out the containers that are gone through already: they may hold themselves.
+// eachBut is eachTensor without the containers already visited, since containers may contain themselves.
 func eachBut(v value, f func(value) value, under map[value]bool) value {
 	switch v.(type) {
 	case *shadow.Tensor, *hostTensor:
@@ -165,7 +166,7 @@ func eachBut(v value, f func(value) value, under map[value]bool) value {
 	return hold(v)
 }
 
-// rowsOf is how many samples the first tensor of a value has.
+// rowsOf returns the number of samples in the first tensor of a value.
 func rowsOf(in *interpreter, a arguments) value {
 	var out value
 	in.eachTensor(a.or(0, "", nil), func(t value) value {

@@ -11,12 +11,12 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The optimizer of transformers' Trainer: over which parameters, and by which name.
+// The optimizer of transformers' Trainer: which parameters it updates, and its name.
 
-// undecayed is the names of parameters that the Trainer lets not decay.
+// undecayed matches the names of parameters to which the Trainer applies no weight decay.
 var undecayed = pattern.New(`bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)`)
 
-// decayParameterNames is get_parameter_names without the layer norms and what the pattern names.
+// decayParameterNames implements get_parameter_names, without layer norms and names that match the pattern.
 func decayParameterNames(in *interpreter, a arguments) value {
 	model := a.or(0, "model", nil)
 	norm := func(p *shadow.Tensor) bool {
@@ -39,7 +39,7 @@ func decayParameterNames(in *interpreter, a arguments) value {
 	return out
 }
 
-// placeStates is what AcceleratedOptimizer does with the states that an optimizer has before its first step.
+// placeStates does what AcceleratedOptimizer does to states that an optimizer has before its first step.
 func placeStates(in *interpreter, a arguments) value {
 	o, ok := a.or(0, "", nil).(*optimizerValue)
 	if !ok {
@@ -53,7 +53,7 @@ func placeStates(in *interpreter, a arguments) value {
 	return nil
 }
 
-// loadedStates is what optimizer.load_state_dict makes of the states of a checkpoint, which come from the host.
+// loadedStates implements optimizer.load_state_dict for the states of a checkpoint, which come from the host.
 func loadedStates(in *interpreter, a arguments) value {
 	o, ok := a.or(0, "", nil).(*optimizerValue)
 	if ok && !train.Restore(o.opt) {
@@ -62,7 +62,7 @@ func loadedStates(in *interpreter, a arguments) value {
 	return nil
 }
 
-// trainerOptimizer makes the optimizer of the argument optim over groups of parameters.
+// trainerOptimizer makes the optimizer that the argument optim names, over parameter groups.
 func trainerOptimizer(in *interpreter, a arguments) value {
 	optim, _ := a.or(-1, "optim", "").(string)
 	extra, _ := a.or(-1, "optim_args", "").(string)
@@ -75,12 +75,12 @@ func trainerOptimizer(in *interpreter, a arguments) value {
 	}
 	o := in.optimizerOver(name, a.or(0, "params", nil)).(*optimizerValue)
 	for _, n := range networks(a.or(-1, "model", nil)) {
-		train.Widen(o.opt, embeddings(n.there(in))) // 8-bit states are not for embeddings
+		train.Widen(o.opt, embeddings(n.there(in))) // bitsandbytes keeps no 8-bit states for embeddings
 	}
 	return o
 }
 
-// embeddings is the tables of a model.
+// embeddings returns the embedding tables of a model.
 func embeddings(n Net) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, p := range n.Parameters() {
@@ -91,7 +91,7 @@ func embeddings(n Net) []*shadow.Tensor {
 	return out
 }
 
-// optimizerOf is the setup's name of an optimizer of the Trainer, and what is to be said of it.
+// optimizerOf returns the setup's name for an optimizer of the Trainer, and the text of a note about it, if any.
 func optimizerOf(optim, extra string) (name, text string) {
 	as := func(other string) string { return "is not simulated; it is counted as " + other }
 	switch optim {
@@ -114,15 +114,15 @@ func optimizerOf(optim, extra string) (name, text string) {
 	case "adamw_bnb_8bit", "adamw_8bit":
 		return "adamw-8bit", ""
 	case "paged_adamw_8bit":
-		return "adamw-8bit", "keeps its states in memory that the host shares; the run may take less"
+		return "adamw-8bit", "keeps its states in memory shared with the host; the run may take less"
 	case "lion_8bit":
 		return "lion-8bit", ""
 	case "paged_lion_8bit":
-		return "lion-8bit", "keeps its states in memory that the host shares; the run may take less"
+		return "lion-8bit", "keeps its states in memory shared with the host; the run may take less"
 	case "lion_32bit", "paged_lion_32bit":
 		return "lion", as("lion")
 	case "paged_adamw_32bit":
-		return "adamw-fused", "keeps its states in memory that the host shares; the run may take less"
+		return "adamw-fused", "keeps its states in memory shared with the host; the run may take less"
 	}
 	switch {
 	case strings.HasPrefix(optim, "galore"), strings.HasPrefix(optim, "apollo"), strings.Contains(optim, "lomo"):
@@ -133,7 +133,7 @@ func optimizerOf(optim, extra string) (name, text string) {
 	return "adamw-fused", as("adamw")
 }
 
-// given reports whether a list such as momentum=0.9,nesterov=true has a key that is not zero.
+// given reports whether a list such as momentum=0.9,nesterov=true sets a key to something other than zero.
 func given(list, key string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ReplaceAll(list, " ", ""), ","), func(pair string) bool {
 		k, v, _ := strings.Cut(pair, "=")

@@ -8,14 +8,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// Which steps of a trainer's run are gone through: a long run repeats itself.
+// Selects the steps of a trainer's run that are followed, since a long run repeats itself.
 
 // Bounds on a trainer's run.
 const (
-	wholeRun     = 12 // updates of a run that is gone through as a whole
-	firstUpdates = 4  // of a longer one
+	wholeRun     = 12 // a run of at most this many updates is followed completely
+	firstUpdates = 4  // updates followed at the start of a longer run
 	fewEpochs    = 3
-	maxEvaluated = 2000 // batches of an evaluation that keeps what it predicts
+	maxEvaluated = 2000 // batches of an evaluation that keeps its predictions
 )
 
 func registerSteps() {
@@ -36,7 +36,7 @@ func registerSteps() {
 	}
 }
 
-// whole is an iterator that a loop goes through to its end.
+// whole returns an iterator that loops follow to its end.
 func whole(ns []int) *iterator {
 	i := 0
 	return &iterator{size: len(ns), whole: true, next: func() (value, bool) {
@@ -48,7 +48,7 @@ func whole(ns []int) *iterator {
 	}}
 }
 
-// epochs is the first epochs and the last.
+// epochs returns the first epochs and the last.
 func epochs(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	few := fewEpochs
@@ -62,8 +62,8 @@ func epochs(in *interpreter, a arguments) value {
 	return whole(out)
 }
 
-// updateSteps is the updates of an epoch that has so many, after so many before it: the first ones, those at
-// which something happens with their neighbours, and the last.
+// updateSteps selects the updates of an epoch to follow: the first ones, those at which something happens with
+// their neighbours, and the last.
 func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	before, _ := a.or(1, "", 0).(int)
@@ -74,7 +74,7 @@ func updateSteps(in *interpreter, a arguments) value {
 	return whole(chosen(n, before, periods, last))
 }
 
-// chosen is those updates of a long epoch.
+// chosen returns the updates of a long epoch that are followed.
 func chosen(n, before int, periods []int, last int) []int {
 	out := append(upTo(firstUpdates-before), 0, 1, n-1, last-1-before)
 	for _, p := range periods {
@@ -86,7 +86,7 @@ func chosen(n, before int, periods []int, last int) []int {
 	return slices.DeleteFunc(slices.Compact(out), func(i int) bool { return i < 0 || i >= n })
 }
 
-// upTo is the numbers from 0 that are less than n.
+// upTo returns the numbers from 0 to n-1.
 func upTo(n int) []int {
 	var out []int
 	for i := range n {
@@ -95,7 +95,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// countRepeated reports whether the micro-batch under way is one like those before it, and counts its backward pass.
+// countRepeated reports whether the current micro-batch is like those before it, and counts its backward pass.
 func countRepeated(in *interpreter, _ arguments) value {
 	if in.Whole || len(in.Lengths) > 0 {
 		return false
@@ -104,7 +104,7 @@ func countRepeated(in *interpreter, _ arguments) value {
 	return true
 }
 
-// periods is after how many steps a trainer logs, evaluates and so on; last is the number of its last step.
+// periods returns the numbers of steps after which a trainer logs, evaluates and so on; last is its last step.
 func (in *interpreter) periods(state, args value) (out []int, last int) {
 	read := func(of value, name string) int {
 		v := in.getattr(of, name)
@@ -123,7 +123,7 @@ func (in *interpreter) periods(state, args value) (out []int, last int) {
 	return out, read(state, "max_steps")
 }
 
-// goOnTo moves a loader's iterator so that so many batches are left.
+// goOnTo advances a loader's iterator until the given number of batches is left.
 func goOnTo(in *interpreter, a arguments) value {
 	left, _ := a.or(2, "", 0).(int)
 	if o, ok := a.or(0, "", nil).(*instance); ok {
@@ -136,7 +136,7 @@ func goOnTo(in *interpreter, a arguments) value {
 	return nil
 }
 
-// seeks moves an iterator so that so many batches are left, and is the first of them.
+// seeks advances an iterator until the given number of batches is left, and returns the first of them.
 func seeks(_ *interpreter, a arguments) value {
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
@@ -149,7 +149,7 @@ func seeks(_ *interpreter, a arguments) value {
 	return v
 }
 
-// takes appends the next value of an iterator to a list; false at its end.
+// takes appends the next value of an iterator to a list, or returns false at its end.
 func takes(in *interpreter, a arguments) value {
 	l, ok := a.or(1, "", nil).(*list)
 	if !ok {
@@ -174,7 +174,7 @@ func lengthOrNone(in *interpreter, a arguments) value {
 	return nil
 }
 
-// stepsOf is a number of steps, which may be given as a part of all.
+// stepsOf returns a number of steps, which may be given as a fraction of all steps.
 func stepsOf(_ *interpreter, a arguments) value {
 	x, ok := number(a.or(0, "", nil))
 	if !ok {
@@ -186,13 +186,13 @@ func stepsOf(_ *interpreter, a arguments) value {
 	return int(x)
 }
 
-// evaluated is how many batches an evaluation has, None where that is not known.
+// evaluated returns the number of batches of an evaluation, or None if unknown.
 func evaluated(in *interpreter, a arguments) value {
 	n, known := length(in, a).(int)
 	keeps, _ := a.or(1, "", false).(bool)
 	switch {
 	case !known && keeps:
-		in.note("how many batches are evaluated is not known; the run takes more than this where it keeps predictions of more than %d", unseenTurns)
+		in.note("how many batches are evaluated is not known; the run takes more than this if it keeps predictions of more than %d", unseenTurns)
 	case known && n > maxEvaluated && keeps:
 		in.note("predictions are kept of %d batches, of which %d are counted; the run takes more than this", n, maxEvaluated)
 	}
@@ -202,14 +202,14 @@ func evaluated(in *interpreter, a arguments) value {
 	return n
 }
 
-// turns is enumerate(loader), gone through to its end where it has one.
+// turns implements enumerate(loader), followed to its end if it has one.
 func turns(in *interpreter, a arguments) value {
 	it := enumerated(in, a).(*iterator)
 	it.whole = it.size >= 0 && it.size <= maxEvaluated
 	return it
 }
 
-// shapesOf is a value with tensors of the host in place of the card's.
+// shapesOf returns a value with its tensors on the card replaced by host tensors.
 func shapesOf(in *interpreter, a arguments) value {
 	return in.eachTensor(a.or(0, "", nil), func(t value) value {
 		if c, ok := t.(*shadow.Tensor); ok {

@@ -4,9 +4,9 @@ package script
 
 import "snug/internal/shadow"
 
-// Methods of tensors that losses and evaluations use.
+// Tensor methods that losses and evaluations use.
 
-// tensorSum is t.sum(dim, keepdim, dtype).
+// tensorSum implements t.sum(dim, keepdim, dtype).
 func tensorSum(in *interpreter, t *shadow.Tensor, a arguments) value {
 	dt, ok := a.or(-1, "dtype", nil).(dtypeValue)
 	if !ok {
@@ -16,12 +16,12 @@ func tensorSum(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.SumAs(shadow.DType(dt), keep, dimsOf(a.or(0, "dim", nil), t.Dim())...).Hold()
 }
 
-// isInfinite is torch.isinf: t.abs() == inf.
+// isInfinite implements torch.isinf: t.abs() == inf.
 func isInfinite(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	return t.Abs().Compare("==").Hold()
 }
 
-// dimsAfter is how many dimensions an index names after its ellipsis.
+// dimsAfter returns how many dimensions an index names after its ellipsis.
 func dimsAfter(keys []value) int {
 	n, after := 0, false
 	for _, k := range keys {

@@ -36,8 +36,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestChosen is which updates of a long epoch are gone through: the first, the last, and those at which
-// something happens with the ones around them.
+// TestChosen checks which updates of a long epoch are followed: the first, the last, and those at which something
+// happens, with their neighbours.
 func TestChosen(t *testing.T) {
 	for _, c := range []struct {
 		n, before int
@@ -70,7 +70,7 @@ func TestDecay(t *testing.T) {
 	}
 }
 
-// TestTrainerOptimizers: every name becomes an optimizer that there is, and what is not simulated is said.
+// TestTrainerOptimizers checks that every name maps to an existing optimizer, and that others are noted.
 func TestTrainerOptimizers(t *testing.T) {
 	for _, c := range []struct {
 		optim, extra, want string

@@ -4,16 +4,16 @@ package script
 
 import "snug/internal/pysrc"
 
-// Loops run a few of their turns: what a step leaves behind settles within some.
+// Only a few iterations of a loop are followed, since what a step leaves behind settles after a few.
 const (
-	enoughUpdates = 3   // of the optimizer, after which a loop has shown what it keeps
-	enoughTurns   = 6   // of a loop over data with updates
-	unseenTurns   = 4   // of a loop over data of unknown size without updates
-	maxTurns      = 200 // of a loop over data without updates
+	enoughUpdates = 3   // optimizer updates after which a loop has shown what it keeps
+	enoughTurns   = 6   // iterations of a loop over data with updates
+	unseenTurns   = 4   // iterations of a loop over data of unknown size without updates
+	maxTurns      = 200 // iterations of a loop over data without updates
 	maxRange      = 20_000
 )
 
-// fors is a for loop. It holds what it loops over, and its names keep their last values, as Python's do.
+// fors runs a for loop. As in Python, it holds its iterable, and its names keep their last values.
 func (in *interpreter) fors(s *pysrc.For) signal {
 	over := in.eval1(s.Iter)
 	it := in.iterate(over)
@@ -28,7 +28,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
-			last = true // what is left is the last batch, and those that were fetched before it
+			last = true // the last batch, and those fetched before it, are still to come
 		}
 		v, ok := it.next()
 		if !ok {
@@ -44,10 +44,10 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 }
 
-// enough reports whether a loop need not run turn i, after so many updates in it.
+// enough reports whether iteration i and those after it can be skipped, after this many updates in the loop.
 func (in *interpreter) enough(it *iterator, i, updates int) bool {
 	if n := len(in.Lengths); n > 0 && updates > 0 {
-		if it.whole { // a trainer reads one batch ahead
+		if it.whole { // a trainer fetches one batch ahead
 			return in.fetched > n
 		}
 		return in.fetched >= n
@@ -77,7 +77,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		generates := in.scope().yield != nil // the loop that it serves is cut short, if any
+		generates := in.scope().yield != nil // the loop it feeds is cut short, if any
 		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}

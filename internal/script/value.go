@@ -15,10 +15,10 @@ import (
 // container. Native functions borrow their arguments; Python functions take them over.
 type value any
 
-// unknown is a value that the script does not tell.
+// unknown is a value that cannot be derived from the script.
 type unknown struct{}
 
-// counted is a value with references.
+// counted is a value with a reference count.
 type counted interface {
 	hold()
 	release()
@@ -49,12 +49,12 @@ func dropAll(vs []value) {
 	}
 }
 
-// refs counts the references of an object; a new one has its maker's.
+// refs counts the references to an object beyond the first, which belongs to its creator.
 type refs struct{ more int }
 
 func (r *refs) hold() { r.more++ }
 
-// last takes a reference away and reports whether it was the last.
+// last drops a reference and reports whether it was the last.
 func (r *refs) last() bool {
 	r.more--
 	return r.more < 0
@@ -65,7 +65,7 @@ type list struct {
 	refs
 	items  []value
 	tuple  bool
-	opaque bool // a Cache of transformers, which is not a list to those who ask
+	opaque bool // a Cache of transformers, which is not a list for isinstance
 }
 
 func (l *list) release() {
@@ -77,20 +77,20 @@ func (l *list) release() {
 	}
 }
 
-// dict is a dictionary, in the order of its keys. A record is one whose items are attributes too, as those of
-// transformers' ModelOutput are.
+// dict is a dictionary in insertion order. A record is one whose items are also attributes, like transformers'
+// ModelOutput.
 type dict struct {
 	refs
 	keys    []value
 	vals    []value
 	record  bool
-	open    bool          // other keys may be there, unknown
-	batch   bool          // a batch of an unknown data set, which may be a tuple as well
-	missing value         // makes the values of keys that are not there; nil where none are made
-	index   map[value]int // of the keys, where they are many
+	open    bool          // there may be other, unknown keys
+	batch   bool          // a batch of an unknown data set, which may also be a tuple
+	missing value         // makes values for missing keys; nil if it makes none
+	index   map[value]int // position of each key, if there are many
 }
 
-// indexed is how many keys a dict has before they are looked up and not searched.
+// indexed is the number of keys from which a dict uses an index instead of a search.
 const indexed = 32
 
 func (d *dict) release() {
@@ -115,7 +115,7 @@ func (d *dict) find(key value) int {
 	return -1
 }
 
-// get borrows the value at a key.
+// get borrows the value of a key.
 func (d *dict) get(key value) (value, bool) {
 	if i := d.find(key); i >= 0 {
 		return d.vals[i], true
@@ -123,7 +123,7 @@ func (d *dict) get(key value) (value, bool) {
 	return nil, false
 }
 
-// set takes v over.
+// set stores v and takes it over.
 func (d *dict) set(key, v value) {
 	if i := d.find(key); i >= 0 {
 		old := d.vals[i]
@@ -139,7 +139,7 @@ func (d *dict) set(key, v value) {
 	}
 }
 
-// reindex lists where the keys are; keys that are not simple are searched for.
+// reindex builds the index of the keys. Keys that are not simple are searched for.
 func (d *dict) reindex() {
 	d.index = make(map[value]int, 2*len(d.keys))
 	for i, k := range d.keys {
@@ -170,18 +170,18 @@ func (d *dict) remove(key value) {
 	}
 }
 
-// same compares simple values; anything else is itself.
+// same compares simple values; other values are equal only to themselves.
 func same(a, b value) bool {
-	defer func() { _ = recover() }() // types that cannot be compared are not the same
+	defer func() { _ = recover() }() // values of types that cannot be compared are not the same
 	return a == b
 }
 
-// class is a class that a Python file defines.
+// class is a class defined in a Python file.
 type class struct {
 	name   string
 	bases  []value
 	attrs  dict
-	fields []string // annotated names in order, those of a dataclass
+	fields []string // annotated names in order: the fields of a dataclass
 }
 
 // instance is an object of such a class.
@@ -189,7 +189,7 @@ type instance struct {
 	refs
 	class   *class
 	attrs   dict
-	buffers map[string]bool // attributes that register_buffer has set
+	buffers map[string]bool // attributes set by register_buffer
 }
 
 func (o *instance) release() {
@@ -199,18 +199,18 @@ func (o *instance) release() {
 	}
 }
 
-// function is a function of a Python file, with the scope that it was made in.
+// function is a function defined in a Python file, with the scope it was defined in.
 type function struct {
 	refs
 	name     string
 	params   []pysrc.Param
-	defaults []value // one for each parameter; none{} where there is none
+	defaults []value // one per parameter; none{} if it has no default
 	body     []pysrc.Stmt
 	result   pysrc.Expr // of a lambda
 	scope    *scope
 	file     *pysrc.File
 	info     *funcInfo
-	owner    *class // where it is a method
+	owner    *class // its class, if it is a method
 	plain    bool   // a static method
 	ofClass  bool   // a class method
 }
@@ -222,7 +222,7 @@ func (f *function) release() {
 	}
 }
 
-// method is a function with the object that it is called on.
+// method is a function bound to an object.
 type method struct {
 	refs
 	self value
@@ -236,7 +236,7 @@ func (m *method) release() {
 	}
 }
 
-// bound is an attribute of a native object, to be called or read on.
+// bound is an attribute of a native object. It can be called, or have attributes itself.
 type bound struct {
 	refs
 	self value
@@ -249,7 +249,7 @@ func (b *bound) release() {
 	}
 }
 
-// super is super(): the object, seen from above a class.
+// super is super(): the object, with attributes looked up above a class.
 type super struct {
 	refs
 	self  value
@@ -262,19 +262,19 @@ func (s *super) release() {
 	}
 }
 
-// namespace is a module, or whatever has a dotted name in one.
+// namespace is a module, or anything with a dotted name in one.
 type namespace string
 
-// iterator gives values one by one.
+// iterator yields values one by one.
 type iterator struct {
 	refs
 	next  func() (value, bool) // an owned value
 	end   func()
-	size  int            // how many there are, -1 where that is not known
+	size  int            // number of values, -1 if unknown
 	data  bool           // they are batches
-	skip  func() bool    // goes on to the last one, where it is another than the rest
-	seek  func(left int) // goes on until so many are left
-	whole bool           // a loop over it is not cut short
+	skip  func() bool    // advances to the last one, if it differs from the rest
+	seek  func(left int) // advances until this many are left
+	whole bool           // loops over it are not cut short
 }
 
 func (it *iterator) release() {
@@ -289,13 +289,13 @@ type hostTensor struct {
 	dtype shadow.DType
 }
 
-// dtypeValue is torch.float32 and so on.
+// dtypeValue is a dtype such as torch.float32.
 type dtypeValue shadow.DType
 
 // sizeValue is a torch.Size.
 type sizeValue []int
 
-// partial is functools.partial of a function, or whatever calls another with more arguments.
+// partial is a functools.partial, or anything else that calls a function with additional arguments.
 type partial struct {
 	refs
 	fn   value
@@ -309,7 +309,7 @@ func (p *partial) release() {
 	}
 }
 
-// arguments of a call.
+// arguments are the arguments of a call.
 type arguments struct {
 	pos   []value
 	names []string
@@ -321,7 +321,7 @@ func (a arguments) drop() {
 	dropAll(a.named)
 }
 
-// held is the arguments with references of their own.
+// held returns the arguments, each with a reference of its own.
 func (a arguments) held() arguments {
 	for _, v := range a.pos {
 		hold(v)
@@ -332,7 +332,7 @@ func (a arguments) held() arguments {
 	return a
 }
 
-// get borrows an argument by its place or its name; i is -1 where it has only a name.
+// get borrows an argument by position or name; i is -1 if it has only a name.
 func (a arguments) get(i int, name string) (value, bool) {
 	if i >= 0 && i < len(a.pos) {
 		return a.pos[i], true

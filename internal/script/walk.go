@@ -4,10 +4,10 @@ package script
 
 import "snug/internal/pysrc"
 
-// walker goes through a function's text for funcInfo.
+// walker collects the funcInfo of a function from its body.
 type walker struct {
 	info   *funcInfo
-	within int // functions around, inside of the one that is looked at
+	within int // inner functions around the current node
 }
 
 func (v *walker) stmts(body []pysrc.Stmt) {
@@ -79,7 +79,7 @@ func (v *walker) expr(e pysrc.Expr) {
 	}
 }
 
-// parts calls on the expressions and blocks of a statement.
+// parts calls expr and block for the expressions and blocks of a statement.
 func parts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
 	all := func(es []pysrc.Expr) {
 		for _, e := range es {
@@ -111,7 +111,7 @@ func parts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
 	}
 }
 
-// blockParts is parts of the statements that have blocks.
+// blockParts is parts for statements that have blocks.
 func blockParts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
 	switch s := s.(type) {
 	case *pysrc.If:
@@ -152,7 +152,7 @@ func blockParts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
 	}
 }
 
-// exprParts calls on the expressions within an expression.
+// exprParts calls expr for the expressions inside an expression.
 func exprParts(e pysrc.Expr, expr func(pysrc.Expr)) {
 	all := func(es []pysrc.Expr) {
 		for _, e := range es {
@@ -216,7 +216,7 @@ func exprParts(e pysrc.Expr, expr func(pysrc.Expr)) {
 	}
 }
 
-// mentions reports whether a block has an attribute of one of the names.
+// mentions reports whether a block uses an attribute with one of the names.
 func mentions(body []pysrc.Stmt, names map[string]bool) bool {
 	found := false
 	var block func([]pysrc.Stmt)

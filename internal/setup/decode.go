@@ -14,7 +14,7 @@ import (
 // NewestTorch is the default version of PyTorch: the newest one with measured runs.
 const NewestTorch = "2.11"
 
-// Bounds beyond which a number is a typo. Their products still fit into 64 bits.
+// Limits beyond which a number must be a typo. Their products still fit into 64 bits.
 const (
 	maxBatch  = 1 << 20
 	maxSeq    = 1 << 22
@@ -25,8 +25,8 @@ const (
 	maxRank   = 1 << 16
 )
 
-// Decode understands one setup: every field is checked, defaults are filled in,
-// and the model is looked up.
+// Decode decodes one setup: it checks every field, fills in defaults,
+// and looks up the model.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
 	fields = WithTodaysNames(fields)
 	o := &object{keys: fields}
@@ -63,10 +63,10 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-// tidy replaces equivalent values by one of them.
+// tidy replaces equivalent values by a single one.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
-		s.Precision = "" // that of the model's files
+		s.Precision = "" // taken from the model's files
 	}
 	if s.Loop == StepLoop {
 		s.Loop = ""
@@ -114,7 +114,7 @@ func (o *object) checkLoRA(s *Setup) {
 	}
 }
 
-// complete fills in what the model decides and checks the numbers against it.
+// complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
 	f := s.Model.facts()
 	if s.Model.Head == "" && len(f.Heads) > 0 {
@@ -139,7 +139,7 @@ func (s *Setup) complete() error {
 	if f.Positions.Images && s.Lengths != nil {
 		return Wrong("{lengths}: %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
-	if f.Positions.Images { // which have no tokens, whatever else a file says
+	if f.Positions.Images { // images have no tokens, whatever else a file says
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}
@@ -176,13 +176,13 @@ func (s *Setup) complete() error {
 	return nil
 }
 
-// Title is the name of the model in a sentence.
+// Title returns the name of the model for a sentence.
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name
 	}
 	if filepath.IsAbs(m.Profile) {
-		return filepath.Base(m.Profile) // which is long enough for a sentence
+		return filepath.Base(m.Profile) // long enough for a sentence
 	}
 	if m.Profile != "" {
 		return m.Profile
@@ -193,7 +193,7 @@ func (m Model) Title() string {
 	return "the model"
 }
 
-// Family is the kind of model: its model_type, or a name without its size.
+// Family returns the kind of model: its model_type, or a name without its size.
 func (m Model) Family() string {
 	if t, ok := m.Config["model_type"].(string); ok {
 		return t

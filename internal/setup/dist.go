@@ -25,13 +25,13 @@ const (
 	LoadSharded = "sharded" // one unit at a time, so that no GPU ever holds the whole model
 )
 
-// Loads is the words of dist.load.
+// Loads lists the values of dist.load.
 var Loads = []string{LoadWhole, LoadSharded}
 
-// DistKinds is the words of dist.kind.
+// DistKinds lists the values of dist.kind.
 var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind is the facts about one of them.
+// kind holds the facts about one of them.
 type kind struct {
 	axis      Axis
 	takes     []string // the fields of dist that apply to it, besides kind and world
@@ -57,23 +57,23 @@ type Dist struct {
 	BucketView  bool   // DDP's gradient_as_bucket_view
 	ParamDType  string // FSDP2's param_dtype; "" keeps the weights' type
 	ReduceDType string // FSDP2's reduce_dtype; "" keeps the gradients' type
-	Load        string // LoadWhole or LoadSharded; "" is the usual one of the kind
+	Load        string // LoadWhole or LoadSharded; "" is the kind's default
 }
 
-// Over is a run spread over GPUs by one of DistKinds.
+// Over returns a Dist of one of DistKinds over this many GPUs.
 func Over(kind string, gpus int) *Dist {
 	d := &Dist{Kind: kind}
 	*d.along() = gpus
 	return d
 }
 
-// Axis is the one that the kind lays GPUs along.
+// Axis returns the axis along which the kind places GPUs.
 func (d *Dist) Axis() Axis { return kinds[d.Kind].axis }
 
-// along is the number of GPUs along that axis.
+// along returns the number of GPUs along that axis.
 func (d *Dist) along() *int { return &d.Mesh[d.Axis()] }
 
-// World is the number of GPUs; 1 for a nil Dist.
+// World returns the number of GPUs; 1 for a nil Dist.
 func (d *Dist) World() int {
 	if d == nil {
 		return 1
@@ -89,7 +89,7 @@ func (d *Dist) Simulated() error {
 	return d.Mesh.only(d.Axis())
 }
 
-// distJSON is dist as files have it.
+// distJSON is the form of dist in files.
 type distJSON struct {
 	Kind        string `json:"kind"`
 	World       int    `json:"world"`
@@ -115,7 +115,7 @@ func (d *Dist) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkDist refuses what does not belong to the kind.
+// checkDist refuses fields that do not belong to the kind.
 func (o *object) checkDist(s *Setup) {
 	d := s.Dist
 	switch {
@@ -137,8 +137,8 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
-// was measured, with the model on the GPU before fully_shard, and ZeRO-3 is as transformers and
+// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 loads as
+// measured, with the model on the GPU before fully_shard, and ZeRO-3 as transformers and
 // accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
@@ -171,10 +171,10 @@ func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 // FSDP reports whether the run uses fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
-// text is the spread in a phrase.
+// text describes the distribution in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
 
-// cell is the number of GPUs, and how they share the run.
+// cell returns the number of GPUs and how they share the run.
 func (d *Dist) cell() string {
 	if d == nil {
 		return "1"
@@ -182,7 +182,7 @@ func (d *Dist) cell() string {
 	return fmt.Sprintf("%d by %s", d.World(), d.Kind)
 }
 
-// loadedText is how weights come to a GPU, in a word.
+// loadedText says in a word how weights get to a GPU.
 func (d *Dist) loadedText() string {
 	if d.LoadsSharded() {
 		return LoadSharded

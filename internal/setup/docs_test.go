@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite docs/settings.md")
 
 const docsFile = "../../docs/settings.md"
 
-// TestDocs keeps docs/settings.md in step with the table.
+// TestDocs checks that docs/settings.md matches the table.
 func TestDocs(t *testing.T) {
 	want := documentation()
 	if *update {

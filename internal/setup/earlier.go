@@ -4,7 +4,7 @@ package setup
 
 import "maps"
 
-// WithTodaysNames is the fields of a setup under their current names. Collections of published runs were
+// WithTodaysNames returns the fields of a setup under their current names. Collections of published runs were
 // written when 4-bit weights were called packed, and are still read.
 func WithTodaysNames(fields map[string]any) map[string]any {
 	packed, is := fields["packed"].(map[string]any)

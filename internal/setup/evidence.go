@@ -14,7 +14,7 @@ func Evidence(s *Setup) []string {
 	return out
 }
 
-// where is one group, for setups that meet a condition.
+// where returns one group for setups that meet a condition.
 func where(holds func(*Setup) bool, group string) func(*Setup) []string {
 	return func(s *Setup) []string { return onlyWhere(holds(s), group) }
 }

@@ -29,14 +29,14 @@ func (m Model) facts() family.Facts {
 	return f
 }
 
-// Longest is the most tokens that the model takes; 0 is no limit.
+// Longest returns the most tokens that the model takes; 0 is no limit.
 func (m Model) Longest() int {
 	p := m.facts().Positions
 	if p.Key == "" {
 		return 0
 	}
 	n := p.Default
-	for _, key := range []string{p.Key, "max_position_embeddings"} { // the second is gpt2's other name for it
+	for _, key := range []string{p.Key, "max_position_embeddings"} { // the second is an alias in gpt2
 		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break
@@ -51,19 +51,19 @@ func (m Model) HasLiger() bool { return m.facts().Liger }
 // HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
 
-// LoRATargets are the layers that LoRA adapts by default; nil if those cannot be simulated.
+// LoRATargets returns the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
-// Trains reports whether a model that is built in under a name can be trained as head.
+// Trains reports whether a built-in model can be trained as head.
 func Trains(name, head string) bool {
 	e := catalog.Find(name)
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
-// Dims are the defaults for sizes that the model's config may omit.
+// Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 
-// headOf reads the head off the class that a config names.
+// headOf derives the head from the class that a config names.
 func headOf(config map[string]any) (string, error) {
 	list, _ := config["architectures"].([]any)
 	if len(list) == 0 {

@@ -13,29 +13,29 @@ import (
 	"strings"
 )
 
-// Lengths is the lengths of the samples of a run, if they vary. It has one of several forms.
+// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
-	Uniform   *[2]int         // from, to
-	Lognormal *Lognormal      // as texts mostly are
-	Histogram [][2]float64    // lengths, and how many of them there are
-	Samples   []int           // the lengths of a data set, each as likely
-	Given     json.RawMessage // as the setup says it
+	Uniform   *[2]int         // shortest and longest
+	Lognormal *Lognormal      // typical of texts
+	Histogram [][2]float64    // lengths and their shares
+	Samples   []int           // the lengths of a data set, all equally likely
+	Given     json.RawMessage // as written in the setup
 
-	file    string // that holds the samples, where one does
-	pad     int    // batches are padded to a multiple of so many tokens, 0 for none
+	file    string // the file of the samples, if there is one
+	pad     int    // batches are padded to a multiple of this many tokens, 0 for none
 	most    int    // but to no more than this
-	longest bool   // the longest step comes first
+	longest bool   // the longest step is first
 }
 
-// Padded is the lengths with each batch padded to a multiple of to tokens, but to no more than most.
+// Padded returns the lengths with each batch padded to a multiple of to tokens, but to no more than most.
 func (l *Lengths) Padded(to, most int) *Lengths {
 	out := *l
 	out.pad, out.most = to, most
 	return &out
 }
 
-// LongestFirst is the lengths in another order: the step with the longest batch comes first.
+// LongestFirst returns the lengths in another order: the step with the longest batch comes first.
 func (l *Lengths) LongestFirst() *Lengths {
 	out := *l
 	out.longest = true
@@ -49,26 +49,26 @@ type Lognormal struct {
 	Max    int     `json:"max"`    // longer samples are cut to this
 }
 
-// Bounds of what is played.
+// Limits on what is simulated.
 const (
 	maxLengths       = 10_000 // steps of a list
 	maxSamples       = 1 << 22
 	maxRaggedSteps   = 2_000
 	usualRaggedSteps = 40
 	maxBuckets       = 4096
-	maxDrawn         = 4 << 20 // samples that are drawn
+	maxDrawn         = 4 << 20 // samples drawn
 )
 
-// MarshalJSON is the lengths as they were given.
+// MarshalJSON writes the lengths as they were given.
 func (l *Lengths) MarshalJSON() ([]byte, error) { return l.Given, nil }
 
-// UnmarshalJSON keeps what is given; Decode reads it.
+// UnmarshalJSON keeps the JSON as given; Decode reads it.
 func (l *Lengths) UnmarshalJSON(data []byte) error {
 	l.Given = slices.Clone(data)
 	return nil
 }
 
-// String is the lengths as a flag says them.
+// String returns the lengths in the form of the flag.
 func (l *Lengths) String() string {
 	var text string
 	switch {
@@ -108,14 +108,14 @@ func (o *object) lengths(key string) *Lengths {
 	case string:
 		o.lengthsText(key, v, l)
 	default:
-		o.fail(key, " is %s; it has to be a list, as [128, 512], a distribution, as {\"uniform\": [64, 512]}, or a file", show(v))
+		o.fail(key, " is %s; it must be a list such as [128, 512], a distribution such as {\"uniform\": [64, 512]}, or a file", show(v))
 	}
 	return l
 }
 
 func (o *object) eachLength(key string, list []any) []int {
 	if len(list) == 0 || len(list) > maxLengths {
-		o.fail(key, " has %d entries; it has to have one for each step, and %d at most", len(list), maxLengths)
+		o.fail(key, " has %d entries; it must have one for each step, and %d at most", len(list), maxLengths)
 		return nil
 	}
 	out := make([]int, len(list))
@@ -125,7 +125,7 @@ func (o *object) eachLength(key string, list []any) []int {
 	return out
 }
 
-// length is one number of tokens.
+// length reads a number of tokens.
 func (o *object) length(key, at string, v any) int {
 	f, ok := v.(float64)
 	if !ok || f != math.Trunc(f) || f < 1 || f > maxSeq {
@@ -147,7 +147,7 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	case kinds[0] == "histogram":
 		l.Histogram = in.histogram()
 	default:
-		o.fail(key, " %s is not known; known are uniform, lognormal, histogram", kinds[0])
+		o.fail(key, " %s is not known; known: uniform, lognormal, histogram", kinds[0])
 	}
 	if o.err == nil {
 		o.err = in.err
@@ -157,7 +157,7 @@ func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 func (o *object) uniform() *[2]int {
 	list, ok := o.value("uniform").([]any)
 	if !ok || len(list) != 2 {
-		o.fail("uniform", " is %s; it has to be the shortest and the longest, as [64, 512]", show(o.keys["uniform"]))
+		o.fail("uniform", " is %s; it must be the shortest and the longest, such as [64, 512]", show(o.keys["uniform"]))
 		return nil
 	}
 	out := [2]int{o.length("uniform", "[0]", list[0]), o.length("uniform", "[1]", list[1])}
@@ -185,19 +185,19 @@ func (o *object) lognormal() *Lognormal {
 func (o *object) histogram() [][2]float64 {
 	list, ok := o.value("histogram").([]any)
 	if !ok || len(list) == 0 || len(list) > maxBuckets {
-		o.fail("histogram", " has to be a list of lengths and shares, as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
+		o.fail("histogram", " must be a list of lengths and shares, such as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
 		return nil
 	}
 	var out [][2]float64
 	for i, v := range list {
 		pair, _ := v.([]any)
 		if len(pair) != 2 {
-			o.fail("histogram", "[%d] is %s; it has to be a length and its share", i, show(v))
+			o.fail("histogram", "[%d] is %s; it must be a length and its share", i, show(v))
 			return nil
 		}
 		share, ok := pair[1].(float64)
 		if !ok || math.IsNaN(share) || share < 0 || share > 1e12 {
-			o.fail("histogram", "[%d] has the share %s; it has to be a number, 0 or more", i, show(pair[1]))
+			o.fail("histogram", "[%d] has the share %s; it must be a number, 0 or more", i, show(pair[1]))
 		}
 		out = append(out, [2]float64{float64(o.length("histogram", fmt.Sprintf("[%d]", i), pair[0])), share})
 	}
@@ -214,7 +214,7 @@ func total(h [][2]float64) (sum float64) {
 	return sum
 }
 
-// Longest is the most tokens that a sample may have.
+// Longest returns the most tokens that a sample may have.
 func (l *Lengths) Longest() int {
 	switch {
 	case l.Each != nil:
@@ -235,7 +235,7 @@ func (l *Lengths) Longest() int {
 	return longest
 }
 
-// draw is the length of one sample.
+// draw returns the length of a random sample.
 func (l *Lengths) draw(r *rand.Rand) int {
 	switch {
 	case l.Samples != nil:
@@ -255,8 +255,8 @@ func (l *Lengths) draw(r *rand.Rand) int {
 	return l.Longest()
 }
 
-// Tokens is the length of each micro-batch of each step: from the list, or drawn sample by sample, where a
-// batch is as long as its longest sample.
+// Tokens returns the length of each micro-batch of each step: from the list, or drawn sample by sample, with a
+// batch as long as its longest sample.
 func (s *Setup) Tokens() [][]int {
 	l := s.Lengths
 	if l == nil {
@@ -276,7 +276,7 @@ func (s *Setup) Tokens() [][]int {
 	return out
 }
 
-// batch is how long a batch of step i is.
+// batch returns the length of a batch of step i.
 func (l *Lengths) batch(r *rand.Rand, i, samples int) (n int) {
 	if l.Each != nil {
 		return l.Each[i]
@@ -294,7 +294,7 @@ func (l *Lengths) padded(n int) int {
 	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
 }
 
-// toFront makes the step with the longest batch the first one.
+// toFront moves the step with the longest batch to the front.
 func toFront(steps [][]int) {
 	at := 0
 	for i, s := range steps {
@@ -307,7 +307,7 @@ func toFront(steps [][]int) {
 	steps[0] = first
 }
 
-// completeLengths makes seq the longest, and steps as many as there are lengths.
+// completeLengths sets seq to the longest length, and steps to the number of lengths.
 func (s *Setup) completeLengths(saysSteps bool) error {
 	l := s.Lengths
 	switch {
@@ -336,7 +336,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); n > maxRaggedSteps {
-		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated where lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
+		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated if lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)

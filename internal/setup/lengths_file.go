@@ -19,7 +19,7 @@ import (
 // A file of lengths has one sample per line: a number of tokens, or a JSON object with that number or with
 // the tokens themselves. A JSON list of numbers is read as well.
 
-// Bounds of such a file.
+// Limits of a file of lengths.
 const (
 	maxLengthBytes = 4 << 30
 	maxLengthLine  = 16 << 20
@@ -33,7 +33,7 @@ var (
 	textKeys   = []string{"text", "messages", "conversations", "prompt", "instruction", "content"}
 )
 
-// readLengths opens the file that the lengths are in, if they are in one.
+// readLengths reads the lengths from a file, if they are in one.
 func (s *Setup) readLengths(from Source) error {
 	if s.Lengths == nil || s.Lengths.file == "" {
 		return nil
@@ -57,7 +57,7 @@ func (s *Setup) readLengths(from Source) error {
 	return nil
 }
 
-// samplesIn is the lengths that a file holds.
+// samplesIn returns the lengths in a file.
 func samplesIn(r io.Reader) ([]int, error) {
 	in := bufio.NewScanner(files.Limit(r, maxLengthBytes))
 	in.Buffer(make([]byte, 0, 64<<10), maxLengthLine)
@@ -86,7 +86,7 @@ func samplesIn(r io.Reader) ([]int, error) {
 	return out, nil
 }
 
-// samplesOf is the lengths in a line: one, or several where it is a list.
+// samplesOf returns the lengths in a line: one, or several if it is a list.
 func samplesOf(text []byte) ([]int, error) {
 	if n, err := strconv.Atoi(string(text)); err == nil {
 		return checkedLength(float64(n))
@@ -115,15 +115,15 @@ func samplesOf(text []byte) ([]int, error) {
 	return nil, errors.New("holds no number of tokens")
 }
 
-// checkedLength is a checked length.
+// checkedLength returns a length if it is valid.
 func checkedLength(f float64) ([]int, error) {
 	if f != math.Trunc(f) || f < 1 || f > maxSeq {
-		return nil, Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
+		return nil, Wrong("has the length %s; it must be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
 	}
 	return []int{int(f)}, nil
 }
 
-// sampleOf is the length that an object tells.
+// sampleOf returns the length of the sample in a JSON object.
 func sampleOf(v map[string]any) ([]int, error) {
 	for _, key := range lengthKeys {
 		if f, ok := v[key].(float64); ok {
@@ -137,7 +137,7 @@ func sampleOf(v map[string]any) ([]int, error) {
 	}
 	for _, key := range textKeys {
 		if v[key] != nil {
-			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one a line", key)
+			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one per line", key)
 		}
 	}
 	return nil, Wrong("has no field with its length; known: %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))

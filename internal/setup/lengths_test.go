@@ -76,7 +76,7 @@ func TestLengthsRefused(t *testing.T) {
 		"has no effect without lengths": {"lengths": nil, "seed": 3.0, "seq": 8.0},
 		"whose decoder has lengths":     {"lengths": []any{5.0}, "model": map[string]any{"name": "t5-base"}},
 		"is neither a list":             {"lengths": "unifrom:64-512"},
-		"it has to be a list":           {"lengths": true},
+		"it must be a list":             {"lengths": true},
 		"it must be at most 64":         {"steps": 65.0, "seq": 8.0, "lengths": nil},
 		"it must be at most 2000":       {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
 	} {

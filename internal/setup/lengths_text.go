@@ -16,7 +16,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	case named && kind == "lognormal":
 		n := numbers(rest, ",")
 		if len(n) != 3 {
-			o.fail(key, " %q has to be a median, a sigma and a maximum, as lognormal:160,0.6,1024", text)
+			o.fail(key, " %q must be a median, a sigma and a maximum, such as lognormal:160,0.6,1024", text)
 			return
 		}
 		o.distribution(key, map[string]any{"lognormal": map[string]any{"median": n[0], "sigma": n[1], "max": n[2]}}, l)
@@ -29,13 +29,13 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	case strings.Trim(text, "0123456789, ") == "" && text != "":
 		l.Each = o.eachLength(key, numbers(text, ","))
 	case !strings.ContainsAny(text, "./\\"):
-		o.fail(key, " %q is neither a list, as 128,512, nor a distribution, as uniform:64-512 (or lognormal, histogram), nor a file such as lengths.txt", text)
+		o.fail(key, " %q is neither a list such as 128,512, nor a distribution such as uniform:64-512 (or lognormal, histogram), nor a file such as lengths.txt", text)
 	default:
 		l.file = text
 	}
 }
 
-// numbers is a list of numbers in text, as decoded from JSON; anything else stays text.
+// numbers splits a list of numbers, as decoded from JSON; anything else stays text.
 func numbers(text, between string) []any {
 	var out []any
 	for _, part := range strings.Split(text, between) {

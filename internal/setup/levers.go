@@ -2,7 +2,7 @@
 
 package setup
 
-// Levers is the table's levers, in its order. What the planner's own search varies is
+// Levers returns the table's levers, in its order. Settings that the planner's own search varies are
 // not among them.
 func Levers() []*Lever {
 	var out []*Lever
@@ -14,7 +14,7 @@ func Levers() []*Lever {
 	return out
 }
 
-// ligerLever is all that Liger has for a model.
+// ligerLever uses all kernels that Liger has for a model.
 var ligerLever = Lever{
 	Change: "Liger's kernels", Price: "needs liger-kernel installed",
 	Can: func(s *Setup) bool { return s.Model.HasLiger() && len(s.Liger) == 0 },
@@ -26,7 +26,7 @@ var ligerLever = Lever{
 	},
 }
 
-// quantizationLever is QLoRA, for a run whose adapters are PEFT's.
+// quantizationLever is QLoRA, for a run with PEFT adapters.
 var quantizationLever = Lever{
 	Change: "4-bit weights", Price: "needs bitsandbytes; frozen weights are rounded; the time to dequantize is unknown", Rounds: true,
 	Can:  (*Setup).CanQuantize,

@@ -12,13 +12,13 @@ import (
 // gradients and optimizer states have that type too, and autocast has nothing to cast. With LoRA it is
 // the type of the frozen weights; adapters have their own.
 
-// Saved as the type of weights is the one that the model's files have, as
-// from_pretrained(dtype="auto") loads it.
+// Saved as the type of weights means the type in the model's files, as
+// from_pretrained(dtype="auto") loads them.
 const Saved = "saved"
 
-// completeWeights decides the type of the weights. Without autocast they have that
-// of the precision, and where nothing says a precision either, a model that is loaded
-// as it is saved trains in that.
+// completeWeights decides the type of the weights. Without autocast it is that of the
+// precision. If no precision is given either, a model that is loaded
+// as saved trains in that type.
 func (s *Setup) completeWeights() error {
 	s.Loaded = s.Weights
 	if s.Precision == "" && s.Loaded == Saved {
@@ -42,7 +42,7 @@ func (s *Setup) Autocasts() bool { return autocasts(s.Precision) }
 
 func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp-") }
 
-// held is the type of the weights, given how they are loaded and the precision: "" for float32 or the
+// held returns the type of the weights, given how they are loaded and the precision: "" for float32 or the
 // type of the precision itself. If the saved type is not known, frozen weights under adapters are assumed
 // to have 16 bits, and trained weights to be float32, which takes more.
 func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
@@ -65,8 +65,8 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 // Loading says how a run would load its weights after another precision is written to its files.
 type Loading struct {
 	Weights string // their type, "" for float32
-	Say     string // what to write about the weights as well; "" for nothing
-	Never   bool   // whatever is written, it does not train
+	Say     string // what else to write about the weights; "" for nothing
+	Never   bool   // it does not train, whatever is written
 }
 
 // NeverTrains reports whether the run cannot train under a precision, however its weights are loaded: a
@@ -75,7 +75,7 @@ func (s *Setup) NeverTrains(precision string) bool {
 	return s.Loads[precision].Never || precision == AmpFP16 && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
-// WeightsUnder is the type of the weights under another precision. Weights loaded as saved stay so;
+// WeightsUnder returns the type of the weights under another precision. Weights loaded as saved stay so;
 // others follow the arithmetic if they do so today. A gradient scaler needs trained weights in float32.
 func (s *Setup) WeightsUnder(precision string) string {
 	if l, known := s.Loads[precision]; known {
@@ -94,7 +94,7 @@ func (s *Setup) WeightsUnder(precision string) string {
 }
 
 // trains16 reports whether a torch.amp.GradScaler would see gradients of 16 bits.
-// PEFT's adapters are float32, and so are DeepSpeed's copies of what it trains.
+// PEFT's adapters are float32, and so are DeepSpeed's copies of the trained weights.
 func (s *Setup) trains16() bool {
 	if s.Dist.DeepSpeed() {
 		return false
@@ -102,7 +102,7 @@ func (s *Setup) trains16() bool {
 	return s.Weights != "" && (s.LoRA == nil || !s.LoRA.PEFT || len(s.LoRA.Save) > 0)
 }
 
-// unscalable says why PyTorch cannot train such weights with a gradient scaler: its kernel does not
+// unscalable returns why PyTorch cannot train these weights with a gradient scaler: its kernel does not
 // support bfloat16 (2.11, AmpKernels.cu), and float16 works only with an optimizer that divides by the
 // scale itself.
 func (s *Setup) unscalable() error {
@@ -122,14 +122,14 @@ func (s *Setup) unscalable() error {
 	return nil
 }
 
-// SavedIn is the type of the model's weights according to its files; "" if they do not say.
+// SavedIn returns the type of the model's weights according to its files, or "" if they do not say.
 func (m Model) SavedIn() string {
 	dtype, _ := m.savedIn("")
 	return dtype
 }
 
-// savedIn is the type of the model's weights as its files say, and else the one
-// that is usual, as a guess.
+// savedIn returns the type of the model's weights according to its files, or else the
+// usual one, as a guess.
 func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 	for _, key := range []string{"dtype", "torch_dtype"} {
 		text, _ := m.Config[key].(string)
@@ -143,7 +143,7 @@ func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 	return usual, true
 }
 
-// weightTypes is the types of weights as config.json and safetensors call them.
+// weightTypes maps the types of weights in config.json and safetensors.
 var weightTypes = map[string]string{
 	"float32": FP32, "bfloat16": BF16, "float16": FP16,
 	"F32": FP32, "BF16": BF16, "F16": FP16,

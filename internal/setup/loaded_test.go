@@ -11,7 +11,7 @@ import (
 	"snug/internal/safetensors"
 )
 
-// saved is a model whose config says such things.
+// saved returns a model whose config has these keys.
 func saved(keys ...string) Model {
 	config := map[string]any{"model_type": "llama"}
 	for i := 0; i < len(keys); i += 2 {
@@ -25,7 +25,7 @@ func TestCompleteWeights(t *testing.T) {
 	for name, x := range map[string]struct {
 		model             Model
 		loaded, precision string
-		lora, full        string // what frozen weights are, and what is trained itself
+		lora, full        string // the type of frozen weights, and of trained ones
 		guessed           bool
 		err               string
 	}{
@@ -55,7 +55,7 @@ func TestCompleteWeights(t *testing.T) {
 	}
 }
 
-// Without a precision, a model that is loaded as it was saved trains in that type.
+// TestPrecisionAsSaved checks that without a precision, a model that is loaded as saved trains in that type.
 func TestPrecisionAsSaved(t *testing.T) {
 	for name, x := range map[string]struct {
 		fields    map[string]any
@@ -79,7 +79,7 @@ func TestPrecisionAsSaved(t *testing.T) {
 	}
 }
 
-// A gradient scaler can hardly ever train 16-bit weights.
+// TestScaledWeights checks that a gradient scaler can hardly ever train 16-bit weights.
 func TestScaledWeights(t *testing.T) {
 	for name, x := range map[string]struct {
 		s   Setup
@@ -106,8 +106,8 @@ func TestScaledWeights(t *testing.T) {
 	}
 }
 
-// What WeightsUnder says of another precision is what such a setup would have, or
-// float32 where it would be refused.
+// TestWeightsUnder compares WeightsUnder with the weights of a setup in that precision, or with
+// float32 if that setup is refused.
 func TestWeightsUnder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Setup{

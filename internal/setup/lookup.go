@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Settings is the table, in the order in which people read it.
+// Settings returns the table, in the order for readers.
 func Settings() []*Setting { return table().rows }
 
 // Find returns the setting with a name, or nil.
@@ -36,7 +36,7 @@ func Objects() []string {
 	return out
 }
 
-// Used is the names of the settings with a use.
+// Used returns the names of the settings with a use.
 func Used(u Use) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -47,13 +47,13 @@ func Used(u Use) []string {
 	return out
 }
 
-// settingTable is the rows and where each is.
+// settingTable holds the rows and an index.
 type settingTable struct {
 	rows   []*Setting
 	byName map[string]*Setting
 }
 
-// table is made when it is first used, because some words are computed.
+// table is built at its first use, because some words are computed.
 var table = sync.OnceValue(func() settingTable {
 	t := settingTable{byName: map[string]*Setting{}}
 	for _, part := range [][]Setting{runSettings(), adapterSettings(), placeSettings()} {

@@ -16,14 +16,14 @@ import (
 	"snug/internal/spelling"
 )
 
-// StepLoop is the loop that a setup has if it names none: a step in a function of its own, whose names end
+// StepLoop is the default loop: a step in a function of its own, whose names end
 // with it.
 const StepLoop = "step"
 
-// Loops are the loops that are known by name; any other is read from a Python file.
+// Loops lists the loops that are known by name; any other is read from a Python file.
 var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl"}
 
-// Bounds of the Python files that a loop is read from.
+// Limits of the Python files that a loop is read from.
 const (
 	maxLoopFile    = 1 << 20
 	maxLoopModules = 200
@@ -31,48 +31,48 @@ const (
 
 // Script is a training script that a loop is read from, or the one of a loop known by name.
 type Script struct {
-	Name string      // of a loop known by name, else ""
-	File *pysrc.File // of any other
-	Args []string    // of the script's command line
-	// Import reads a module beside the script; fs.ErrNotExist where there is none.
+	Name string      // of a loop known by name, otherwise ""
+	File *pysrc.File // of any other loop
+	Args []string    // the script's command line
+	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 
-	Guessed bool // the loop was found and not named: where it cannot be followed, a step of our own stands for it
+	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
 
-	given     map[string]bool // the fields that the setup was decoded from
-	decoded   Setup           // as it was then
+	given     map[string]bool // the fields given in the setup
+	decoded   Setup           // the setup right after decoding
 	noted     sync.Mutex
 	notes     []string
 	precision string
-	backwards int // for each update
+	backwards int // per update
 }
 
-// Learn remembers the precision that the script computes in, and its backward passes for each update.
+// Learn stores the precision of the script, and its backward passes per update.
 func (x *Script) Learn(precision string, backwards int) {
 	x.noted.Lock()
 	x.precision, x.backwards = precision, backwards
 	x.noted.Unlock()
 }
 
-// Accumulation is the script's backward passes for each update, once it was followed; 0 before.
+// Accumulation returns the script's backward passes per update; 0 until it has been followed.
 func (x *Script) Accumulation() int {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.backwards
 }
 
-// Precision is the one that the script computes in, once it was followed: "" before, or if it does not show.
+// Precision returns the script's precision; "" until it has been followed, or if it does not show.
 func (x *Script) Precision() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.precision
 }
 
-// Readable reports whether there is a script to follow; one that could not be read has only notes.
+// Readable reports whether there is a script to follow. One that could not be read has only notes.
 func (x *Script) Readable() bool { return x != nil && (x.Name != "" || x.File != nil) }
 
-// Says reports whether a field of the setup was given, or was changed since. What is neither is a default, and
-// the script's own value stands.
+// Says reports whether a field of the setup was given, or has been changed since. If not, it is a default, and
+// the script's own value is used.
 func (s *Setup) Says(field string) bool {
 	x := s.Script
 	if x == nil || x.given[field] {
@@ -93,14 +93,14 @@ func (s *Setup) Says(field string) bool {
 	return false
 }
 
-// Note remembers what of the script is not followed. Each run of it finds the same.
+// Note stores the notes of a followed script. They are the same in each run.
 func (x *Script) Note(notes []string) {
 	x.noted.Lock()
 	x.notes = notes
 	x.noted.Unlock()
 }
 
-// Notes is what of the script is not followed, once it was; none where there is no script.
+// Notes returns the notes of a followed script, or nil if there is no script.
 func (x *Script) Notes() []string {
 	if x == nil {
 		return nil
@@ -110,7 +110,7 @@ func (x *Script) Notes() []string {
 	return x.notes
 }
 
-// readLoop finds the loop of the setup, which was decoded from some fields.
+// readLoop finds the loop of a setup that was decoded from fields.
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
@@ -128,7 +128,7 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	return err
 }
 
-// findLoop finds the loop that the setup names.
+// findLoop finds the loop named in the setup.
 func (s *Setup) findLoop(from Source) error {
 	words := strings.Fields(s.Loop)
 	switch {
@@ -140,7 +140,7 @@ func (s *Setup) findLoop(from Source) error {
 	case !strings.HasSuffix(words[0], ".py"):
 		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop, such as train.py"))
 	case from.Open == nil:
-		return Wrong("{loop} %s is a file, and none can be read here", words[0])
+		return Wrong("{loop} %s is a file, but files cannot be read here", words[0])
 	}
 	path := words[0]
 	if !filepath.IsAbs(path) {
@@ -154,7 +154,7 @@ func (s *Setup) findLoop(from Source) error {
 	return nil
 }
 
-// parseLoop reads a Python file; messages call it shown.
+// parseLoop parses a Python file; messages use the name shown.
 func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	in, err := from.Open(path)
 	if err != nil {
@@ -190,7 +190,7 @@ func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 	}
 }
 
-// loopEvidence groups runs by their loop.
+// loopEvidence returns the group of runs with the same loop.
 func (s *Setup) loopEvidence() []string {
 	switch {
 	case !s.Script.Readable():
@@ -201,18 +201,18 @@ func (s *Setup) loopEvidence() []string {
 	return []string{"loop read from a script"}
 }
 
-// loopName is the loop without its arguments.
+// loopName returns the loop without its arguments.
 func (s *Setup) loopName() string {
 	name, _, _ := strings.Cut(s.Loop, " ")
 	return name
 }
 
-// tells reports whether the setup, and not a script, decides over a field.
+// tells reports whether the setup, not a script, decides a field.
 func (s *Setup) tells(field string) bool {
 	return s.Script == nil || s.Script.File == nil || s.Says(field)
 }
 
-// shownPrecision is the precision in words: of a script its own, once it was followed.
+// shownPrecision returns the precision in words: the script's own, once it has been followed.
 func (s *Setup) shownPrecision() string {
 	if s.tells("precision") {
 		return s.precisionText()

@@ -19,7 +19,7 @@ const (
 	axes
 )
 
-// String is the axis as PyTorch's device meshes name it.
+// String returns the name of the axis in PyTorch's device meshes.
 func (a Axis) String() string {
 	return [...]string{"data", "shard", "tensor", "context", "pipeline", "expert"}[a]
 }
@@ -27,10 +27,10 @@ func (a Axis) String() string {
 // Mesh is the number of GPUs along each axis; 0 means 1. Mesh{Data: 2, Shard: 4} is eight GPUs.
 type Mesh [axes]int
 
-// Size is the number of GPUs along an axis.
+// Size returns the number of GPUs along an axis.
 func (m Mesh) Size(a Axis) int { return max(m[a], 1) }
 
-// GPUs is the number of GPUs in all.
+// GPUs returns the total number of GPUs.
 func (m Mesh) GPUs() int {
 	n := 1
 	for a := range axes {
@@ -39,11 +39,11 @@ func (m Mesh) GPUs() int {
 	return n
 }
 
-// Replicas is the number of micro-batches that run at the same time; an effective batch counts them.
+// Replicas returns the number of micro-batches that run at the same time; an effective batch counts them.
 func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
 
-// only refuses a mesh that has GPUs along another axis: what is simulated is one
-// axis at a time, data or shard.
+// only refuses a mesh with GPUs along another axis: only one axis at a time is
+// simulated, data or shard.
 func (m Mesh) only(a Axis) error {
 	for other := range axes {
 		if other != a && m.Size(other) > 1 {

@@ -26,7 +26,7 @@ func TestMesh(t *testing.T) {
 	}
 }
 
-// The JSON of dist is a kind and a number of GPUs, which lie along the kind's axis.
+// TestDistJSON checks that the JSON of dist is a kind and a number of GPUs along the kind's axis.
 func TestDistJSON(t *testing.T) {
 	for kind, want := range map[string]Mesh{
 		DDP: {Data: 4}, FSDP2: {Shard: 4}, FSDP2NoReshard: {Shard: 4},

@@ -39,12 +39,12 @@ type Source struct {
 
 const maxConfig = 16 << 20 // bytes of a config.json
 
-// model understands the field of that name.
+// model decodes the field model.
 func (o *object) model(s *Setup, from Source) error {
 	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
 	config := o.value("config")
 	custom := o.value("custom")
-	o.value("args") // belongs to custom
+	o.value("args") // used by custom models
 	if err := o.done(); err != nil {
 		return err
 	}
@@ -63,14 +63,14 @@ func (o *object) model(s *Setup, from Source) error {
 	case given > 1:
 		return Wrong("{model} has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
-		return nil // it was read before, as its quantities are fields
+		return nil // already read, since its quantities are fields
 	case s.Model.Name != "":
 		return s.Model.named(from)
 	}
 	return s.Model.configured(config, from)
 }
 
-// configured takes a config as it stands, or from the file that it names.
+// configured sets the config, given as an object or as a path.
 func (m *Model) configured(config any, from Source) error {
 	switch v := config.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func (m *Model) adopt() error {
 	return err
 }
 
-// named looks a name up: built in, in the Hugging Face cache, or a path.
+// named looks up a name: built in, in the Hugging Face cache, or a path.
 func (m *Model) named(from Source) error {
 	if strings.HasPrefix(m.Name, "torchvision/") {
 		known := family.NamedModels()
@@ -142,14 +142,14 @@ func (m *Model) found(from Source) error {
 	names := append(catalog.Names(), family.NamedModels()...)
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
-		near = path.Base(name) // a copy of a model usually has its name
+		near = path.Base(name) // a copy of a model usually has the same name
 	}
 	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
 		"it is neither built in nor a config.json nor in the Hugging Face cache"))
 }
 
-// load reads a config.json, or the one in a folder, and looks at the weights
-// beside it.
+// load reads a config.json, or the one in a folder, and the headers of the weights
+// next to it.
 func (m *Model) load(at string, from Source) error {
 	config, name, err := from.config(at)
 	if err != nil {
@@ -159,7 +159,7 @@ func (m *Model) load(at string, from Source) error {
 	return nil
 }
 
-// config reads a config.json, or the one in a folder, and says where it was.
+// config reads a config.json, or the one in a folder, and returns its path.
 func (from Source) config(at string) (map[string]any, string, error) {
 	if at == "" {
 		return nil, "", Wrong("{model.config} is an empty path")
@@ -190,7 +190,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 	return config, name, nil
 }
 
-// open opens a file that a setup names.
+// open opens a file named in a setup.
 func (from Source) open(name string) (io.ReadCloser, error) {
 	if from.Open == nil {
 		return nil, fs.ErrNotExist
@@ -210,7 +210,7 @@ func (from Source) read(name string) ([]byte, error) {
 	return files.ReadAll(f, maxConfig)
 }
 
-// reason strips what the message already contains: the operation and the path.
+// reason strips the operation and the path from an error, since the message already has them.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -16,7 +16,7 @@ import (
 // the others are unknown, and keeps the first error.
 type object struct {
 	keys  map[string]any
-	at    string // in front of each field's name: "model."
+	at    string // prefix of each field's name: "model."
 	asked []string
 	err   error
 }
@@ -27,7 +27,7 @@ func (o *object) fail(key, format string, args ...any) {
 	}
 }
 
-// value is the field, nil if it is absent or null.
+// value returns the field, or nil if it is absent or null.
 func (o *object) value(key string) any {
 	o.asked = append(o.asked, key)
 	return o.keys[key]
@@ -63,7 +63,7 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// choice is one of a few words, or any text if there are none.
+// choice returns one of a few words, or any text if there are none.
 func (o *object) choice(key, otherwise string, words []string) string {
 	v := o.text(key)
 	if v == "" {
@@ -86,7 +86,7 @@ func (o *object) flag(key string, otherwise bool) bool {
 	return otherwise
 }
 
-// whole is a whole number between two bounds.
+// whole returns a whole number between two bounds.
 func (o *object) whole(key string, otherwise, least, most int) int {
 	v := o.value(key)
 	if v == nil {
@@ -106,7 +106,7 @@ func (o *object) whole(key string, otherwise, least, most int) int {
 	return otherwise
 }
 
-// number is any number between two bounds.
+// number returns a number between two bounds.
 func (o *object) number(key string, otherwise, least, most float64) float64 {
 	v := o.value(key)
 	if v == nil {
@@ -120,7 +120,7 @@ func (o *object) number(key string, otherwise, least, most float64) float64 {
 	return f
 }
 
-// size is a number of bytes, or text with a unit.
+// size returns a number of bytes, given as a number or as text with a unit.
 func (o *object) size(key string) uint64 {
 	switch v := o.value(key).(type) {
 	case nil:
@@ -129,7 +129,7 @@ func (o *object) size(key string) uint64 {
 			o.fail(key, " is %s; it must be bytes, at least 1, or a size like 24GiB", show(v))
 			return 0
 		}
-		return uint64(v) // of a program, which means what it writes
+		return uint64(v) // set by a program, so exact
 	case string:
 		b, err := units.ParseLimit(v)
 		if err != nil {
@@ -142,7 +142,7 @@ func (o *object) size(key string) uint64 {
 	return 0
 }
 
-// words is a list of texts.
+// words returns a list of texts.
 func (o *object) words(key string) []string {
 	v := o.value(key)
 	list, ok := v.([]any)
@@ -160,7 +160,7 @@ func (o *object) words(key string) []string {
 	return out
 }
 
-// listed is a list of a few words, or of any text if there are none.
+// listed returns a list of a few words, or of any text if there are none.
 func (o *object) listed(key string, words []string) []string {
 	given := o.words(key)
 	for _, w := range given {
@@ -183,14 +183,14 @@ func (o *object) inner(key string) *object {
 	return nil
 }
 
-// adopt takes over what went wrong in an inner object.
+// adopt takes over the error of an inner object.
 func (o *object) adopt(in *object) {
 	if err := in.done(); err != nil && o.err == nil {
 		o.err = err
 	}
 }
 
-// show writes a value for an error, on one line and not too long.
+// show formats a value for an error, on one line and not too long.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

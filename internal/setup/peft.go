@@ -2,7 +2,7 @@
 
 package setup
 
-// completeLoRA fills in what PEFT decides.
+// completeLoRA fills in PEFT's defaults.
 func (s *Setup) completeLoRA() error {
 	l := s.LoRA
 	if l == nil {

@@ -16,18 +16,18 @@ type Quantization struct {
 	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
 	Compute string `json:"compute,omitempty"` // the type that products are computed in
-	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: what is not quantized becomes float32
+	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: weights that are not quantized become float32
 
 	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are cast back after that, as Axolotl does
 	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as TRL does; "" is float32
 
-	Saved bool `json:"-"` // the model's files hold its weights quantized
+	Saved bool `json:"-"` // the model's files contain quantized weights
 }
 
 // simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
-// checkQuantization refuses what is not simulated.
+// checkQuantization refuses settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {
 	case q.CastBack && !q.Prepare:
@@ -37,7 +37,7 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// checkBitsAndBytes requires a release whose code was read.
+// checkBitsAndBytes requires a release that is supported.
 func (o *object) checkBitsAndBytes(text string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
@@ -73,7 +73,7 @@ func (s *Setup) savedQuantization() error {
 	return nil
 }
 
-// completeQuantization refuses what cannot be trained with quantized weights, or is not known.
+// completeQuantization refuses settings that do not work with quantized weights, or are not supported.
 func (s *Setup) completeQuantization() error {
 	if err := s.savedQuantization(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Setup) CanQuantize() bool {
 		s.Model.Program == nil && s.Model.facts().Quantizes
 }
 
-// UsualQuantization is the usual way to quantize: that of the paper (nf4, double quantization),
+// UsualQuantization returns the usual quantization: that of the paper (nf4, double quantization),
 // computed in the type of the arithmetic.
 func (s *Setup) UsualQuantization() *Quantization {
 	p := &Quantization{Bits: simulatedBits, Type: NF4, Double: true, Compute: FP32}
@@ -126,7 +126,7 @@ func (s *Setup) QuantizationUnder(precision string) *Quantization {
 	return &p
 }
 
-// String describes the quantization for people.
+// String describes the quantization for users.
 func (p *Quantization) String() string {
 	how := p.Type
 	if p.Double {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// quantizedFields is a setup whose weights are quantized, with changes.
+// quantizedFields returns a setup with quantized weights and changes.
 func quantizedFields(change map[string]any) map[string]any {
 	fields := map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16",
@@ -60,7 +60,7 @@ func TestQuantizedRefusals(t *testing.T) {
 	}
 }
 
-// A model whose files hold quantized weights says so in its config.
+// TestQuantizedInFiles checks that quantized weights in a model's files are read from its config.
 func TestQuantizedInFiles(t *testing.T) {
 	config := func(q map[string]any) map[string]any {
 		return quantizedFields(map[string]any{"quantization": nil, "model": map[string]any{"config": map[string]any{"model_type": "llama", "quantization_config": q}}})

@@ -24,18 +24,18 @@ type Raw struct {
 	Err    error          // why it could not be decoded
 }
 
-// Bounds of a file of setups. JSON Lines are answered one by one and may be any number; any other file is
-// read whole.
+// Limits of a file of setups. JSON Lines are answered one by one, so there may be any number; any other file is
+// read as a whole.
 const (
 	most    = 1 << 30
-	maxText = 4 << 20 // of a line, and of a file that has no line of its own for each
+	maxText = 4 << 20 // of a line, or of a file that is not JSON Lines
 )
 
 // Reader reads a file of setups, one at a time.
 type Reader struct {
 	in    *bufio.Reader
 	line  int                 // lines read so far
-	begin []byte              // what was read before the form of the file was known
+	begin []byte              // data read before the format of the file was known
 	next  func() (Raw, error) // nil until it is known
 }
 
@@ -44,8 +44,8 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(files.Limit(r, most), 64<<10)}
 }
 
-// Read takes a file of setups apart. A setup that cannot be decoded has its Err;
-// the error is for a file that cannot be read at all or holds no setup.
+// Read reads a file of setups. A setup that cannot be decoded has its Err;
+// the error is for a file that cannot be read at all or contains no setup.
 func Read(r io.Reader) ([]Raw, error) {
 	in := NewReader(r)
 	var out []Raw
@@ -61,7 +61,7 @@ func Read(r io.Reader) ([]Raw, error) {
 	}
 }
 
-// Next is the next setup. A setup that cannot be decoded has its Err; the error is
+// Next returns the next setup. A setup that cannot be decoded has its Err; the error is
 // io.EOF after the last one, or for a file that cannot be read further.
 func (r *Reader) Next() (Raw, error) {
 	if r.next != nil {
@@ -77,10 +77,10 @@ func (r *Reader) Next() (Raw, error) {
 	return raw, err
 }
 
-// tell finds out the form of the file: from its first line if that is a complete object, otherwise from
+// tell detects the format of the file: from its first line if that is a complete object, otherwise from
 // all of it.
 func (r *Reader) tell() error {
-	begun, from := false, 0 // whether anything stood in a line, and where the last one begins
+	begun, from := false, 0 // whether a line had any content, and where the last one begins
 	for {
 		line, err := r.in.ReadSlice('\n')
 		r.begin = append(r.begin, line...)
@@ -140,7 +140,7 @@ func (r *Reader) tellWhole() error {
 
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) } // a byte order mark
 
-// once is one setup and the end.
+// once yields one setup and then the end.
 func once(raw Raw) func() (Raw, error) {
 	done := false
 	return func() (Raw, error) {
@@ -152,7 +152,7 @@ func once(raw Raw) func() (Raw, error) {
 	}
 }
 
-// nextLine is the setup of the next line that has one.
+// nextLine returns the setup of the next line that has one.
 func (r *Reader) nextLine() (Raw, error) {
 	for {
 		line, err := r.readLine()
@@ -176,7 +176,7 @@ func (r *Reader) nextLine() (Raw, error) {
 	}
 }
 
-// readLine is the next line, of which no more is kept than shows that it is too long.
+// readLine returns the next line. Of a line that is too long it keeps only enough to show that.
 func (r *Reader) readLine() ([]byte, error) {
 	var line []byte
 	if i := bytes.IndexByte(r.begin, '\n'); i >= 0 {

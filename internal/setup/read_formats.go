@@ -27,7 +27,7 @@ func readJSON(data []byte, line int) Raw {
 	return raw(v, line)
 }
 
-// jsonError says where the JSON breaks off, and why.
+// jsonError says where the JSON is invalid, and why.
 func jsonError(data []byte, line int, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -86,7 +86,7 @@ func yamlError(err error) error {
 	return fmt.Errorf(" not YAML: %s", text)
 }
 
-// plain turns what YAML decodes to into what JSON would have given.
+// plain converts decoded YAML to the values that JSON would have given.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

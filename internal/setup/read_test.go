@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endless returns the same line again and again, and counts what was read.
+// endless returns the same line again and again, and counts the bytes read.
 type endless struct {
 	line  string
 	taken int
@@ -23,7 +23,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Setups that stand one a line are read one by one.
+// TestReaderReadsAhead checks that setups in lines are read one by one.
 func TestReaderReadsAhead(t *testing.T) {
 	in := &endless{line: `{"model": {"name": "gpt2"}, "batch": 4}` + "\n"}
 	r := NewReader(in)
@@ -38,7 +38,7 @@ func TestReaderReadsAhead(t *testing.T) {
 	}
 }
 
-// Whatever never ends, or is too large to be one setup, is refused.
+// TestReaderHasAnEnd checks that endless input, or input too large to be a setup, is refused.
 func TestReaderHasAnEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   io.Reader
@@ -61,12 +61,12 @@ func TestReaderHasAnEnd(t *testing.T) {
 	}
 }
 
-// Files of every kind are distinguished by their beginning.
+// TestReadKinds checks that files of every format are recognized by their beginning.
 func TestReadKinds(t *testing.T) {
 	big := strings.Repeat(" ", 70_000) // more than is buffered at a time
 	for name, c := range map[string]struct {
 		text string
-		want []string // the ids, or the beginning of the mistake
+		want []string // the IDs, or the beginning of the error
 	}{
 		"one line":              {`{"id": "a"}`, []string{"a"}},
 		"lines":                 {"{\"id\": \"a\"}\n\n{\"id\": \"b\"}\n", []string{"a", "b"}},

@@ -12,10 +12,10 @@ import (
 )
 
 // A setup whose model is a profile describes the recorded run, perhaps at other sizes. Everything else in
-// it has to match the recordings. What the recordings do not show is accepted as the user says, and
-// changes no figure.
+// it must match the recordings. Settings that the recordings do not show are accepted as given, and
+// change no figure.
 
-// Program is a profile as setups see it.
+// Program is a profile, as used in a setup.
 type Program interface {
 	// Recorded describes the runs that the profile was made from.
 	Recorded() Recorded
@@ -26,7 +26,7 @@ type Recorded struct {
 	Torch         string             // PyTorch release
 	Names         []string           // the quantities that were varied
 	Sizes         []map[string]int64 // at which sizes
-	Fixed         map[string]int64   // named quantities that were not varied
+	Fixed         map[string]int64   // named quantities that were constant
 	Precision     string             // one of Precisions; "" if it is not known
 	Optimizer     string             // its class: AdamW
 	Checkpointing *bool              // nil if it is not known
@@ -37,7 +37,7 @@ type Recorded struct {
 }
 
 // profile reads the profile that a model names, and the quantities that it
-// varies and a setup has no field for.
+// varies and that have no field in a setup.
 func (o *object) profile(s *Setup, model *object, from Source) error {
 	if model == nil {
 		return nil
@@ -85,7 +85,7 @@ func (from Source) program(name string) (Program, error) {
 	return p, nil
 }
 
-// recorded fills in what the recordings tell and refuses what they contradict.
+// recorded fills in settings from the recordings and refuses those that contradict them.
 func (s *Setup) recorded(o *object) error {
 	p, name := s.Model.Program.Recorded(), filepath.Base(s.Model.Profile)
 	if err := s.recordedSizes(p, name); err != nil {
@@ -110,13 +110,13 @@ func (s *Setup) recorded(o *object) error {
 	return err
 }
 
-// recordedSizes checks each size: a varied one has to be given, any other has
-// to be the one of the recordings.
+// recordedSizes checks each size: a varied one must be given, any other must
+// be that of the recordings.
 func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:
-		case !isSize(q): // no flag says it
+		case !isSize(q): // there is no flag for it
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one in a setup file (%s: 8), or use snug predict with {at} %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one", name)
@@ -144,7 +144,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 	return nil
 }
 
-// varied is what was varied, in the form of --vary: batch=2,3.
+// varied returns the varied quantities, in the form of --vary: batch=2,3.
 func varied(p Recorded) []string {
 	var out []string
 	for _, q := range p.Names {
@@ -165,7 +165,7 @@ func isSize(name string) bool {
 	return x != nil && x.Has(Size)
 }
 
-// size is a quantity of the setup, 0 if it is not given.
+// size returns a quantity of the setup, 0 if it is not given.
 func (s *Setup) size(name string) int {
 	if isSize(name) {
 		return Find(name).Value(s).(int)
@@ -173,7 +173,7 @@ func (s *Setup) size(name string) int {
 	return s.Sizes[name]
 }
 
-// At is the size of the run, in the quantities that its profile varies.
+// At returns the size of the run, in the quantities that its profile varies.
 func (s *Setup) At() map[string]int64 {
 	at := map[string]int64{}
 	for _, q := range s.Model.Program.Recorded().Names {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// recordedSpread checks the number of GPUs of the run, and how they share it. DDP holds the same on each
-// GPU, so one process stands for any number; what is sharded depends on the number.
+// recordedSpread checks the number of GPUs of the run, and how they share it. Under DDP every GPU holds the
+// same, so one process stands for any number; with sharding, memory depends on the number.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {

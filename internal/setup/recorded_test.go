@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorded is a model recorded at two batches, with what a probe tells.
+// recorded is a model recorded at two batches, with the data of a probe.
 type recorded struct{ is Recorded }
 
 func (r recorded) Recorded() Recorded { return r.is }
@@ -71,8 +71,8 @@ func TestRecordedSetups(t *testing.T) {
 	}
 }
 
-// Weights of bfloat16 under autocast to it are bfloat16 to a profile that did not
-// look whether there was any.
+// TestRecordedWeights checks that bfloat16 weights under autocast to bfloat16 look like bfloat16 to a profile that
+// did not record autocast.
 func TestRecordedWeights(t *testing.T) {
 	for _, c := range []struct {
 		was, asked, weights string
@@ -110,7 +110,7 @@ func TestRecordedSpread(t *testing.T) {
 		world int
 		kind  string
 		asked map[string]any
-		want  string // the dist that comes out, or part of an error
+		want  string // the resulting dist, or part of an error
 	}{
 		{"one GPU", 1, "", nil, ""},
 		{"DDP around one", 1, "", dist("ddp", 8), "ddp 8"},
@@ -141,7 +141,7 @@ func TestRecordedSpread(t *testing.T) {
 	}
 }
 
-// What stands within another field is taken on the user's word as well.
+// TestUnverifiedWithin checks that fields inside another field are accepted as given, too.
 func TestUnverifiedWithin(t *testing.T) {
 	fields := map[string]any{
 		"model": map[string]any{"profile": "m.snug", "head": "encoder"}, "batch": 8.0, "optimizer": "adamw-fused",
@@ -162,8 +162,8 @@ func TestUnverifiedWithin(t *testing.T) {
 	}
 }
 
-// What a profile does not contain is accepted as the user says, and not shown above its figures; what it
-// does contain is checked.
+// TestUnverified checks that settings that a profile does not contain are accepted as given and not shown above
+// its figures, and that those it contains are checked.
 func TestUnverified(t *testing.T) {
 	said := map[string]any{
 		"model": map[string]any{"profile": "m.snug"}, "batch": 8.0, "seq": 64.0, "negatives": 7.0, "precision": "amp-fp16", "optimizer": "adamw",
@@ -196,7 +196,7 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// A quantity that setups have no field for becomes one.
+// TestQuantityOfOnesOwn checks that a quantity without a field in setups becomes one.
 func TestQuantityOfOnesOwn(t *testing.T) {
 	p := towers()
 	p.is.Names, p.is.Fixed = []string{"frames"}, map[string]int64{"batch": 2}

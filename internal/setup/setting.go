@@ -17,7 +17,7 @@ type Setting struct {
 	Flags []Flag
 	// What describes it in help texts. The word in back quotes stands for the value.
 	What string
-	// Words are the named values, of a word or of a list of them.
+	// Words are the possible values, of a word or of a list of words.
 	Words []string
 	// Default is the value of a field that is not given; nil is the zero value.
 	Default any
@@ -28,7 +28,7 @@ type Setting struct {
 	// Use says where the setting is used.
 	Use Use
 	// ShownByProfile reports whether the recordings of a profile show it; nil means never, so that a setup
-	// with a profile has only the user's word for it.
+	// with a profile cannot be checked against it.
 	ShownByProfile func(Recorded) bool
 	// Phrases describes it in the lines above an estimate; empty if it is the usual value.
 	Phrases func(*Setup) []string
@@ -37,7 +37,7 @@ type Setting struct {
 	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil
 	// for sizes, and for settings that do not affect the error of estimates.
 	Evidence func(*Setup) []string
-	// Lever says how it saves memory if it is not set yet; nil if it does not, or where the planner's
+	// Lever says how it saves memory if it is not set yet; nil if it does not, or if the planner's
 	// search varies it.
 	Lever *Lever
 
@@ -49,7 +49,7 @@ type Flag struct {
 	Name string // without the dashes
 	// Means is the value of a flag without an argument: --load-in-4bit is 4.
 	Means any
-	// What describes the flag where it means less than the setting.
+	// What describes the flag if it means less than the setting.
 	What string
 }
 
@@ -62,7 +62,7 @@ const (
 	InFiles Use = 1 << iota
 	// Size: it is a size of the step, and recordings may vary it.
 	Size
-	// Allowed: a plan changes it only where --allow names it, as it changes what is
+	// Allowed: a plan changes it only if --allow names it, because it changes what is
 	// trained or how exactly.
 	Allowed
 	// LockedByProfile: the plan of a recorded run leaves it as it was recorded.
@@ -78,7 +78,7 @@ func (x *Setting) Has(u Use) bool { return x.Use&u != 0 }
 
 // Row is a line in the table that snug optimize prints.
 type Row struct {
-	Label string              // the setting's name where it is ""
+	Label string              // "" means the setting's name
 	Cell  func(*Setup) string // the text of the value
 	// Shown reports whether the row is shown; nil means if the cells differ.
 	Shown func(now, then *Setup) bool
@@ -108,7 +108,7 @@ const (
 	Bytes  Kind = "size"
 )
 
-// Kind is the type of the setting's values.
+// Kind returns the type of the setting's values.
 func (x *Setting) Kind() Kind {
 	switch x.at(blank()).(type) {
 	case *int:
@@ -128,10 +128,10 @@ func (x *Setting) Kind() Kind {
 	return Text
 }
 
-// blank is a setup that has every object, so that each field has an address.
+// blank returns a setup that has every object, so that each field has an address.
 func blank() *Setup { return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}} }
 
-// group is the object that the setting is in, "" for the setup itself, and its name
+// group returns the object that the setting is in, "" for the setup itself, and its name
 // there.
 func (x *Setting) group() (object, key string) {
 	object, key, nested := strings.Cut(x.Name, ".")
@@ -141,7 +141,7 @@ func (x *Setting) group() (object, key string) {
 	return object, key
 }
 
-// Usage is the help text of one of its flags.
+// Usage returns the help text of one of its flags.
 func (x *Setting) Usage(f Flag) string {
 	if f.What != "" {
 		return f.What
@@ -161,5 +161,5 @@ func (x *Setting) Usage(f Flag) string {
 	return text
 }
 
-// Plain is What without its quotes.
+// Plain returns What without its quotes.
 func (x *Setting) Plain() string { return strings.ReplaceAll(x.What, "`", "") }

@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 
 // TestTableHasEveryField compares the rows with the fields in the JSON of a setup.
 func TestTableHasEveryField(t *testing.T) {
-	want := []string{"id", "model.config", "model.name", "model.profile"} // which are no settings
+	want := []string{"id", "model.config", "model.name", "model.profile"} // these are not settings
 	for _, x := range Settings() {
 		want = append(want, x.Name)
 	}
@@ -75,7 +75,7 @@ func fieldsOf(prefix string, of reflect.Type) []string {
 	return out
 }
 
-// sample is a value of a setting that is not its zero.
+// sample returns a value of a setting other than its zero value.
 func sample(x *Setting) any {
 	switch x.Kind() {
 	case Switch:
@@ -121,7 +121,7 @@ func TestRowsAreTheirFields(t *testing.T) {
 	}
 }
 
-// TestPlanned checks what every plan gives, and that objects are given only if they exist.
+// TestPlanned checks the values that every plan gives, and that objects are given only if they exist.
 func TestPlanned(t *testing.T) {
 	s := &Setup{Batch: 2, Precision: BF16, Dist: Over(FSDP2, 4)}
 	s.Dist.Load = LoadSharded

@@ -13,34 +13,34 @@ type Setup struct {
 	Batch         int           `json:"batch"`                    // samples per GPU and forward pass: the micro-batch
 	Seq           int           `json:"seq,omitempty"`            // tokens per sample
 	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
-	Lengths       *Lengths      `json:"lengths,omitempty"`        // of samples that are not all alike; Seq is then the longest
-	Seed          int           `json:"seed,omitempty"`           // of what is drawn
-	Loop          string        `json:"loop,omitempty"`           // what the code around the model does: one of Loops, or a Python file with its arguments
+	Lengths       *Lengths      `json:"lengths,omitempty"`        // lengths of samples, if they vary; Seq is then the longest
+	Seed          int           `json:"seed,omitempty"`           // seed of random lengths
+	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
 	Precision     string        `json:"precision,omitempty"`      // the type of weights and arithmetic
-	Weights       string        `json:"weights,omitempty"`        // their type under autocast, where it is not float32; with LoRA of those that are frozen
-	Optimizer     string        `json:"optimizer,omitempty"`      // what updates the weights
+	Weights       string        `json:"weights,omitempty"`        // their type under autocast, if it is not float32; with LoRA, the type of the frozen weights
+	Optimizer     string        `json:"optimizer,omitempty"`      // the optimizer
 	Checkpointing bool          `json:"checkpointing,omitempty"`  // whether activations are recomputed in the backward pass
-	Loss          string        `json:"loss,omitempty"`           // whose code computes it from the last hidden states, where it is not the model's own
-	Liger         []string      `json:"liger,omitempty"`          // the layers that are Liger's: "rope", "norm", "mlp"
+	Loss          string        `json:"loss,omitempty"`           // which code computes it from the last hidden states, if not the model's own
+	Liger         []string      `json:"liger,omitempty"`          // the layers that Liger runs: "rope", "norm", "mlp"
 	Attention     string        `json:"attention,omitempty"`      // its implementation: "sdpa", "eager", "flash"
 	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil is true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
 	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
 	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil trains all weights
-	Quantization  *Quantization `json:"quantization,omitempty"`   // of the weights that LoRA freezes; nil is none
+	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights that LoRA freezes; nil is none
 	Allocator     string        `json:"allocator,omitempty"`      // a PYTORCH_ALLOC_CONF string
 	Dist          *Dist         `json:"dist,omitempty"`           // how the run is spread over GPUs; nil is one GPU
 	Limit         uint64        `json:"limit,omitempty"`          // the most bytes that PyTorch may reserve; 0 is no limit
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 
-	Script     *Script            `json:"-"` // what Loop names; nil if it is a step of our own
+	Script     *Script            `json:"-"` // the script of Loop; nil for StepLoop
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
-	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, where they were asked
+	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, if that was asked
 	Longest    bool               `json:"-"` // Seq was not given: samples are as long as the model takes
 	Guessed    bool               `json:"-"` // the saved type of the weights is not known
 	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
@@ -59,10 +59,10 @@ type Model struct {
 	Head    string         `json:"head,omitempty"`    // the task: one of the family's heads
 
 	Weights *safetensors.Header `json:"-"` // the header of the weights next to the config, if there are any
-	Program Program             `json:"-"` // what Profile holds
+	Program Program             `json:"-"` // the contents of Profile
 }
 
-// AllLinear as a target of LoRA is every linear layer but the head, as in PEFT.
+// AllLinear as a target of LoRA means every linear layer except the head, as in PEFT.
 const AllLinear = "all-linear"
 
 // LoRA freezes all but low-rank adapters on the named linear layers.
@@ -71,7 +71,7 @@ type LoRA struct {
 	Alpha   float64  `json:"alpha,omitempty"`   // scales the adapters' output; no effect on memory
 	Dropout float64  `json:"dropout,omitempty"` // on the adapters' input
 	Targets []string `json:"targets"`           // names of the linear layers, or AllLinear
-	PEFT    bool     `json:"peft,omitempty"`    // as that library does it: adapters in float32, inputs cast to them
+	PEFT    bool     `json:"peft,omitempty"`    // as PEFT does it: adapters in float32, inputs cast to that
 	DoRA    bool     `json:"dora,omitempty"`    // PEFT's use_dora: the lengths of the weights' rows are trained too
 	Save    []string `json:"save,omitempty"`    // layers that are trained in full besides the adapters: PEFT's modules_to_save
 }
@@ -81,5 +81,5 @@ type Versions struct {
 	Torch        string `json:"torch,omitempty"`        // release: "2.11"
 	Transformers string `json:"transformers,omitempty"` // release: "5.17"
 	CUDA         string `json:"cuda,omitempty"`         // release: "13.0"
-	BitsAndBytes string `json:"bitsandbytes,omitempty"` // which dequantized every weight before 0.50
+	BitsAndBytes string `json:"bitsandbytes,omitempty"` // before 0.50 it dequantized every weight
 }

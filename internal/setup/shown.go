@@ -41,7 +41,7 @@ func Rows(now, then *Setup) [][]string {
 	return out
 }
 
-// phrase is a phrase with values of the setup, if its condition holds.
+// phrase returns a phrase with values of the setup, if its condition holds.
 func phrase(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
 	return func(s *Setup) []string {
 		if !holds(s) {
@@ -75,7 +75,7 @@ func orDefault(s string) string {
 	return s
 }
 
-// precisionText is the precision, with a remark if the model's files decide it.
+// precisionText returns the precision, with a remark if the model's files decide it.
 func (s *Setup) precisionText() string {
 	if s.Loaded == Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
 		return s.Precision + " as saved"
@@ -83,7 +83,7 @@ func (s *Setup) precisionText() string {
 	return s.Precision
 }
 
-// WeightsText is the type that weights are held in, under autocast or without.
+// WeightsText returns the type of the weights, with or without autocast.
 func (s *Setup) WeightsText() string {
 	switch {
 	case s.Weights != "" && s.Loaded == Saved:
@@ -96,7 +96,7 @@ func (s *Setup) WeightsText() string {
 	return s.Precision
 }
 
-// weightsPhrase is that type, if it is not the usual one. For quantized weights it applies only to the
+// weightsPhrase returns that type, if it is not the usual one. For quantized weights it applies only to the
 // rest.
 func (s *Setup) weightsPhrase() []string {
 	switch {
@@ -108,7 +108,7 @@ func (s *Setup) weightsPhrase() []string {
 	return []string{"weights in " + s.WeightsText()}
 }
 
-// loraPhrase is the adapters.
+// loraPhrase describes the adapters.
 func (s *Setup) loraPhrase() []string {
 	l := s.LoRA
 	if l == nil {
@@ -124,7 +124,7 @@ func (s *Setup) loraPhrase() []string {
 	return []string{fmt.Sprintf("%s rank %d on %s", name, l.Rank, spaced(l.Targets))}
 }
 
-// unquantizedPhrase is the type of what is not quantized.
+// unquantizedPhrase returns the type of the weights that are not quantized.
 func (s *Setup) unquantizedPhrase() []string {
 	switch q := s.Quantization; {
 	case q == nil:

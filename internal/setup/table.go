@@ -7,16 +7,16 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row a field of a setup, in the order in which people
-// read them. A new setting is a row here, its field in Setup, and what simulates it.
+// The table of settings: one row per field of a setup, in the order for
+// readers. A new setting needs a row here, its field in Setup, and code that simulates it.
 
-// one is a single flag.
+// one returns a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
 
 // always is for settings that every recording shows, or that a profile's figures depend on.
 func always(Recorded) bool { return true }
 
-// runSettings is the rows of what is trained, and how.
+// runSettings returns the rows for what is trained, and how.
 func runSettings() []Setting {
 	return []Setting{
 		{

@@ -2,7 +2,7 @@
 
 package setup
 
-// adapterSettings is the rows for frozen weights and for what is trained besides them.
+// adapterSettings returns the rows for frozen weights and for the adapters trained with them.
 func adapterSettings() []Setting {
 	return []Setting{
 		{
@@ -36,7 +36,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
-			// in float32 its adapters are like others
+			// in float32 PEFT's adapters are like others
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora by PEFT"),
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},

@@ -2,15 +2,15 @@
 
 package setup
 
-// group is an object inside of a setup.
+// group is an object inside a setup.
 type group struct {
 	name  string
-	begin func(s *Setup)            // makes its struct
-	check func(o *object, s *Setup) // what its fields have to be to each other
-	whole bool                      // beside a profile it is one word of the user's
+	begin func(s *Setup)            // allocates its struct
+	check func(o *object, s *Setup) // checks its fields against each other
+	whole bool                      // for a profile it is one setting, not one per field
 }
 
-// groups is the objects that are decoded by the table alone, in order.
+// groups lists the objects that are decoded by the table alone, in order.
 var groups = []group{
 	{name: "versions", begin: func(*Setup) {}, check: (*object).checkVersions},
 	{name: "lora", begin: func(s *Setup) { s.LoRA = &LoRA{} }, check: (*object).checkLoRA, whole: true},
@@ -18,7 +18,7 @@ var groups = []group{
 	{name: "dist", begin: func(s *Setup) { s.Dist = &Dist{} }, check: (*object).checkDist},
 }
 
-// decodeSettings reads every setting of a setup but its model's.
+// decodeSettings reads every setting of a setup except its model's.
 func (o *object) decodeSettings(s *Setup) {
 	o.decodeGroup("", s)
 	for _, g := range groups {
@@ -43,7 +43,7 @@ func (o *object) decodeGroup(name string, s *Setup) {
 	}
 }
 
-// required says what is missing in an object.
+// required reports what is missing in an object.
 func (o *object) required(name string) {
 	for _, x := range Settings() {
 		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil {

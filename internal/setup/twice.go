@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A key that is given twice has two values, and readers disagree on which one holds. So it is an error.
+// A key that is given twice has two values, and readers disagree on which one counts. So it is an error.
 
 // twice returns that error.
 func twice(line, column int, key string) error {
@@ -21,7 +21,7 @@ func twice(line, column int, key string) error {
 // begins in its file.
 func twiceInJSON(data []byte, line int) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	var open []map[string]bool // of each array that is open, nil
+	var open []map[string]bool // keys of each open object, nil for an array
 	isKey := false
 	for {
 		from := dec.InputOffset()
@@ -45,7 +45,7 @@ func twiceInJSON(data []byte, line int) error {
 			at := int(from) + bytes.IndexByte(data[from:], '"')
 			return twice(line+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n'), key)
 		}
-		isKey = len(open) > 0 && open[len(open)-1] != nil // a value has ended, or an object begun
+		isKey = len(open) > 0 && open[len(open)-1] != nil // a value has ended or an object has begun
 	}
 }
 

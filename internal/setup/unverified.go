@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// noteUnverified notes the fields of a recorded run's setup that its profile cannot confirm. Config files
+// noteUnverified records the fields of a recorded run's setup that its profile cannot confirm. Config files
 // contain such fields anyway, so they are not an error; but no figure depends on them.
 func (s *Setup) noteUnverified(o *object, p Recorded) {
 	for _, x := range Settings() {
@@ -22,11 +22,11 @@ func (s *Setup) noteUnverified(o *object, p Recorded) {
 	}
 }
 
-// optimizerVariant is what the class of an optimizer does not show: adamw or adamw-fused, sgd or
+// optimizerVariant is the part of an optimizer that its class does not show: adamw or adamw-fused, sgd or
 // sgd-momentum.
 const optimizerVariant = "the optimizer's variant"
 
-// has reports whether a field is given, or one of an object: "versions.cuda".
+// has reports whether a field is given, also inside an object: "versions.cuda".
 func (o *object) has(field string) bool {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
@@ -36,7 +36,7 @@ func (o *object) has(field string) bool {
 	return keys[inner] != nil
 }
 
-// AsRecorded returns the setup without the fields that only the user's word supports. It is what may be
+// AsRecorded returns the setup without the fields that the profile cannot confirm. It may be
 // printed above its figures.
 func (s *Setup) AsRecorded() *Setup {
 	t := *s
@@ -59,7 +59,7 @@ func (s *Setup) AsRecorded() *Setup {
 	return &t
 }
 
-// asOneWord is the name of a setting in messages about a profile: some objects are named as a whole.
+// asOneWord returns the name of a setting in messages about a profile: some objects are named as a whole.
 func (x *Setting) asOneWord() string {
 	object, _ := x.group()
 	if slices.ContainsFunc(groups, func(g group) bool { return g.whole && g.name == object }) {

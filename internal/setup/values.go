@@ -16,11 +16,11 @@ import (
 // setting's Kind.
 type Value struct {
 	Setting string // its name
-	Value   any    // of the type that a Setup has
+	Value   any    // of the type of its field in Setup
 }
 
-// Values is settings with their values, as a plan chooses them and config files take
-// them.
+// Values are settings with their values, as chosen by a plan and written to config
+// files.
 type Values []Value
 
 // Planned returns the values that a plan gives for a setup: some always, others if they apply to the run.
@@ -38,7 +38,7 @@ func Planned(s *Setup) Values {
 	return out
 }
 
-// Value is the setting's value in a setup that has the object it is in.
+// Value returns the setting's value in a setup that has its object.
 func (x *Setting) Value(s *Setup) any {
 	switch p := x.at(s).(type) {
 	case **bool:
@@ -48,7 +48,7 @@ func (x *Setting) Value(s *Setup) any {
 	}
 }
 
-// Get is the value of a setting, nil if it is not among them.
+// Get returns the value of a setting, or nil if it is not among them.
 func (vs Values) Get(setting string) any {
 	for _, v := range vs {
 		if v.Setting == setting {
@@ -58,10 +58,10 @@ func (vs Values) Get(setting string) any {
 	return nil
 }
 
-// Assign is one setting with its value.
+// Assign returns one setting with its value.
 func Assign(setting string, value any) Values { return Values{{setting, value}} }
 
-// With is the values with one more, or another.
+// With returns the values with one added or replaced.
 func (vs Values) With(setting string, value any) Values {
 	return append(vs.Without(setting), Value{setting, value})
 }
@@ -71,7 +71,7 @@ func (vs Values) Without(setting string) Values {
 	return slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return v.Setting == setting })
 }
 
-// Names is the settings in the order of their names.
+// Names returns the names of the settings, sorted.
 func (vs Values) Names() []string {
 	var out []string
 	for _, v := range vs.sorted() {
@@ -80,12 +80,12 @@ func (vs Values) Names() []string {
 	return out
 }
 
-// Changed is the values that are not as they were.
+// Changed returns the values that differ from was.
 func (vs Values) Changed(was Values) Values {
 	return slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return reflect.DeepEqual(was.Get(v.Setting), v.Value) })
 }
 
-// String is the values as snug apply --set takes them.
+// String returns the values in the form of snug apply --set.
 func (vs Values) String() string {
 	var parts []string
 	for _, v := range vs.sorted() {
@@ -98,7 +98,7 @@ func (vs Values) sorted() Values {
 	return slices.SortedFunc(slices.Values(vs), func(a, b Value) int { return cmp.Compare(a.Setting, b.Setting) })
 }
 
-// MarshalJSON writes the values as a setup has them.
+// MarshalJSON writes the values in the form of a setup.
 func (vs Values) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
 	for _, v := range vs {
@@ -118,7 +118,7 @@ func (vs *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// flat makes lora.rank of {"lora": {"rank": 8}}; null is not said.
+// flat turns {"lora": {"rank": 8}} into lora.rank; null is omitted.
 func flat(prefix string, in map[string]any) Values {
 	var out Values
 	for _, name := range slices.Sorted(maps.Keys(in)) {

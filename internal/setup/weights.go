@@ -28,10 +28,10 @@ func (from Source) weights(folder string) *safetensors.Header {
 	return from.headers(folder, shards)
 }
 
-// maxHeaders is how many bytes of headers are read of a model in many files.
+// maxHeaders is how many bytes of headers are read for a model in many files.
 const maxHeaders = 4 * safetensors.MaxHeader
 
-// headers is the sum of the headers of some files; nil if one cannot be read.
+// headers returns the sum of the headers of some files; nil if one cannot be read.
 func (from Source) headers(folder string, names []string) *safetensors.Header {
 	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(maxHeaders)
 	for _, name := range names {
@@ -44,7 +44,7 @@ func (from Source) headers(folder string, names []string) *safetensors.Header {
 	return sum
 }
 
-// header reads the header of one file, and says how many bytes that took.
+// header reads the header of one file, and returns its length in bytes.
 func (from Source) header(name string) (*safetensors.Header, int64) {
 	f, err := from.open(name)
 	if err != nil {

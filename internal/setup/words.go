@@ -18,14 +18,14 @@ const (
 	Flash = "flash" // the flash-attn library
 )
 
-// What 4 bits stand for.
+// The 4-bit types.
 const (
 	NF4 = "nf4" // 4-bit normal float
 	FP4 = "fp4" // 4-bit float
 )
 
-// Whose code computes the loss of a causal model. The model's own makes the logits
-// of every token at once; TRL's never has more than a tile of them, and Liger's no
+// The code that computes the loss of a causal model. The model's own makes the logits
+// of every token at once; TRL's never holds more than a tile of them, and Liger's no
 // more than a few rows.
 const (
 	ModelLoss = "model" // the model's own loss
@@ -33,7 +33,7 @@ const (
 	LigerLoss = "liger" // Liger's fused linear loss
 )
 
-// The words that settings may hold.
+// The values of settings.
 var (
 	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
 	// the values of weights
@@ -47,5 +47,5 @@ var (
 	shardTypes = []string{FP32, BF16, FP16}
 )
 
-// lossBy is whose code computes a loss, as people write the name.
+// lossBy is the display name of the code that computes a loss.
 var lossBy = map[string]string{TRLLoss: "TRL", LigerLoss: "Liger"}

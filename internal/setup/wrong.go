@@ -17,17 +17,17 @@ var ErrUnknownModel = errors.New("the model is not known")
 // FieldError is a mistake in a field of a setup. A setup comes from a file or from flags; the caller
 // knows which, and how the user writes the field.
 type FieldError struct {
-	Field string // the one at fault
+	Field string // the field at fault
 
-	format string // with each field that it speaks of in braces
+	format string // with each field that it mentions in braces
 	args   []any
 	kind   error // ErrUnknownModel, or nil
 }
 
 var fieldInBraces = pattern.New(`\{[A-Za-z_][A-Za-z0-9_.-]*(=[a-z0-9-]+)?\}`)
 
-// Wrong makes a FieldError of a message that has fields in braces, as in
-// "{batch} is %d", the one at fault first. {weights=fp32} is a field with the value
+// Wrong makes a FieldError from a message that has fields in braces, as in
+// "{batch} is %d", with the one at fault first. {weights=fp32} is a field with the value
 // that it should have.
 func Wrong(format string, args ...any) *FieldError {
 	field := fieldInBraces.Regexp().FindString(format)
@@ -37,19 +37,19 @@ func Wrong(format string, args ...any) *FieldError {
 	return &FieldError{Field: field, format: format, args: args}
 }
 
-// unknownModel is a FieldError that is an ErrUnknownModel.
+// unknownModel returns a FieldError that is an ErrUnknownModel.
 func unknownModel(format string, args ...any) error {
 	e := Wrong(format, args...)
 	e.kind = ErrUnknownModel
 	return e
 }
 
-// Error is the message with the fields as files call them.
+// Error returns the message with the fields as named in files.
 func (e *FieldError) Error() string {
 	return e.Named(func(field string) string { return strings.Replace(field, "=", " ", 1) })
 }
 
-// Named is the message with the fields as name calls them, field=value as well.
+// Named returns the message with the names of fields given by name, for field=value as well.
 func (e *FieldError) Named(name func(field string) string) string {
 	format := fieldInBraces.Regexp().ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
 	return fmt.Sprintf(format, e.args...)

@@ -23,7 +23,7 @@ func TestFieldErrorNamed(t *testing.T) {
 	}
 }
 
-// Only what a recording can make up for is an unknown model.
+// TestErrUnknownModel checks that only errors that a recording can solve are an ErrUnknownModel.
 func TestErrUnknownModel(t *testing.T) {
 	for _, c := range []struct {
 		name    string

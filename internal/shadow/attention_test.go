@@ -44,14 +44,14 @@ func (p probe) attention(w *World) Attention {
 
 var probeBackends = map[string]kernel.Backend{"cudnn": kernel.Cudnn, "eff": kernel.Efficient, "flash": kernel.Flash, "math": kernel.Math}
 
-// older leaves out the frees of what existed before the op.
+// older drops the frees of tensors that existed before the op.
 func older(events string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(" "+events, " -x", " ")), " ")
 }
 
 func TestAttention(t *testing.T) {
 	var choice, forward, backward tally
-	chosen := []kernel.Backend{kernel.Math, kernel.Flash, kernel.Efficient, kernel.Cudnn} // by PyTorch's own numbers
+	chosen := []kernel.Backend{kernel.Math, kernel.Flash, kernel.Efficient, kernel.Cudnn} // indexed by PyTorch's own numbers
 	for _, p := range probes(t) {
 		if p.section != "attnf" && p.section != "attnb" {
 			continue
@@ -87,7 +87,7 @@ func TestAttention(t *testing.T) {
 		g := w.Empty(out.size, out.dtype)
 		g.stride = bshd(g.size)
 		got = older(watchOp(w, func() { w.backward(out, g) }))
-		if strings.HasPrefix(got, p.events) { // what follows is a leaf taking a copy: the recording kept no leaves
+		if strings.HasPrefix(got, p.events) { // what follows is a leaf copying its gradient, and the recording has no leaves
 			got = p.events
 		}
 		backward.check(t, p, got)

@@ -2,7 +2,7 @@
 
 package shadow
 
-// castCache is autocast's: one 16-bit copy of each float32 leaf that requires
+// castCache is autocast's cache: one 16-bit copy of each float32 leaf that requires
 // grad, made at its first use and kept until the outermost autocast ends.
 type castCache struct {
 	of    map[*Tensor]*Tensor
@@ -44,7 +44,7 @@ func (w *World) Inference(body func()) {
 	body()
 }
 
-// AutocastType is the type that torch.autocast casts to, None outside of it.
+// AutocastType returns the type that torch.autocast casts to, or None outside of it.
 func (w *World) AutocastType() DType { return w.autocast }
 
 func (w *World) clearCasts() {
@@ -55,8 +55,8 @@ func (w *World) clearCasts() {
 	}
 }
 
-// toAutocastType is what autocast does to an argument of a matrix product, a
-// convolution or attention: a float tensor becomes the 16-bit type. The result
+// toAutocastType casts an argument of a matrix product, a convolution or attention as
+// autocast does: a float tensor becomes the 16-bit type. The result
 // is t itself, a cached copy, or a temporary.
 func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
@@ -85,9 +85,9 @@ func (w *World) toFloat32(t *Tensor) *Tensor {
 	return t.cast(Float32)
 }
 
-// autocasted runs a product over its arguments as autocast casts them. C++
+// autocasted runs a product on its arguments after autocast's casts. C++
 // evaluates the casts from the last argument to the first and drops them in
-// reverse; what Python passed in is held until the op returns.
+// reverse; arguments passed from Python are held until the op returns.
 func (w *World) autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
 	var space [4]*Tensor
 	cast := space[:len(args)]

@@ -6,8 +6,8 @@ import "math"
 
 // node is one node of the autograd graph: torch::autograd::Node.
 //
-// It lives as long as a tensor or a later node refers to it. What it saved for backward is freed when it
-// has run, or when nothing refers to it any more.
+// It lives as long as a tensor or a later node refers to it. The tensors it saved for backward are freed when
+// it has run, or when nothing refers to it any more.
 type node struct {
 	w     *World
 	name  string
@@ -18,18 +18,18 @@ type node struct {
 	next  []edge
 	saved []*saved
 	in    []*Tensor                   // the arrived gradients, one per output
-	back  func(g *Tensor) []*Tensor   // of an op with one output
-	backs func(g []*Tensor) []*Tensor // of one with several
-	leaf  *Tensor                     // set on AccumulateGrad alone
+	back  func(g *Tensor) []*Tensor   // for an op with one output
+	backs func(g []*Tensor) []*Tensor // for an op with several
+	leaf  *Tensor                     // set only on AccumulateGrad
 	holds []*Tensor                   // attributes of a Function's context, which last as long as the node
 
 	before []func() // hooks on its output: they run when the gradient is complete
 
-	edges  [2]edge // room for next, in, as most nodes need it
+	edges  [2]edge // backing arrays of next and in, large enough for most nodes
 	first  [1]*Tensor
 	path   string // of the module that recorded it
 	logits bool   // it belongs to the logits and their loss
-	turn   uint8  // of the loop that recorded it
+	turn   uint8  // iteration of the loop that recorded it
 }
 
 // edge leads from a node to the destination of the gradient of one of its inputs, with the shape and type
@@ -41,14 +41,14 @@ type edge struct {
 	dtype DType
 }
 
-// saved is a SavedVariable: a tensor kept for the backward, or what the hooks
-// of a checkpoint made of it.
+// saved is a SavedVariable: a tensor kept for the backward, or the holder that
+// a checkpoint keeps in its place.
 type saved struct {
 	t      *Tensor
 	holder *holder
 }
 
-// get is the saved tensor, once the engine has unpacked it.
+// get returns the saved tensor, once the engine has unpacked it.
 func (s *saved) get() *Tensor { return s.t }
 
 // record begins an op's node, or returns nil if nothing needs a gradient. Every method of a nil node does
@@ -83,7 +83,7 @@ func (w *World) record(name string, inputs ...*Tensor) *node {
 	return n
 }
 
-// gradientEdge is the destination of this tensor's gradient.
+// gradientEdge returns the destination of this tensor's gradient.
 func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
@@ -100,7 +100,7 @@ func (t *Tensor) gradientEdge() edge {
 func (n *node) needsGrad(i int) bool { return n != nil && n.next[i].to != nil }
 
 // save keeps t for the backward. Save inputs in the order of their names in
-// PyTorch's derivatives, then outputs: that is the order they are released in.
+// PyTorch's derivatives, then outputs: they are released in that order.
 func (n *node) save(t *Tensor) *saved {
 	if n == nil {
 		return nil
@@ -116,8 +116,8 @@ func (n *node) save(t *Tensor) *saved {
 	return s
 }
 
-// saveIf saves t only if the condition holds: an input that is needed for another input's gradient is not
-// saved if that other needs none.
+// saveIf saves t only if the condition holds. An input that is needed only for another input's gradient is not
+// saved if that one needs none.
 func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	if !cond {
 		return nil
@@ -125,7 +125,7 @@ func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	return n.save(t)
 }
 
-// hold keeps t as long as the node is there.
+// hold keeps t as long as the node exists.
 func (n *node) hold(t *Tensor) {
 	if n != nil {
 		n.holds = append(n.holds, t.Hold())
@@ -147,8 +147,8 @@ func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
 	}
 }
 
-// result ends an op: its output gets its history, and its temporary arguments
-// die.
+// result ends an op: its output gets its history, and its temporary arguments are
+// freed.
 func (n *node) result(out *Tensor, args ...*Tensor) *Tensor {
 	n.output(out, 0)
 	dropTemporaries(args...)
@@ -193,7 +193,7 @@ func (n *node) end() {
 	}
 }
 
-// release frees what the node saved.
+// release frees the tensors that the node saved.
 func (n *node) release() {
 	for _, s := range n.saved {
 		if s.holder != nil {
@@ -210,7 +210,7 @@ func (n *node) release() {
 	n.back, n.backs = nil, nil
 }
 
-// inputGrads is the gradients of an op's inputs, in order.
+// inputGrads returns the gradients of an op's inputs, in order.
 func inputGrads(g ...*Tensor) []*Tensor { return g }
 
 // Function is a torch.autograd.Function of one input that needs a gradient. It takes the name of its
@@ -222,8 +222,8 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 	return n.result(out, t)
 }
 
-// AfterGrad is t with a node of the given name behind it that runs hook when the gradient of t arrives, as
-// wrappers put in front of a module. If no gradient will come, it is t itself.
+// AfterGrad returns t with a node of the given name behind it that runs hook when the gradient of t arrives, as
+// wrappers do before a module. If no gradient will come, it returns t itself.
 func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 	if !t.requiresGrad || !t.w.gradMode {
 		return t

@@ -2,13 +2,13 @@
 
 package shadow
 
-// Module is an nn.Module with one tensor in and one out, which most are. What
-// else a forward takes (a mask, rotary angles) is held by the model's own frame
+// Module is an nn.Module with one tensor in and one out, as most are. Other
+// arguments of forward (a mask, rotary angles) are held by the model's own frame
 // and reached through the module.
 type Module interface {
 	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) *Tensor
-	At() string // the path, for people: "model.layers.0.mlp"
+	At() string // the path shown to users: "model.layers.0.mlp"
 }
 
 // Module2 is a Module with two results, as attention is: its output and its
@@ -63,7 +63,7 @@ func (w *World) leaveModule(at string, out *Tensor) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// Wrapper is the forward hooks of a wrapper around a module, such as FSDP.
+// Wrapper has the forward hooks of a wrapper around a module, such as FSDP.
 type Wrapper interface {
 	PreForward(x *Tensor) *Tensor // returns the module's input, in place of x
 	PostForward(out *Tensor)      // called with the module's result
@@ -77,8 +77,8 @@ func (w *World) Wrap(at string, g Wrapper) {
 	w.wrapped[at] = g
 }
 
-// OnGrad has f called with each leaf whose gradient has come, or was added to.
+// OnGrad makes the world call f for each leaf whose gradient has arrived or was added to.
 func (w *World) OnGrad(f func(leaf *Tensor)) { w.afterGrad = f }
 
-// OnBackward has f called whenever a whole backward has run.
+// OnBackward makes the world call f after each complete backward pass.
 func (w *World) OnBackward(f func()) { w.afterBackward = f }

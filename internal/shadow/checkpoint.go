@@ -4,7 +4,7 @@ package shadow
 
 // Activation checkpointing, both kinds (torch/utils/checkpoint.py, 2.11).
 //
-// The newer one (use_reentrant=False) runs the region with hooks on what autograd saves: only a
+// The newer one (use_reentrant=False) runs the region with hooks on the tensors that autograd saves: only a
 // placeholder is kept. The first node of the region that needs its tensors in backward makes the region
 // run again. Now the same hooks keep what they see, until the last placeholder is filled; there the
 // recomputation stops, if necessary in the middle of an op. Each recomputed tensor is freed with the node
@@ -13,7 +13,7 @@ package shadow
 // The older one (use_reentrant=True) runs the region without a graph, keeps its
 // input, and in backward runs the whole region again and a backward through it.
 
-// hooks are the saved-tensor hooks in force.
+// hooks are the active saved-tensor hooks.
 type hooks struct {
 	region *region
 	replay bool
@@ -27,10 +27,10 @@ type region struct {
 	holders  []*holder
 	at       int // the next holder to fill
 	replayed bool
-	users    int // places that nodes still hold
+	users    int // holders that nodes still refer to
 }
 
-// holder is the place of one saved tensor.
+// holder stands for one saved tensor.
 type holder struct {
 	region *region
 	t      *Tensor
@@ -64,7 +64,7 @@ func (h *hooks) pack(n *node, t *Tensor) *holder {
 	return nil
 }
 
-// kept is what the graph itself keeps: nothing the first time, the tensor when the region runs again.
+// kept returns what the graph itself keeps: nothing the first time, the tensor when the region runs again.
 func (h *hooks) kept(t *Tensor) *Tensor {
 	if !h.replay {
 		return nil
@@ -72,8 +72,8 @@ func (h *hooks) kept(t *Tensor) *Tensor {
 	return t.alias(t.size, t.stride).Hold()
 }
 
-// unpack makes a node's saved tensors available, recomputing its region if necessary. It returns what came
-// out of a region: the node releases it when it has run.
+// unpack makes a node's saved tensors available, recomputing its region if necessary. It returns the tensors that
+// came from a region; the node releases them after it has run.
 func (n *node) unpack() []*Tensor {
 	var out []*Tensor
 	for _, s := range n.saved {
@@ -91,8 +91,8 @@ func (n *node) unpack() []*Tensor {
 	return out
 }
 
-// leave is called when a node releases its place: with the last one, what the region kept for running
-// again is released.
+// leave is called when a node releases its holder. The last one releases everything that the region kept for
+// running again.
 func (p *holder) leave() {
 	p.gone = true
 	p.t.Drop()
@@ -104,7 +104,7 @@ func (p *holder) leave() {
 	}
 }
 
-// Checkpoint runs body, which takes x, without keeping what it saves. reentrant selects the older kind.
+// Checkpoint runs body, which takes x, without keeping the tensors it saves. reentrant selects the older kind.
 // others are the tensors that body uses besides x; they are kept as long as the region may run again.
 func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tensor, others ...*Tensor) *Tensor {
 	if !w.gradMode {
@@ -129,7 +129,7 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 	return out
 }
 
-// recompute runs the region again until its last place is filled.
+// recompute runs the region again until its last holder is filled.
 func (r *region) recompute() {
 	w := r.w
 	r.replayed = true
@@ -159,7 +159,7 @@ func (r *region) recompute() {
 	r.again()
 }
 
-// watched notes a tensor that comes into being while a region recomputes.
+// watched records a tensor that is created while a region recomputes.
 func (w *World) watched(t *Tensor) {
 	if w.watch != nil {
 		w.watch = append(w.watch, t)

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Component is what memory is used for.
+// Component says what memory is used for.
 type Component uint8
 
 // The components that an estimate shows.
@@ -11,7 +11,7 @@ const (
 	Parameters                      // weights
 	Gradients                       // gradients of the weights
 	OptimizerState                  // state of the optimizer
-	Logits                          // the model's output over the vocabulary, and what the loss makes of it
+	Logits                          // the model's output over the vocabulary, and the tensors of its loss
 	Batch                           // the input batch
 	Temporaries                     // tensors that live within one op
 	Workspace                       // workspaces of cuBLAS and cuDNN
@@ -19,10 +19,10 @@ const (
 
 var componentNames = [...]string{"activations", "parameters", "gradients", "optimizer", "logits", "batch", "temporaries", "workspace"}
 
-// String is the name in answers.
+// String returns the name used in answers.
 func (c Component) String() string { return componentNames[c] }
 
-// As counts what is allocated from here on as c, until the function that it
+// As counts allocations as c from here on, until the function that it
 // returns is called.
 func (w *World) As(c Component) func() {
 	was := w.component
@@ -45,7 +45,7 @@ func (w *World) OnQueue(queue uint16, c Component, body func()) {
 	w.queue, w.component = was, component
 }
 
-// asBackward tags what a node's backward allocates: as logits if its forward was, otherwise as
+// asBackward tags the allocations of a node's backward: as logits if its forward was, otherwise as
 // temporaries. A tensor that becomes a gradient is tagged again.
 func (w *World) asBackward(n *node) {
 	w.component = Temporaries
@@ -55,7 +55,7 @@ func (w *World) asBackward(n *node) {
 	w.path = append(w.path[:0], n.path)
 }
 
-// Tag is what is known about an allocation besides its size.
+// Tag describes an allocation besides its size.
 type Tag struct {
 	Component Component // what the allocation is used for
 	Path      string    // the module that made it

@@ -7,7 +7,7 @@ import "snug/internal/kernel"
 // DType is the type of a tensor's elements.
 type DType uint8
 
-// The element types that training meets. None means "not given".
+// The element types used in training. None means "not given".
 const (
 	None     DType = iota // no type given
 	Bool                  // 1 byte
@@ -51,8 +51,8 @@ func (d DType) Kernel() kernel.Type {
 	return kernel.Float32
 }
 
-// promote is torch.promote_types for the types above: the wider one wins, and
-// the two 16-bit floats, of which neither holds the other, meet in float32.
+// promote is torch.promote_types for the types above: the wider one wins, and the
+// two 16-bit floats, neither of which contains the other, become float32.
 func promote(a, b DType) DType {
 	if a.Half() && b.Half() && a != b {
 		return Float32

@@ -15,7 +15,7 @@ type engine struct {
 	w     *World
 	ready []*node // a heap: the highest sequence number first
 	stamp uint64
-	keeps bool // retain_graph: what nodes saved stays
+	keeps bool // retain_graph: saved tensors are kept
 }
 
 // Backward runs the graph behind t, which must be a scalar, and leaves the
@@ -27,7 +27,7 @@ func (t *Tensor) Backward() {
 	w.backward(t, g)
 }
 
-// BackwardWith is t.backward(g, retain_graph): a gradient that is nil is made, and a graph that is kept can be
+// BackwardWith is t.backward(g, retain_graph): if g is nil it is created, and a graph that is kept can be
 // run once more.
 func (t *Tensor) BackwardWith(g *Tensor, keeps bool) {
 	t.w.retains = keeps
@@ -39,7 +39,7 @@ func (t *Tensor) BackwardWith(g *Tensor, keeps bool) {
 	t.w.retains = false
 }
 
-// BackwardTemporary is (expression).backward(): the expression's value dies
+// BackwardTemporary is (expression).backward(): the expression's value is freed
 // when the call returns.
 func BackwardTemporary(t *Tensor) {
 	t.Hold()
@@ -70,7 +70,7 @@ func (w *World) backward(root, g *Tensor) {
 	g.Drop()
 }
 
-// count finds how many gradients each node has to wait for.
+// count counts how many gradients each node has to wait for.
 func (e *engine) count(root *node) {
 	stack := []*node{root}
 	root.seen = e.stamp
@@ -131,7 +131,7 @@ func (n *node) run(g []*Tensor) []*Tensor {
 	return n.backs(g)
 }
 
-// forget frees what a node unpacked from a checkpoint: locals of its function, which are released in
+// forget frees the tensors that a node unpacked from a checkpoint: they are locals of its function, released in
 // reverse when it returns.
 func (n *node) forget(unpacked []*Tensor) {
 	if len(unpacked) == 0 {
@@ -170,14 +170,14 @@ func (n *node) validate(out []*Tensor) {
 	}
 }
 
-// Replace moves a holder from one tensor to another.
+// Replace moves a reference from one tensor to another.
 func Replace(old, by *Tensor) *Tensor {
 	by.Hold()
 	old.Drop()
 	return by
 }
 
-// handOn gives the results to the nodes that wait for them.
+// handOn passes the results on to the nodes that wait for them.
 func (e *engine) handOn(n *node, out []*Tensor) {
 	for i := range n.next {
 		ed := n.next[i]
@@ -200,7 +200,7 @@ func (e *engine) add(n *node, nr int32, g *Tensor) {
 	e.push(n)
 }
 
-// meet is InputBuffer::add: it takes over the caller's hold on g.
+// meet is InputBuffer::add: it takes over the caller's reference to g.
 func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	if n.in == nil {
 		n.in = n.first[:0]
@@ -225,8 +225,8 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	g.Drop()
 }
 
-// exclusive reports whether the only reference to t is also the only one to its memory. For a view it
-// never is: autograd keeps the tensor that it was taken from, even if no gradient is recorded.
+// exclusive reports whether the only reference to t is also the only one to its memory. For a view this is
+// never so: autograd keeps the tensor that it was taken from, even if no gradient is recorded.
 func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }

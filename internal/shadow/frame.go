@@ -4,8 +4,8 @@ package shadow
 
 // Frame is one call of a Python function: its local variables and their values.
 //
-// Python's variables decide when a tensor dies, so a family has to say which results have one. A result
-// that goes straight into the next op is a temporary and dies there. A result with a variable is passed
+// Python's variables decide when a tensor is freed, so a family has to say which results have one. A result
+// that goes straight into the next op is a temporary and is freed there. A result with a variable is passed
 // to Let, and lives until the function returns. Set rebinds the variable: the old value loses this
 // reference after the new one exists. Using a result twice without a variable is a mistake, and panics.
 type Frame struct {
@@ -14,14 +14,14 @@ type Frame struct {
 	args  *Tensor // the tuple that a module's __call__ passes on
 }
 
-// slot is one name. at is the Go variable that stands for it, once Set has
+// slot is one name. at is the Go variable for it, once Set has
 // seen it.
 type slot struct {
 	at  **Tensor
 	val *Tensor
 }
 
-// Func enters a plain Python function: its parameters are its first names.
+// Func enters a plain Python function; its parameters are its first names.
 func (w *World) Func(args ...*Tensor) *Frame {
 	f := w.frame()
 	for _, a := range args {
@@ -41,7 +41,7 @@ func (w *World) frame() *Frame {
 	return f
 }
 
-// Let gives a value a name that lasts until the function returns.
+// Let gives a value a name until the function returns.
 func (f *Frame) Let(v *Tensor) *Tensor {
 	f.slots = append(f.slots, slot{val: v.Hold()})
 	return v

@@ -4,16 +4,16 @@ package shadow
 
 import "snug/internal/stream"
 
-// World is the process that t lives in.
+// World returns the process that t lives in.
 func (t *Tensor) World() *World { return t.w }
 
-// Input makes a tensor that the training loop made and holds: the caller drops it.
+// Input makes a tensor that the training loop holds; the caller drops it.
 func (w *World) Input(dt DType, d ...int) *Tensor {
 	defer w.As(Batch)()
 	return w.Empty(Dims(d...), dt).Hold()
 }
 
-// RandInt is torch.randint made where it is used: token ids.
+// RandInt is torch.randint, passed on without a name: token ids.
 func (w *World) RandInt(d ...int) *Tensor {
 	w.Op("randint")
 	return w.Empty(Dims(d...), Int64)
@@ -55,7 +55,7 @@ func (t *Tensor) Gather(index *Tensor) *Tensor {
 	return out
 }
 
-// Alias is an index expression that changes nothing, such as t[:, slice(0, None), :].
+// Alias is an index expression that selects everything, such as t[:, slice(0, None), :].
 func (t *Tensor) Alias() *Tensor {
 	return t.view("AliasBackward0", t.size, t.stride, func(g *Tensor) *Tensor { return g })
 }
@@ -72,7 +72,7 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 	return n.result(out, t)
 }
 
-// GradEnabled reports whether ops record what their backward needs.
+// GradEnabled reports whether ops record a graph.
 func (w *World) GradEnabled() bool { return w.gradMode }
 
 // SetGrad switches recording on or off.

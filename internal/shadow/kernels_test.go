@@ -14,10 +14,10 @@ import (
 	"snug/internal/stream"
 )
 
-// The file testdata/kernels.json.gz holds what single ops of torch 2.11 asked of
-// the allocator on an H200: rows of a section, the arguments, and the events:
+// probe is a row of testdata/kernels.json.gz, which holds the allocator requests of single ops of
+// torch 2.11 on an H200. A row has a section, the arguments, and the events:
 // "+n" for n bytes, "-k" for the free of the op's k-th allocation, "-x" for an
-// older one.
+// older tensor.
 type probe struct {
 	section string
 	args    map[string]any
@@ -78,7 +78,7 @@ func hopper() *World {
 	return NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
-// watchOp is the events that run makes, in the notation of the file.
+// watchOp returns the events of run in the notation of the file.
 func watchOp(w *World, run func()) string {
 	from := len(w.Trace.Events)
 	run()

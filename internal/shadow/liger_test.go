@@ -17,7 +17,7 @@ func TestLigerRows(t *testing.T) {
 		{16384, 2048, 128256, 512},
 		{300, 512, 1000, 256},
 		{256, 512, 1000, 128},
-		{7, 512, 512, 7}, // a power of two, but no more than there are
+		{7, 512, 512, 7}, // a power of two, but no more than there are rows
 		{1, 64, 500, 1},
 		{5, 4096, 100, 5},
 	} {
@@ -27,8 +27,8 @@ func TestLigerRows(t *testing.T) {
 	}
 }
 
-// The logits of a piece have less than twice as many elements as the hidden states,
-// but for a rest, or a piece is a row.
+// TestLigerRowsBound checks that the logits of a piece have less than twice as many elements as the hidden
+// states, except for the last piece, or that a piece is one row.
 func TestLigerRowsBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 1<<20).Draw(t, "rows")
@@ -41,12 +41,12 @@ func TestLigerRowsBound(t *testing.T) {
 	})
 }
 
-// TestLigerKeeps trains one weight through each kernel and checks what is alive when backward begins, and
-// that all of it is freed afterwards.
+// TestLigerKeeps trains one weight through each kernel, and checks which bytes are alive when backward begins
+// and that all of them are freed afterwards.
 func TestLigerKeeps(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(x, n *Tensor) *Tensor
-		want uint64 // bytes beside the parameters and the input
+		want uint64 // bytes besides the parameters and the input
 	}{
 		"norm": {func(x, n *Tensor) *Tensor { return x.LigerRMSNorm(n, true) }, 2*8*64*4 + 2*8*4},
 		"glu":  {func(x, _ *Tensor) *Tensor { return x.LigerGLU(x.MulScalar()) }, 2 * 2 * 8 * 64 * 4},
@@ -77,7 +77,7 @@ func TestLigerKeeps(t *testing.T) {
 	}
 }
 
-// live is how many bytes the trace leaves allocated.
+// live returns how many bytes the trace leaves allocated.
 func live(w *World) uint64 {
 	sizes, total := map[uint32]uint64{}, uint64(0)
 	for _, e := range w.Trace.Events {
@@ -92,8 +92,8 @@ func live(w *World) uint64 {
 	return total
 }
 
-// Rows that divide into whole pieces are as many pieces as one row less: there is no
-// empty one at the end.
+// TestLigerPieces checks that rows that divide into whole pieces have no empty piece at the
+// end.
 func TestLigerPieces(t *testing.T) {
 	ops := func(rows int) (n int) {
 		w := hopper()

@@ -5,7 +5,7 @@ package shadow
 // Meter receives the work of a run as it happens, to compute its time. A World without one counts
 // nothing.
 type Meter interface {
-	// Host is something that Python and the dispatcher do.
+	// Host is work of Python and the dispatcher.
 	Host(h HostWork)
 	// Kernel is work for the device.
 	Kernel(k Kernel)
@@ -19,13 +19,13 @@ type Meter interface {
 	Times(n int)
 }
 
-// HostWork is a kind of work of the host.
+// HostWork is a kind of host work.
 type HostWork uint8
 
-// The kinds of work of the host that take noticeably different time.
+// The kinds of host work that differ noticeably in time.
 const (
 	HostOp   HostWork = iota // an op dispatched from Python
-	HostView                 // one that only makes a view
+	HostView                 // an op that only makes a view
 	HostCall                 // entering and leaving an nn.Module
 	HostNode                 // a node of the backward pass
 	HostLeaf                 // a gradient put into a leaf
@@ -59,7 +59,7 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// Unmetered does work that only the first step has, so it is not counted.
+// Unmetered runs work that happens only in the first step, without counting it.
 func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil

@@ -4,9 +4,9 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Ops that take some of the elements, with their gradients.
+// Ops that select some of the elements, with their gradients.
 
-// intoZeros is zeros of a shape, into which g is written.
+// intoZeros returns zeros of a shape into which g is written.
 func (g *Tensor) intoZeros(op string, size Shape) *Tensor {
 	g.w.Op("new_zeros")
 	zeros := g.w.Empty(size, g.dtype)
@@ -27,7 +27,7 @@ func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// IndexAt is t[…, i, j, …] with whole numbers for the dimensions from dim on. Its gradient is added into zeros.
+// IndexAt is t[…, i, j, …] with integer indices for the dimensions from dim on. Its gradient is added into zeros.
 func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)
@@ -51,7 +51,7 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// indexed allocates the result of an index; indices of several shapes are copied to one.
+// indexed allocates the result of an index; indices of different shapes are expanded by copies.
 func (w *World) indexed(t *Tensor, dim int, at Shape, index []*Tensor) *Tensor {
 	mark, same := w.pin(index...), true
 	wide := make([]*Tensor, len(index))
@@ -82,13 +82,13 @@ func (w *World) indexed(t *Tensor, dim int, at Shape, index []*Tensor) *Tensor {
 	return out
 }
 
-// PutMasked is t[mask] = values: the places of the mask are found first.
+// PutMasked is t[mask] = values: the positions of the mask are computed first.
 func (t *Tensor) PutMasked(mask *Tensor) {
 	t.w.Op("index_put_")
 	t.w.release(t.w.nonzero(mask))
 }
 
-// Extreme is t.max(dim) or t.min(dim): the values and their indices, by which the gradient goes back.
+// Extreme is t.max(dim) or t.min(dim): the values, and the indices that the gradient needs.
 func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor) {
 	w := t.w
 	n := w.record("MaxBackward0", t)
@@ -151,7 +151,7 @@ func (t *Tensor) Amax(op string, keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// restoreKept puts reduced dimensions back with a size of one.
+// restoreKept restores reduced dimensions with size one.
 func (g *Tensor) restoreKept(size Shape, dims []int, keep bool) *Tensor {
 	out := g.alias(g.size, g.stride)
 	if !keep {
@@ -192,8 +192,8 @@ func (t *Tensor) OneHot(classes int) *Tensor {
 	return out
 }
 
-// Moved is torch.flip, roll, tril or triu: a copy with the elements elsewhere, or without some; its gradient is
-// moved alike.
+// Moved is torch.flip, roll, tril or triu: a copy with elements moved or set to zero; the gradient is moved
+// in the same way.
 func (t *Tensor) Moved(op string) *Tensor {
 	n := t.w.record("MovedBackward0", t)
 	out := t.Pointwise(op, t.dtype)
@@ -201,7 +201,7 @@ func (t *Tensor) Moved(op string) *Tensor {
 	return n.result(out, t)
 }
 
-// Repeat is t.repeat(times…), one for each dimension.
+// Repeat is t.repeat(times…), with one number for each dimension.
 func (t *Tensor) Repeat(times ...int) *Tensor {
 	w := t.w
 	size, lead := Dims(times...), len(times)-t.size.n
@@ -217,7 +217,7 @@ func (t *Tensor) Repeat(times ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// repeatGrad sums over the repetitions: dimensions in front, and those that were repeated.
+// repeatGrad sums over the repetitions: the leading dimensions, and those that were repeated.
 func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
 	lead := len(times) - size.n
 	var shape Shape

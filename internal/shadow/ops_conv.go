@@ -9,12 +9,12 @@ import "snug/internal/kernel"
 
 // Conv says how a kernel moves over an image, the same in both directions.
 type Conv struct {
-	Stride  int // pixels between two places of the kernel
+	Stride  int // pixels between two positions of the kernel
 	Padding int // zeros added at each side
-	Groups  int // that channels are split into
+	Groups  int // number of groups that channels are split into
 }
 
-// out is the length of an output dimension.
+// out returns the length of an output dimension.
 func (c Conv) out(in, kernel int) int { return (in+2*c.Padding-kernel)/c.Stride + 1 }
 
 // Conv2d is F.conv2d(t, weight, bias). Autocast casts all three.
@@ -39,8 +39,8 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 	return n.result(out, t, weight, bias)
 }
 
-// convolutionBackward gives the gradients of input, weight and bias, in that
-// order. The arriving gradient is brought to the input's layout first; the
+// convolutionBackward returns the gradients of input, weight and bias, in that
+// order. The incoming gradient is converted to the input's layout first; the
 // bias's gradient is summed from the original.
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
@@ -84,7 +84,7 @@ func convWeightGrad(dy, x *Tensor, size Shape, c Conv) *Tensor {
 	return dw
 }
 
-// product is one of the convolution's three, over input x.
+// product describes one of the convolution's three kernels, for input x.
 func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool) kernel.Conv {
 	return kernel.Conv{
 		Kind: kind, Type: dt.Kernel(), Last: last, Batch: x.d[0], Channels: x.d[1], Filters: weight.d[0],
@@ -93,19 +93,19 @@ func (c Conv) product(kind kernel.ConvKind, x, weight Shape, dt DType, last bool
 	}
 }
 
-// convScratch takes a product's workspace for the length of the call.
+// convScratch allocates a kernel's workspace for the duration of the call.
 func (w *World) convScratch(c kernel.Conv) {
 	bytes := w.kernelBytes(w.Rules.Convolution(c))
 	was := w.component
 	w.component = Workspace
 	w.Scratch(bytes)
 	w.component = was
-	if w.Meter != nil && bytes > 4096 { // what goes through it is written and read again
+	if w.Meter != nil && bytes > 4096 { // data in the workspace is written and read again
 		w.Meter.Kernel(Kernel{Bytes: 2 * float64(bytes)})
 	}
 }
 
-// channelsLast is what suggest_memory_format reads from the strides: dimension
+// channelsLast is suggest_memory_format, which looks at the strides: dimension
 // 1 varies fastest, then 3, 2 and 0.
 func (t *Tensor) channelsLast() bool {
 	if t.size.n != 4 || t.stride.d[1] == 0 {
@@ -121,7 +121,7 @@ func (t *Tensor) channelsLast() bool {
 	return true
 }
 
-// layout is the strides of an image, channels last or first.
+// layout returns the strides of an image, channels last or first.
 func layout(size Shape, last bool) Shape {
 	if !last {
 		return size.contiguous()
@@ -130,7 +130,7 @@ func layout(size Shape, last bool) Shape {
 	return Dims(h*w*c, 1, w*c, c)
 }
 
-// inLayout is Tensor.contiguous(memory_format): t itself where it lies that way.
+// inLayout is Tensor.contiguous(memory_format): t itself if it already has that layout.
 func (t *Tensor) inLayout(last bool) *Tensor {
 	want := layout(t.size, last)
 	for i := range t.size.n {

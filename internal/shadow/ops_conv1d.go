@@ -41,8 +41,8 @@ func (t *Tensor) depthwise(weight, bias *Tensor, padding int) *Tensor {
 	return n.result(out, t, weight, bias)
 }
 
-// rowMajor copies t for the length of an op where it lies otherwise; the
-// function that it returns ends the copy.
+// rowMajor copies t for the duration of an op if it is not row-major; the
+// function that it returns frees the copy.
 func (w *World) rowMajor(t *Tensor) (end func()) {
 	if t.contiguous() {
 		return func() {}

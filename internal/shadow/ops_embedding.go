@@ -6,7 +6,7 @@ import "snug/internal/kernel"
 
 // embeddingSorted is the gradient of an embedding with many indices: they are
 // sorted, equal ones form segments, segments are cut into parts, each part is
-// summed, and the parts of a segment are added. Where tables are small and segments
+// summed, and the parts of a segment are added. If tables are small and segments
 // long, parts are added into the table directly, in float32.
 func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
 	n := ids.Numel()

@@ -18,7 +18,7 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	n.backward(func(g *Tensor) []*Tensor {
 		var gs, g2 *Tensor
 		_ = kept
-		if self != nil { // laid out as o is
+		if self != nil { // in the layout of o
 			size := Dims(groups, self.get().Size(1), g.Size(1))
 			if column {
 				size = Dims(groups, g.Size(1), self.get().Size(1))
@@ -40,7 +40,7 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	return n.result(out, t, o, offs)
 }
 
-// groupedProduct allocates a result and the workspace of the grouped kernel. Where there is no such
+// groupedProduct allocates a result and the workspace of the grouped kernel. If there is no such
 // kernel, cuBLAS computes one group after the other.
 func (w *World) groupedProduct(size Shape, dt DType, groups int) *Tensor {
 	out := w.Empty(size, dt)

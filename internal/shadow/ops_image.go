@@ -2,7 +2,7 @@
 
 package shadow
 
-// What image models run between their convolutions.
+// The ops of image models besides convolutions.
 
 // BatchNorm is F.batch_norm in training: it makes the result, and the batch's mean and reciprocal
 // deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the
@@ -36,10 +36,10 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	return n.result(out, t)
 }
 
-// like is t in the layout of another image of its shape.
+// like returns t in the layout of another image of its shape.
 func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
 
-// ReLUInPlace is relu_: the result lies in the memory of the argument.
+// ReLUInPlace is relu_: the result uses the memory of the argument.
 func (t *Tensor) ReLUInPlace() *Tensor {
 	n := t.w.record("ReluBackward0", t)
 	t.w.Op("relu_")
@@ -56,7 +56,7 @@ func (t *Tensor) ReLUInPlace() *Tensor {
 // AddInPlace is t += o.
 func (t *Tensor) AddInPlace(o *Tensor) *Tensor { return t.addInPlace(o) }
 
-// MaxPool2d is F.max_pool2d: the largest of each window, and where it was.
+// MaxPool2d is F.max_pool2d: the largest element of each window, and its index.
 func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	w := t.w
 	n := w.record("MaxPool2DWithIndicesBackward0", t)
@@ -109,8 +109,8 @@ func (t *Tensor) Flatten(from int) *Tensor {
 	return t.ReshapeAs(size)
 }
 
-// StochasticDepth is torchvision's, by row: each image keeps its branch or
-// loses it, by a number per image.
+// StochasticDepth is torchvision's, by row: each image keeps or loses its branch,
+// depending on a random number.
 func (t *Tensor) StochasticDepth(p float64) *Tensor {
 	if p == 0 {
 		return t

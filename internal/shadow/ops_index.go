@@ -4,9 +4,9 @@ package shadow
 
 import "math/bits"
 
-// Ops that choose by index: what routing tokens to experts is made of.
+// Ops that select by index, used to route tokens to experts.
 
-// TopK is torch.topk(t, k, -1): values, and their places.
+// TopK is torch.topk(t, k, -1): values and their indices.
 func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	w := t.w
 	n := w.record("TopkBackward0", t)
@@ -28,7 +28,7 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 }
 
 // unlessInPlace is a formula that writes into its fresh argument, or into a
-// copy of it where a mode that sees every op forbids that.
+// copy of it if a mode that observes every op forbids that.
 func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	if !w.OutOfPlace {
 		return fresh
@@ -39,9 +39,9 @@ func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	return out
 }
 
-// Sort is torch.sort of whole numbers in one dimension: values, and where they
-// were. Up to 4096 a kernel sorts in place what was copied to the results;
-// longer ones go through CUB.
+// Sort is torch.sort of integers in one dimension: values and their former
+// indices. Up to 4096 elements are copied to the results and sorted in place;
+// longer inputs go through CUB.
 func (t *Tensor) Sort() (values, indices *Tensor) {
 	w, n := t.w, t.Numel()
 	w.Op("sort")
@@ -105,10 +105,10 @@ func (w *World) indexPut(n, rows int) {
 	}
 }
 
-// FloorDivide is t // number of whole numbers.
+// FloorDivide is t // number for integers.
 func (t *Tensor) FloorDivide() *Tensor { return t.plain("floor_divide", t.dtype) }
 
-// Histc is torch.histc of whole numbers.
+// Histc is torch.histc of integers.
 func (t *Tensor) Histc(bins int) *Tensor {
 	t.w.Op("histc")
 	out := t.w.Empty(Dims(bins), t.dtype)
@@ -134,7 +134,7 @@ func (t *Tensor) Inverse() *Tensor {
 	return out.loosen()
 }
 
-// DivTo is t /= o. The quotient rule needs t as it was, so that a copy is kept.
+// DivTo is t /= o. The quotient rule needs the old t, so a copy is kept.
 func (t *Tensor) DivTo(o *Tensor) *Tensor {
 	w := t.w
 	n := w.record("DivBackward0", t, o)

@@ -2,8 +2,8 @@
 
 package shadow
 
-// Ops that write where they read. Their result is another tensor over the same memory, with the history that
-// PyTorch gives the one that was written to.
+// Ops that write in place. Their result is another tensor over the same memory, with the history that
+// PyTorch gives the tensor that was written to.
 
 // ScaleInPlace is t.mul_(number).
 func (t *Tensor) ScaleInPlace() *Tensor {
@@ -21,11 +21,11 @@ func (t *Tensor) MaskedFillInPlace(mask *Tensor) *Tensor {
 	return n.result(out, t, mask)
 }
 
-// Pick is torch.gather(t, -1, index) of a tensor that is trained: its gradient is scattered into zeros.
+// Pick is torch.gather(t, -1, index) with a gradient, which is scattered into zeros.
 func (t *Tensor) Pick(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GatherBackward0", t)
-	n.save(t) // gather_backward asks it for its shape
+	n.save(t) // gather_backward needs its shape
 	n.save(index)
 	w.Op("gather")
 	out := w.Empty(index.size, t.dtype)

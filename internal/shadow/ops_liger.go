@@ -2,14 +2,14 @@
 
 package shadow
 
-// Liger's kernels for the layers of a decoder (liger_kernel/ops, 0.8.5): what their
-// autograd functions allocate around kernels of Triton, which take nothing
-// themselves. Each is one node that keeps its inputs and little else, and writes
-// gradients over what it no longer needs. An argument that is not row-major is
-// copied first. Functions written in Python save when they have run, unlike ops of
-// PyTorch's own.
+// Liger's kernels for the layers of a decoder (liger_kernel/ops, 0.8.5): the
+// allocations of their autograd functions around Triton kernels, which allocate
+// nothing themselves. Each is one node that keeps its inputs and little else, and
+// overwrites tensors it no longer needs with gradients. An argument that is not
+// row-major is copied first. Functions written in Python save tensors after they
+// have run, unlike PyTorch's own ops.
 
-// LigerRMSNorm is LigerRMSNormFunction: it saves the input, and a number for each row. Its backward
+// LigerRMSNorm is LigerRMSNormFunction: it saves the input and one number per row. Its backward
 // overwrites the incoming gradient, except in Gemma 2, where another op still needs it.
 func (t *Tensor) LigerRMSNorm(weight *Tensor, inPlace bool) *Tensor {
 	w := t.w
@@ -53,7 +53,7 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 }
 
 // LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: t, through the
-// activation, times up. Both are kept, and become their gradients.
+// activation, times up. Both are kept, and overwritten with their gradients.
 func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
 	w := t.w
 	n := w.record("LigerSiLUMulFunctionBackward", t, up)
@@ -73,8 +73,8 @@ func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
 	return n.result(fn.Return(out), t, up)
 }
 
-// LigerRope is LigerRopeFunction: queries and keys (B, H, S, D) are rotated where
-// they are, if they lie in memory as (B, S, H, D), and so are their gradients.
+// LigerRope is LigerRopeFunction: queries and keys (B, H, S, D) are rotated in place
+// if they are stored as (B, S, H, D), and so are their gradients.
 func LigerRope(q, k, cos, sin *Tensor) (*Tensor, *Tensor) {
 	w := q.w
 	n := w.record("LigerRopeFunctionBackward", q, k)

@@ -45,15 +45,15 @@ func (t *Tensor) LigerExperts(gateUp, down, index, weights *Tensor) *Tensor {
 	return n.result(fn.Return(out), t, index, weights)
 }
 
-// ligerExperts is the sizes of one call.
+// ligerExperts holds the sizes of one call.
 type ligerExperts struct {
 	w                             *World
 	tokens, chosen, hidden, inter int
 }
 
-// route is compute_routing_metadata: which row of which expert each token is, and
-// where the tiles of each expert begin. How many tiles there are depends on the
-// tokens; here each expert has as many rows as any other.
+// route is compute_routing_metadata: the row and expert of each token, and
+// where the tiles of each expert begin. The number of tiles depends on the
+// tokens; here all experts get the same number of rows.
 func (e ligerExperts) route(fn *Frame, index *Tensor, experts int) []*Tensor {
 	w, TK := e.w, e.tokens*e.chosen
 	in := w.Func(index)
@@ -73,7 +73,7 @@ func (e ligerExperts) route(fn *Frame, index *Tensor, experts int) []*Tensor {
 	return []*Tensor{start, gather, scatter, reverse, rows, whose}
 }
 
-// grads is the backward. Gradients of the experts are made also where they are
+// grads runs the backward. It makes gradients of the experts even if they are
 // frozen.
 func (e ligerExperts) grads(g, gateUp, down *Tensor) []*Tensor {
 	w, dt, TK := e.w, g.dtype, e.tokens*e.chosen

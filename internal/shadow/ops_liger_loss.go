@@ -11,11 +11,11 @@ import (
 // Liger's fused linear cross-entropy (liger_kernel/ops/fused_linear_cross_entropy.py,
 // 0.8.5, its Triton kernel, which models get on every card).
 //
-// The last hidden states go through lm_head a few rows at a time. The kernel of the
-// loss writes the gradient of a piece's logits over the logits, and the gradients of
-// the hidden states and of the weight are made from that at once, in forward. Rows
-// are so many that a piece's logits have about as many elements as all the hidden
-// states; where no cast is in the way all pieces use one buffer.
+// The last hidden states go through lm_head a few rows at a time. The loss kernel
+// overwrites a piece's logits with their gradient, from which the gradients of
+// the hidden states and of the weight are computed at once, in forward. The number
+// of rows is such that a piece's logits have about as many elements as all hidden
+// states. Unless a cast prevents it, all pieces use one buffer.
 
 // LigerCrossEntropy is LigerFusedLinearCrossEntropyFunction: the loss of hidden
 // states (N, H) through a weight (V, H) against targets (N,).
@@ -36,8 +36,8 @@ func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 	return n.result(fn.Return(loss), t, target)
 }
 
-// equalsOne is torch.equal(g, torch.tensor(1.0)): whether a loss is the last thing
-// that was computed, read back.
+// equalsOne is torch.equal(g, torch.tensor(1.0)), read back: it checks whether the loss was the
+// last op.
 func (w *World) equalsOne(g *Tensor) {
 	w.Op("equal")
 	one := w.alloc(Float32.Bytes())
@@ -64,7 +64,7 @@ func (n *node) saveDetached(t *Tensor) *saved {
 	return s
 }
 
-// ligerRows is how many rows are worked on at a time.
+// ligerRows returns how many rows are processed at a time.
 func ligerRows(rows, width, vocab int) int {
 	share := kernel.CeilDiv(rows, kernel.CeilDiv(vocab, width))
 	return min(1<<bits.Len(uint(share-1)), rows)
@@ -74,12 +74,12 @@ func ligerRows(rows, width, vocab int) int {
 type ligerPieces struct {
 	w       *World
 	weight  *Tensor // (V, H)
-	trained bool    // whether anything before the head is
+	trained bool    // whether anything before the head is trained
 	buffer  *Tensor // (C, V), for logits, if it can be used
 	gi, gw  *Tensor // the gradients of the hidden states and of the weight
 }
 
-// forward is the loss of all rows.
+// forward returns the loss of all rows.
 func (p *ligerPieces) forward(t, target *Tensor) *Tensor {
 	w := p.w
 	fn := w.Func(t, target)
@@ -105,15 +105,15 @@ func (p *ligerPieces) forward(t, target *Tensor) *Tensor {
 	return out
 }
 
-// writesInto is _can_use_mm_out: products may be written into memory that is there
-// where autocast would not cast their factors.
+// writesInto is _can_use_mm_out: products may be written into existing memory if
+// autocast would not cast their factors.
 func (p *ligerPieces) writesInto(t *Tensor) bool {
 	cast := p.w.autocast
 	return t.dtype == p.weight.dtype && (cast == None || cast == t.dtype)
 }
 
-// piece is a turn of the loop, on rows x (C, H): logits, their gradient in their
-// place, and what that gives for the hidden states and the weight.
+// piece runs one iteration of the loop, on rows x (C, H): the logits, then their
+// gradient in place, then the gradients of the hidden states and the weight.
 func (p *ligerPieces) piece(x *Tensor) {
 	w := p.w
 	fn := w.Func(x)
@@ -143,7 +143,7 @@ func (p *ligerPieces) piece(x *Tensor) {
 }
 
 // addWeight adds a piece's gradient of the weight to that of the others: in the
-// product itself where types and card allow, else by way of a whole new one.
+// product itself if types and card allow it, otherwise through a whole new tensor.
 func (p *ligerPieces) addWeight(logits, x *Tensor) {
 	w := p.w
 	if w.Rules.AddsIntoProduct(logits.dtype.Kernel(), p.gw.dtype.Kernel()) {
@@ -159,7 +159,7 @@ func (p *ligerPieces) addWeight(logits, x *Tensor) {
 	dropTemporaries(more)
 }
 
-// productInto is torch.mm or addmm with out=, which takes no memory.
+// productInto is torch.mm or addmm with out=, which allocates nothing.
 func (w *World) productInto(out, a, b *Tensor) {
 	w.Op("mm.out")
 	w.cublas()

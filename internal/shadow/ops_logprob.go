@@ -2,7 +2,7 @@
 
 package shadow
 
-// The loss of TRL's trainers, which never has more than a tile of the logits: ChunkedLogProbFunction of
+// The loss of TRL's trainers, which never holds more than a tile of the logits: ChunkedLogProbFunction of
 // trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that
 // allocate nothing merge each tile into the running result of its tokens, and in backward replace it by
 // its gradient.
@@ -13,8 +13,8 @@ type Tile struct {
 	Words  int // columns: entries of the vocabulary
 }
 
-// LogProbs is, for each row of t, the log of its target's probability, the
-// entropy, and whether no word is likelier.
+// LogProbs returns, for each row of t, the log of its target's probability, the
+// entropy, and whether the target is the most likely word.
 func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy, top *Tensor) {
 	w := t.w
 	n := w.record("ChunkedLogProbFunctionBackward", t, weight)
@@ -58,11 +58,11 @@ type projection struct {
 	t, weight       *Tensor
 	tile            Tile
 	dtype           DType // of the products
-	carries, trains bool  // gradients that are wanted: of t, of the weight
+	carries, trains bool  // whether gradients of t and of the weight are needed
 }
 
-// forward makes every tile once. A part of the weight lives as long as its
-// product takes.
+// forward computes every tile once. A part of the weight lives only during its
+// product.
 func (p *projection) forward(fn *Frame) {
 	w := p.t.w
 	buffer := p.buffer(fn)
@@ -79,7 +79,7 @@ func (p *projection) forward(fn *Frame) {
 	}
 }
 
-// backward makes every tile again, and adds up gradients in float32.
+// backward computes every tile again, and sums gradients in float32.
 func (p *projection) backward() []*Tensor {
 	w := p.t.w
 	fn := w.Func()
@@ -122,28 +122,28 @@ func (p *projection) backward() []*Tensor {
 	return inputGrads(a, b)
 }
 
-// buffer is where the tiles are made.
+// buffer allocates the memory for the tiles.
 func (p *projection) buffer(fn *Frame) *Tensor {
 	p.t.w.Op("empty")
 	return fn.Let(p.t.w.Empty(Dims(min(p.t.Size(0), p.tile.Tokens), p.tile.Words), p.dtype))
 }
 
-// rows is some tokens, in the products' type.
+// rows returns some tokens, in the products' type.
 func (p *projection) rows(from int) *Tensor {
 	return p.t.Slice(0, from, min(from+p.tile.Tokens, p.t.Size(0))).To(p.dtype)
 }
 
-// words is some of the weight, in the products' type.
+// words returns a part of the weight, in the products' type.
 func (p *projection) words(start int) *Tensor {
 	return p.weight.Slice(0, start, min(start+p.tile.Words, p.weight.Size(0))).To(p.dtype)
 }
 
-// part is as much of the buffer as a tile takes.
+// part returns the part of the buffer that a tile uses.
 func (p *projection) part(buffer, rows *Tensor, start int) *Tensor {
 	return buffer.Slice(0, 0, rows.Size(0)).Slice(1, 0, min(p.tile.Words, p.weight.Size(0)-start))
 }
 
-// product is a product whose result has its place already.
+// product computes a product into existing memory.
 func (p *projection) product(out, a, b *Tensor) {
 	p.t.w.Op("mm")
 	p.t.w.cublas()

@@ -2,34 +2,8 @@
 
 package shadow
 
-// KLDiv is F.kl_div(t, target) with a reduction by PyTorch's name: target·log target - target·t, then its sum
-// or its mean. Under autocast both are cast to float32.
-func (t *Tensor) KLDiv(target *Tensor, reduction string) *Tensor {
-	defer t.w.As(Logits)()
-	w := t.w
-	mark := w.pin(t, target)
-	in, of := w.toFloat32(t), w.toFloat32(target)
-	w.pin(in, of)
-	out := of.Pointwise("xlogy", of.dtype).Sub(of.Mul(in))
-	w.pin(out)
-	switch reduction {
-	case "sum", "batchmean":
-		out = out.SumAll()
-	case "none":
-	default:
-		out = out.Mean(false, allDims(out.size)...)
-	}
-	out.Hold()
-	w.unpin(mark)
-	out.loosen()
-	if reduction == "batchmean" {
-		return out.DivScalar()
-	}
-	return out
-}
-
-// MSELoss is F.mse_loss of tensors of one shape. Its mean or sum is written into the tensor that was made for
-// all differences, and keeps that tensor's memory.
+// MSELoss is F.mse_loss of tensors of one shape. Its mean or sum is written into the tensor of all
+// differences, and keeps that tensor's memory.
 func (t *Tensor) MSELoss(target *Tensor, reduction string) *Tensor {
 	defer t.w.As(Logits)()
 	w := t.w

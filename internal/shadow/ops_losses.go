@@ -2,17 +2,17 @@
 
 package shadow
 
-// Losses as torch.nn.functional has them. Reductions go by PyTorch's names: mean, sum, none.
+// Losses of torch.nn.functional. Reductions have PyTorch's names: mean, sum, none.
 
 // CrossEntropyLoss says how F.cross_entropy is called.
 type CrossEntropyLoss struct {
 	Reduction string
 	Smooth    bool    // label_smoothing is not zero
-	Weight    *Tensor // of the classes, nil where they weigh the same
+	Weight    *Tensor // of the classes, nil if they are equal
 }
 
-// CrossEntropyOf is F.cross_entropy over class indices, or over probabilities of the classes where target has
-// a floating type. The classes are dimension 1 of logits with more than two.
+// CrossEntropyOf is F.cross_entropy over class indices, or over class probabilities if target has a floating
+// type. The classes are dimension 1 of logits with more than two dimensions.
 func (logits *Tensor) CrossEntropyOf(target *Tensor, how CrossEntropyLoss) *Tensor {
 	defer logits.w.As(Logits)()
 	w := logits.w
@@ -51,6 +51,7 @@ func (t *Tensor) NLL(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return out.loosen()
 }
 
+// nll is nll_loss_forward for logits of one or two dimensions.
 func (t *Tensor) nll(target *Tensor, how CrossEntropyLoss) *Tensor {
 	w := t.w
 	n := w.record("NllLossBackward0", t)
@@ -77,7 +78,7 @@ func (t *Tensor) nll(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return n.result(out, t, target)
 }
 
-// nll2d is how nll_loss_nd takes logits of three dimensions: as images of one row.
+// nll2d treats logits of three dimensions as nll_loss_nd does: as images of one row.
 func (t *Tensor) nll2d(target *Tensor, how CrossEntropyLoss) *Tensor {
 	w := t.w
 	fn := w.Func(t, target)
@@ -144,7 +145,7 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return fn.Return(out)
 }
 
-// weights is the weights of the targets that are not ignored: 1, or those of their classes.
+// weights returns the weights of targets that are not ignored: 1, or those of their classes.
 func (ignored *Tensor) weights(target, weight *Tensor) *Tensor {
 	if weight == nil {
 		return ignored.Pointwise("bitwise_not", Bool)
@@ -154,7 +155,7 @@ func (ignored *Tensor) weights(target, weight *Tensor) *Tensor {
 	return weight.w.Empty(target.size, weight.dtype)
 }
 
-// alongClasses is the weights of classes as they meet logits of n dimensions.
+// alongClasses returns the class weights, viewed to broadcast with logits of n dimensions.
 func (weight *Tensor) alongClasses(n int) *Tensor {
 	size := Dims(weight.Numel())
 	for size.n < n-1 {
@@ -229,8 +230,8 @@ func (t *Tensor) huber(target *Tensor) *Tensor {
 	return n.result(out, t, target)
 }
 
-// BCEWithLogits is F.binary_cross_entropy_with_logits; the weights are nil where there are none. Autocast casts
-// everything to float32.
+// BCEWithLogits is F.binary_cross_entropy_with_logits; weights may be nil. Autocast casts everything to
+// float32.
 func (t *Tensor) BCEWithLogits(target, weight, posWeight *Tensor, reduction string) *Tensor {
 	w := t.w
 	mark := w.pin(t, target)
@@ -294,7 +295,7 @@ func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	a, b := fn.Let(x.ExpandAs(size)), fn.Let(y.ExpandAs(size))
 	na := fn.Let(a.NormOver(true, dim).Clone())
 	nb := fn.Let(b.NormOver(true, dim).Clone())
-	w.Scratch(x.dtype.Bytes()) // the least length, with which both are clamped
+	w.Scratch(x.dtype.Bytes()) // the smallest length, to which both are clamped
 	right := b.Div(nb).Hold()
 	out := a.Div(na).Mul(right).Sum(false, dim)
 	right.Drop()
@@ -303,7 +304,7 @@ func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	return out.loosen()
 }
 
-// PairwiseDistance is F.pairwise_distance(t, o): the length of what lies between them.
+// PairwiseDistance is F.pairwise_distance(t, o): the length of their difference.
 func (t *Tensor) PairwiseDistance(o *Tensor, keep bool) *Tensor {
 	diff := t.Sub(o).Hold()
 	out := diff.AddScalar().NormOver(keep, -1).Hold()

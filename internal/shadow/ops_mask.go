@@ -2,7 +2,7 @@
 
 package shadow
 
-// Ops that masks are made with. None of them carries a gradient.
+// Ops used to make masks. None of them has a gradient.
 
 // And is t & o.
 func (t *Tensor) And(o *Tensor) *Tensor {
@@ -11,8 +11,8 @@ func (t *Tensor) And(o *Tensor) *Tensor {
 	return out
 }
 
-// Index is t[i, j, …] with whole numbers. On the GPU all indices need the same
-// strides: where they differ once broadcast, each is copied.
+// Index is t[i, j, …] with integer indices. On the GPU all indices need the same
+// strides; if they differ after broadcasting, each is copied.
 func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(index...)
@@ -56,7 +56,7 @@ func (t *Tensor) Cumsum() *Tensor {
 	if dt != t.dtype {
 		wide = w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
-	if t.Numel() == t.Size(-1) { // one row is scanned by cub, which takes memory for its tiles
+	if t.Numel() == t.Size(-1) { // CUB scans a single row, and needs memory for its tiles
 		w.kernelScratch(w.Rules.Scan(t.Numel(), int(dt.Bytes())))
 	}
 	w.release(wide)

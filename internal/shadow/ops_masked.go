@@ -2,7 +2,7 @@
 
 package shadow
 
-// Ops that choose by a mask, of which every element is taken to be true.
+// Ops that select by a mask. Every element of a mask is assumed to be true.
 
 // Masked is t[mask] for a mask over its first dimensions. The indices of the true elements are computed
 // each time.
@@ -37,7 +37,7 @@ func (t *Tensor) Masked(mask *Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// MaskedScatter is zeros of the mask's shape, with source where it is true.
+// MaskedScatter returns zeros of the mask's shape, with source where the mask is true.
 func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	w := source.w
 	w.Op("new_zeros")
@@ -46,7 +46,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	kept := n.save(mask)
 	w.Op("masked_scatter")
 	out := w.Empty(mask.size, source.dtype)
-	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // how many are true before each
+	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
 	w.Launch(out, source, mask)
 	rows := source.size
 	n.backward(func(g *Tensor) []*Tensor {
@@ -62,13 +62,13 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	return out
 }
 
-// Item is t.item(), the number on the host.
+// Item is t.item(), which reads the number back.
 func (t *Tensor) Item() {
 	t.w.Op("_local_scalar_dense")
 	dropTemporaries(t)
 }
 
-// nonzero is where a mask is true (native/cuda/Nonzero.cu): whole numbers, one
+// nonzero returns the indices of a mask's true elements (native/cuda/Nonzero.cu): one integer
 // for each dimension.
 func (w *World) nonzero(mask *Tensor) *storage {
 	count := w.alloc(4)

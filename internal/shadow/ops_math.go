@@ -15,7 +15,7 @@ func (t *Tensor) Log() *Tensor {
 	})
 }
 
-// floatOf is the type of a function's result: whole numbers become float32.
+// floatOf returns the type of a function's result: integers become float32.
 func floatOf(dt DType) DType {
 	if dt.Floating() {
 		return dt
@@ -73,10 +73,10 @@ func (t *Tensor) Reciprocal() *Tensor {
 // LogSigmoid is F.logsigmoid. The buffer that it keeps is empty on a GPU.
 func (t *Tensor) LogSigmoid() *Tensor { return t.keepsInput("log_sigmoid", "LogSigmoidBackward0") }
 
-// LeakyReLU keeps its input, as elu's and softplus's kin do.
+// LeakyReLU keeps its input, as elu and softplus do.
 func (t *Tensor) LeakyReLU() *Tensor { return t.keepsInput("leaky_relu", "LeakyReluBackward0") }
 
-// Cosine is torch.cos, or torch.sin: their gradients need what they were taken of.
+// Cosine is torch.cos or torch.sin. Their gradients need the input.
 func (t *Tensor) Cosine(op string) *Tensor {
 	n := t.w.record("CosBackward0", t)
 	self := n.save(t)
@@ -105,7 +105,7 @@ func (t *Tensor) PowBy(o *Tensor) *Tensor {
 	return out
 }
 
-// NormOver is torch.linalg.vector_norm(t, 2, dims). Under autocast its result is of float32.
+// NormOver is torch.linalg.vector_norm(t, 2, dims). Under autocast its result is float32.
 func (t *Tensor) NormOver(keep bool, dims ...int) *Tensor {
 	n := t.w.record("LinalgVectorNormBackward0", t)
 	self := n.save(t)
@@ -125,7 +125,7 @@ func (t *Tensor) NormOver(keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// NormalizeOver is F.normalize(t, dim=dim): t over its length.
+// NormalizeOver is F.normalize(t, dim=dim): t divided by its length.
 func (t *Tensor) NormalizeOver(dim int) *Tensor {
 	fn := t.w.Func(t)
 	denom := fn.Let(t.NormOver(true, dim).ClampMin().ExpandAs(t.size))
@@ -197,14 +197,14 @@ func (t *Tensor) Spread(op string, keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// Any is t.any(dims) or all: bytes.
+// Any is t.any(dims) or t.all(dims), one byte each.
 func (t *Tensor) Any(keep bool, dims ...int) *Tensor {
 	out := t.reduce("any", dims, keep, Bool)
 	dropTemporaries(t)
 	return out
 }
 
-// Plain is an op that makes a tensor of the same shape and carries no gradient.
+// Plain is an op with a result of the same shape and no gradient.
 func (t *Tensor) Plain(op string, dt DType) *Tensor { return t.plain(op, dt) }
 
 // Larger is torch.maximum or minimum. The gradient of a tie is shared.

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Matrix products, and what nn.Linear makes of them.
+// Matrix products, and nn.Linear.
 
 // Mm is a product of two matrices.
 func (t *Tensor) Mm(o *Tensor) *Tensor {
@@ -32,12 +32,12 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// columnMajor reports whether a matrix lies in memory as its transpose would.
+// columnMajor reports whether a matrix is stored as its transpose would be.
 func columnMajor(t *Tensor) bool {
 	return t.stride.d[0] == 1 && t.stride.d[1] == t.size.d[0]
 }
 
-// mat1Grad is the gradient of the first factor, laid out as that factor is.
+// mat1Grad returns the gradient of the first factor, in that factor's layout.
 func mat1Grad(g, mat2 *Tensor, column bool) *Tensor {
 	if column {
 		return mat2.mm(g.T()).T()
@@ -45,7 +45,7 @@ func mat1Grad(g, mat2 *Tensor, column bool) *Tensor {
 	return g.mm(mat2.T())
 }
 
-// mat2Grad is the gradient of the second factor, laid out as that factor is.
+// mat2Grad returns the gradient of the second factor, in that factor's layout.
 func mat2Grad(g, mat1 *Tensor, column bool) *Tensor {
 	if column {
 		return g.T().mm(mat1).T()
@@ -53,7 +53,7 @@ func mat2Grad(g, mat1 *Tensor, column bool) *Tensor {
 	return mat1.T().mm(g)
 }
 
-// Addmm is bias + t @ o: what a Linear with a bias runs on matrices. Products
+// Addmm is bias + t @ o, which a Linear with a bias runs on matrices. Products
 // with a vector bias go through cuBLASLt.
 func Addmm(bias, t, o *Tensor) *Tensor {
 	return t.w.autocasted([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return addmm(a[0], a[1], a[2]) })
@@ -134,7 +134,7 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 	return t.batched(o)
 }
 
-// foldable reports whether the leading dimensions lie together.
+// foldable reports whether the leading dimensions are adjacent in memory.
 func foldable(t *Tensor) bool {
 	for i := 0; i < t.size.n-2; i++ {
 		if t.stride.d[i] != t.stride.d[i+1]*t.size.d[i+1] {
@@ -144,8 +144,8 @@ func foldable(t *Tensor) bool {
 	return true
 }
 
-// batched expands the leading dimensions of both, flattens them (a copy where
-// they do not lie together) and runs one bmm.
+// batched expands the leading dimensions of both, flattens them (with a copy if
+// they are not adjacent) and runs one bmm.
 func (t *Tensor) batched(o *Tensor) *Tensor {
 	lead := broadcast(front(t.size), front(o.size))
 	n, k, m := t.Size(-2), t.Size(-1), o.Size(-1)

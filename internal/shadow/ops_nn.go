@@ -51,7 +51,7 @@ func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(t)
 	args := [3]*Tensor{t, weight, bias}
-	for i := 2; i >= 0; i-- { // as C++ evaluates them
+	for i := 2; i >= 0; i-- { // in C++'s order of evaluation
 		args[i] = w.toFloat32(args[i])
 		w.pin(args[i])
 	}
@@ -99,28 +99,7 @@ func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
 	w.pin(p)
 	q := w.toFloat32(p)
 	w.pin(q)
-	out := q.nllLoss(target)
+	out := q.nll(target, CrossEntropyLoss{})
 	w.unpin(mark)
 	return out
-}
-
-func (t *Tensor) nllLoss(target *Tensor) *Tensor {
-	w := t.w
-	n := w.record("NllLossBackward0", t)
-	n.save(t)
-	n.save(target)
-	w.Op("nll_loss_forward")
-	out := w.Empty(Dims(), t.dtype)
-	total := w.Empty(Dims(), t.dtype)
-	w.Launch(out, t)
-	n.save(total)
-	dropTemporaries(total)
-	size, dt := t.size, t.dtype
-	n.backward(func(g *Tensor) []*Tensor {
-		w.Op("nll_loss_backward")
-		out := w.Empty(size, dt)
-		w.Launch(out, out)
-		return inputGrads(out)
-	})
-	return n.result(out, t, target)
 }

@@ -2,9 +2,9 @@
 
 package shadow
 
-// What losses over embeddings are made of: F.normalize and logsumexp.
+// Ops of losses over embeddings: F.normalize and logsumexp.
 
-// Normalize is F.normalize(t, dim=-1): t over its length.
+// Normalize is F.normalize(t, dim=-1): t divided by its length.
 func (t *Tensor) Normalize() *Tensor {
 	fn := t.w.Func(t)
 	denom := fn.Let(t.VectorNorm().ClampMin().ExpandAs(t.size))

@@ -3,9 +3,9 @@
 package shadow
 
 // normGrad is the backward of layer norm and of the fused RMS norm
-// (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): gradients of input,
-// weight and bias, those that are wanted. With very many short rows the weight's
-// and the bias's are summed in two passes, by way of partial sums.
+// (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): it returns those gradients of
+// input, weight and bias that are needed. With very many short rows, those of weight
+// and bias are summed in two passes, through partial sums.
 func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw, db *Tensor) {
 	w.Op(op)
 	mark := w.pin(x.Contiguous())
@@ -30,7 +30,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	return dx, dw, db
 }
 
-// normPartials is how many rows of partial sums there are over those of x.
+// normPartials returns how many rows of partial sums there are for x.
 func (w *World) normPartials(x *Tensor) int {
 	n := x.Size(-1)
 	row := max(uint64(n)*x.dtype.Bytes(), 1)
@@ -44,7 +44,7 @@ func (w *World) partialsOf(d *Tensor, rows int) *Tensor {
 	return w.Empty(Dims(rows, d.Numel()), d.dtype).Hold()
 }
 
-// sumPartials is *d = partials.sum(0): the old memory goes when the sum is there.
+// sumPartials is *d = partials.sum(0): the old memory is freed once the sum exists.
 func sumPartials(partials, d *Tensor) *Tensor {
 	if d == nil {
 		return nil

@@ -6,7 +6,7 @@ package shadow
 // done, while Python drops it as soon as it is used: formulas below that keep
 // one longer say so with Hold and Drop.
 
-// resultType is what two operands promote to; a scalar tensor does not widen
+// resultType returns the type that two operands promote to; a scalar tensor does not widen
 // one with dimensions.
 func resultType(a, b *Tensor) DType {
 	switch {
@@ -44,7 +44,7 @@ func (t *Tensor) Add(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// AddOf is t + of(): Python holds t on its stack while it computes the other side.
+// AddOf is t + of(): Python holds t on its stack while it computes the other operand.
 func (t *Tensor) AddOf(of func() *Tensor) *Tensor {
 	mark := t.w.pin(t)
 	out := t.Add(of())
@@ -85,7 +85,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// Div is t / o: a number with a point even of whole ones.
+// Div is t / o. Integers give a float.
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)
 	other := n.save(o)
@@ -99,7 +99,7 @@ func (t *Tensor) Div(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// divGrads is the gradients of a quotient: -grad * ((self / other) / other) and
+// divGrads returns the gradients of a quotient: -grad * ((self / other) / other) and
 // grad / other.
 func divGrads(n *node, other, self *saved) func(g *Tensor) []*Tensor {
 	return func(g *Tensor) []*Tensor {
@@ -189,7 +189,7 @@ func (g *Tensor) timesPower(t *Tensor) *Tensor {
 	return out
 }
 
-// inFloat32 runs an op that autocast runs in float32.
+// inFloat32 runs an op that autocast computes in float32.
 func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 	mark := t.w.pin(t)
 	c := t.w.toFloat32(t)
@@ -225,7 +225,7 @@ func (g *Tensor) withLayout(op string, other *Tensor) *Tensor {
 // SiLU, GELU, Tanh, ReLU and Sigmoid are the activations.
 func (t *Tensor) SiLU() *Tensor { return t.keepsInput("silu", "SiluBackward0") }
 
-// GELU is either form of it.
+// GELU is either variant of it.
 func (t *Tensor) GELU() *Tensor { return t.keepsInput("gelu", "GeluBackward0") }
 
 // Softplus keeps its input.

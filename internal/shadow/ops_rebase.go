@@ -2,7 +2,7 @@
 
 package shadow
 
-// Ops that write into a tensor which has names in a script: it is the same tensor afterwards, with a new history.
+// Ops that write into a tensor that a script has names for: it stays the same tensor, with a new history.
 
 // rebase gives t, which the op has written to, the op as its history.
 func (n *node) rebase(t *Tensor) {
@@ -27,7 +27,7 @@ func (t *Tensor) AddInto(o *Tensor) {
 	dropTemporaries(o)
 }
 
-// MulInto is t *= o; o is nil for a number. The product rule needs t as it was, so that a copy is kept.
+// MulInto is t *= o; o is nil for a number. The product rule needs the old t, so a copy is kept.
 func (t *Tensor) MulInto(o *Tensor) {
 	w := t.w
 	n := w.record("MulBackward0", t, o)

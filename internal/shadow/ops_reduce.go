@@ -4,7 +4,7 @@ package shadow
 
 import "snug/internal/kernel"
 
-// sumTo is at::sum_to: how a gradient comes back to the shape of an input that
+// sumTo is at::sum_to: it reduces a gradient to the shape of an input that
 // was broadcast.
 func (t *Tensor) sumTo(size Shape) *Tensor {
 	lead := t.size.n - size.n
@@ -27,7 +27,7 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 	return out
 }
 
-// summed is the type of a sum: autocast has halves summed into float32, in a backward under it as well.
+// summed returns the type of a sum: under autocast halves are summed into float32, in backward too.
 func (w *World) summed(dt DType) DType {
 	if w.autocast != None && dt.Half() {
 		return Float32
@@ -49,7 +49,7 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	t.w.Op(op)
 	out := t.w.Empty(size, dt)
 	var wide *storage
-	if dt != t.dtype && !t.dtype.Floating() && dt != Bool && op != "argmax" { // whole numbers are widened in a copy
+	if dt != t.dtype && !t.dtype.Floating() && dt != Bool && op != "argmax" { // integers are widened in a copy
 		wide = t.w.alloc(uint64(t.Numel()) * dt.Bytes())
 	}
 	from := t.dtype
@@ -82,7 +82,7 @@ func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []
 	w.release(acc)
 }
 
-// reductionOf is the kind of kernel behind an op.
+// reductionOf returns the kind of kernel behind an op.
 func reductionOf(op string, dt DType) kernel.Reduction {
 	switch op {
 	case "any", "all":
@@ -111,7 +111,7 @@ func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// Sum is t.sum(dims). Its gradient is one expanded: a view.
+// Sum is t.sum(dims). Its gradient is the incoming one, expanded: a view.
 func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	n := t.w.record("SumBackward1", t)
 	dt := t.dtype
@@ -145,7 +145,7 @@ func (t *Tensor) Argmax(keep bool, dims ...int) *Tensor {
 	return out
 }
 
-// MaxDim is t.max(dim) outside of the graph: the values and their indices.
+// MaxDim is t.max(dim) outside the graph: the values and their indices.
 func (t *Tensor) MaxDim(keep bool, dim int) (values, indices *Tensor) {
 	size := t.size.Remove(t.size.at(dim))
 	if keep {
@@ -167,14 +167,14 @@ func (t *Tensor) Norm(dims ...int) *Tensor {
 	return t.reduce(vectorNorm, dims, false, t.dtype)
 }
 
-// NormInto is the same norm written to a tensor that is there already.
+// NormInto is the same norm, written to an existing tensor.
 func (t *Tensor) NormInto(out *Tensor, dims ...int) {
 	t.w.reduceScratch(reductionOf(vectorNorm, t.dtype), t, t.dtype, dims, out.dtype)
 }
 
 const vectorNorm = "linalg_vector_norm"
 
-// restore puts reduced dimensions back and expands to the shape before.
+// restore restores reduced dimensions and expands to the former shape.
 func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
 	g.Hold()
 	out := g.alias(g.size, g.stride)
@@ -188,7 +188,7 @@ func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
 	return out
 }
 
-// sortedDims resolves and orders reduced dimensions.
+// sortedDims resolves and sorts reduced dimensions.
 func sortedDims(size Shape, dims []int) []int {
 	var flag [maxDims]bool
 	for _, d := range dims {
@@ -220,7 +220,7 @@ func (t *Tensor) LogSoftmax(dt DType) *Tensor {
 	return t.softmax("_log_softmax", "LogSoftmaxBackward0", dt)
 }
 
-// softmax keeps its result. Where the type asked for is wider, a bfloat16
+// softmax keeps its result. If the requested type is wider, a bfloat16
 // argument is copied first; float16 goes straight to float32 in the kernel.
 func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	w := t.w
@@ -249,8 +249,8 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	return out
 }
 
-// softmaxGrad is the backward kernel: a softmax's begins with grad * output,
-// its logarithm's does without.
+// softmaxGrad is the backward kernel: that of softmax begins with grad * output,
+// that of log-softmax does not.
 func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
 	w := g.w
 	w.Op(op + "_backward_data")

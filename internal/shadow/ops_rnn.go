@@ -2,12 +2,12 @@
 
 package shadow
 
-// Recurrent layers as cuDNN runs them: torch/csrc's _cudnn_rnn and its backward (native/cudnn/RNN.cpp).
+// Recurrent layers with cuDNN: _cudnn_rnn and its backward (native/cudnn/RNN.cpp).
 
 // Recurrent is nn.LSTM, nn.GRU or nn.RNN.
 type Recurrent struct {
 	Weights    []*Tensor // parts of one flat tensor
-	Gates      int       // 4 of an LSTM, 3 of a GRU, 1
+	Gates      int       // 4 for an LSTM, 3 for a GRU, otherwise 1
 	Hidden     int
 	Layers     int
 	Directions int
@@ -36,7 +36,7 @@ func FlattenWeights(weights []*Tensor) {
 	flat.Drop()
 }
 
-// shape is the sizes of a run over t: its steps and its batch.
+// shape returns the number of steps and the batch of t.
 func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
 	if r.BatchFirst {
 		return t.size.d[1], t.size.d[0]
@@ -44,7 +44,7 @@ func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
 	return t.size.d[0], t.size.d[1]
 }
 
-// stepsFirst is t as cuDNN takes it, a view.
+// stepsFirst returns a view of t in the order that cuDNN takes.
 func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 	if r.BatchFirst {
 		return t.Transpose(0, 1)
@@ -52,8 +52,8 @@ func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 	return t.Alias()
 }
 
-// Run is the layer over t, from states that may be nil where a GRU has no cell: outputs of all steps, and the
-// last states.
+// Run runs the layer over t, from initial states; cell is nil unless it is an LSTM. It returns the outputs of all
+// steps and the last states.
 func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Tensor) {
 	w := t.w
 	n := w.record("CudnnRnnBackward0", append([]*Tensor{t, hidden, cell}, r.Weights...)...)
@@ -106,7 +106,7 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 	if r.cell() {
 		states = 2
 	}
-	for i := range states { // gradients of the last states that nobody used
+	for i := range states { // gradients of last states that were not used
 		if len(g) <= i+1 || g[i+1] == nil {
 			fn.Let(w.Empty(state, dt))
 		}
@@ -160,13 +160,13 @@ func looseAll(ts []*Tensor) []*Tensor {
 	return ts
 }
 
-// reserve is what cuDNN keeps for the backward: the gates and the cell of every step.
+// reserve returns the bytes cuDNN keeps for the backward: the gates and the cell of every step.
 func (r *Recurrent) reserve(out uint64) uint64 {
 	return uint64(r.Layers*(r.Gates+1))*out + 256
 }
 
-// workspace is what cuDNN takes for a run: 32 MiB for its products, the gates of every step (of 16 at a time where
-// nothing is kept), and some states.
+// workspace returns the bytes cuDNN needs for a run: 32 MiB for its products, the gates of every step (of 16 at a
+// time if nothing is kept), and some states.
 func (r *Recurrent) workspace(steps int, state uint64) uint64 {
 	gates, states := steps, 13
 	if !r.Training {

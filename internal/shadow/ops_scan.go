@@ -2,7 +2,7 @@
 
 package shadow
 
-// Running sums, and what state-space models need around them.
+// Running sums, and other ops of state-space models.
 
 // CumsumDim is torch.cumsum(t, dim) of floats. The kernel needs its input in row-major order and returns
 // the same. Its backward sums from the other end.
@@ -34,8 +34,8 @@ func (t *Tensor) cumsum() *Tensor {
 	return out
 }
 
-// Clamp is torch.clamp(t, min, max) with numbers: inside them the gradient
-// passes.
+// Clamp is torch.clamp(t, min, max) with numbers. The gradient passes between
+// them.
 func (t *Tensor) Clamp() *Tensor {
 	w := t.w
 	n := w.record("ClampBackward1", t)
@@ -57,7 +57,7 @@ func (g *Tensor) clampGrad(self *Tensor, dt DType) *Tensor {
 	return out
 }
 
-// PadDim is F.pad with zeros along one dimension. Without any it is a copy. An
+// PadDim is F.pad with zeros along one dimension. With no padding it is a copy. An
 // image's layout is kept.
 func (t *Tensor) PadDim(dim, before, after int) *Tensor {
 	dim = t.size.at(dim)

@@ -2,8 +2,8 @@
 
 package shadow
 
-// Views: another shape over the same memory. They allocate nothing going
-// forward; going back some do.
+// Views: another shape over the same memory. They allocate nothing in forward;
+// some do in backward.
 
 // view makes a differentiable view.
 func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Tensor) *Tensor {
@@ -28,7 +28,7 @@ func (t *Tensor) ViewAs(size Shape) *Tensor {
 	return t.view("ViewBackward0", size, stride, func(g *Tensor) *Tensor { return g.ReshapeAs(from) })
 }
 
-// Reshape is Tensor.reshape: a view where there can be one, else a copy.
+// Reshape is Tensor.reshape: a view if possible, otherwise a copy.
 func (t *Tensor) Reshape(d ...int) *Tensor { return t.ReshapeAs(t.infer(d)) }
 
 // ReshapeAs is Reshape with a Shape.
@@ -64,8 +64,8 @@ func (t *Tensor) infer(d []int) Shape {
 	return s
 }
 
-// viewStrides is at::detail::computeStride: the strides of a view, if the
-// dimensions that are joined or split lie together in memory.
+// viewStrides is at::detail::computeStride: the strides of a view, if the dimensions
+// to be joined or split are adjacent in memory.
 func viewStrides(size, stride, to Shape) (Shape, bool) {
 	out := Shape{n: to.n}
 	if size.Numel() == 0 {
@@ -137,7 +137,7 @@ func (t *Tensor) Unsqueeze(i int) *Tensor {
 	return t.view("UnsqueezeBackward0", t.size.insert(i, 1), t.stride.insert(i, step), func(g *Tensor) *Tensor { return g.Squeeze(i) })
 }
 
-// Squeeze takes a dimension of size one away.
+// Squeeze removes a dimension of size one.
 func (t *Tensor) Squeeze(i int) *Tensor {
 	i = t.size.at(i)
 	return t.view("SqueezeBackward1", t.size.Remove(i), t.stride.Remove(i), func(g *Tensor) *Tensor { return g.Unsqueeze(i) })
@@ -158,7 +158,7 @@ func (t *Tensor) Expand(d ...int) *Tensor {
 func (t *Tensor) ExpandAs(to Shape) *Tensor {
 	from := t.size
 	stride := expandStrides(t.size, t.stride, to)
-	for i := range t.size.n { // dimensions that stay keep their stride, ones too
+	for i := range t.size.n { // dimensions that stay keep their stride, even those of size one
 		if j := to.n - t.size.n + i; t.size.d[i] == to.d[j] {
 			stride.d[j] = t.stride.d[i]
 		}
@@ -169,8 +169,8 @@ func (t *Tensor) ExpandAs(to Shape) *Tensor {
 // Slice is t[..., from:to:step, ...] along one dimension.
 func (t *Tensor) Slice(dim, from, to int) *Tensor { return t.SliceStep(dim, from, to, 1) }
 
-// SliceStep is Slice with a step. Python's indexing makes an alias of a slice
-// that leaves nothing out.
+// SliceStep is Slice with a step. Python's indexing makes an alias if a slice
+// selects everything.
 func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 	dim = t.size.at(dim)
 	if from == 0 && to == t.size.d[dim] && step == 1 {
@@ -186,7 +186,7 @@ func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 	})
 }
 
-// Select is t[..., i, ...]: one index of a dimension, which goes away.
+// Select is t[..., i, ...]: one index of a dimension, which is removed.
 func (t *Tensor) Select(dim, _ int) *Tensor {
 	dim = t.size.at(dim)
 	full := t.size
@@ -228,8 +228,8 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	return out
 }
 
-// Unbind is torch.unbind: one view for each index of a dimension, which goes
-// away. They share one node, whose backward stacks their gradients.
+// Unbind is torch.unbind: one view for each index of a dimension, which is
+// removed. They share one node, whose backward stacks their gradients.
 func (t *Tensor) Unbind(dim int) []*Tensor {
 	dim = t.size.at(dim)
 	w, full, dt := t.w, t.size, t.dtype
@@ -258,7 +258,7 @@ func (t *Tensor) Chunk(parts, dim int) []*Tensor {
 	return t.Split(dim, sizes...)
 }
 
-// Contiguous is t itself where it is row-major already, else a copy.
+// Contiguous returns t itself if it is row-major, otherwise a copy.
 func (t *Tensor) Contiguous() *Tensor {
 	if t.contiguous() {
 		return t
@@ -269,7 +269,7 @@ func (t *Tensor) Contiguous() *Tensor {
 // Clone copies t and keeps its layout.
 func (t *Tensor) Clone() *Tensor { return t.clone(t.cloneStrides()) }
 
-// cloneStrides is t's own layout where it is dense, else the nearest one that is.
+// cloneStrides returns t's own layout if it is dense, otherwise the nearest dense one.
 func (t *Tensor) cloneStrides() Shape {
 	if isDense(t.size, t.stride) {
 		return t.stride
@@ -286,7 +286,7 @@ func (t *Tensor) clone(stride Shape) *Tensor {
 	return n.result(out, t)
 }
 
-// To is Tensor.to(dtype): t itself where it has that type already.
+// To is Tensor.to(dtype): t itself if it already has that type.
 func (t *Tensor) To(dt DType) *Tensor {
 	if t.dtype == dt {
 		return t

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Ops that choose and compare, element by element.
+// Ops that select and compare element by element.
 
 // Where is torch.where(cond, t, number). The number becomes a tensor of one
 // element first.
@@ -60,7 +60,7 @@ func (t *Tensor) LogPlain() *Tensor { return t.plain("log", t.dtype) }
 // FullLike is torch.full_like or zeros_like.
 func (t *Tensor) FullLike() *Tensor { return t.plain("full_like", t.dtype) }
 
-// AddTo is t += o outside the graph: nothing new.
+// AddTo is t += o outside the graph, which allocates nothing.
 func (t *Tensor) AddTo(o *Tensor) {
 	t.w.Op("add_")
 	t.w.Launch(t, o)

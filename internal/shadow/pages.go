@@ -4,7 +4,7 @@ package shadow
 
 import "sync"
 
-// pages is memory for the objects that a run makes by the hundred thousand. They are allocated many at a
+// pages holds the objects that a run makes by the hundred thousand. They are allocated many at a
 // time, which is several times faster than one by one, and the pages are reused by the next run.
 type pages struct {
 	tensors  shelf[Tensor]
@@ -13,10 +13,10 @@ type pages struct {
 	saves    shelf[saved]
 }
 
-// page is as many objects as are made at once.
+// page is a block of objects that are allocated at once.
 type page[T any] [128]T
 
-// shelf is the pages of one kind of object.
+// shelf holds the pages of one kind of object.
 type shelf[T any] struct {
 	used []*page[T]
 	next int // the next free object of the last page
@@ -33,7 +33,7 @@ var (
 	tagRooms     sync.Pool // of *[]Tag
 )
 
-// take is the next object of the last page, or the first of a new one.
+// take returns the next object of the last page, or the first of a new one.
 func (s *shelf[T]) take(pool *sync.Pool) *T {
 	if len(s.used) == 0 || s.next == len(page[T]{}) {
 		p, _ := pool.Get().(*page[T])

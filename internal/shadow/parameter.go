@@ -29,24 +29,24 @@ func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, tr
 // Rename gives a parameter another path.
 func (t *Tensor) Rename(name string) { t.name = name }
 
-// OnHost runs what makes tensors in the host's memory, until Fill brings them onto the card.
+// OnHost runs body, which makes tensors in host memory until Fill copies them to the card.
 func (w *World) OnHost(body func()) {
 	w.onHost = true
 	defer func() { w.onHost = false }()
 	body()
 }
 
-// Fill gives a tensor on the meta device, or in the host's memory, its memory on the card.
+// Fill allocates a tensor's memory on the card, if it is on the meta device or in host memory.
 func (t *Tensor) Fill() {
 	if t.mem == nil {
 		t.ResizeStorage(t.Numel())
 	}
 }
 
-// Here reports whether t has its memory on the card, and is not on the meta device or in the host's memory.
+// Here reports whether t's memory is on the card, not on the meta device or in host memory.
 func (t *Tensor) Here() bool { return t.mem != nil || t.Numel() == 0 }
 
-// AsParameter is nn.Parameter(t): the same memory as a leaf of its own.
+// AsParameter is nn.Parameter(t): a leaf with the same memory.
 func (t *Tensor) AsParameter(trained bool) *Tensor {
 	p := t.alias(t.size, t.stride)
 	p.isView = false
@@ -54,7 +54,7 @@ func (t *Tensor) AsParameter(trained bool) *Tensor {
 	return p
 }
 
-// SetData is t.data = o: t goes on with the memory of o, and lets go of its own.
+// SetData is t.data = o: t takes the memory of o and releases its own.
 func (t *Tensor) SetData(o *Tensor) {
 	if o.mem != nil {
 		o.mem.refs++
@@ -82,18 +82,18 @@ func (t *Tensor) ResizeStorage(numel int) {
 	}
 }
 
-// FreeStorage is storage.resize_(0): it frees the memory for all that share it, until ResizeStorage
+// FreeStorage is storage.resize_(0): it frees the memory for all tensors that share it, until ResizeStorage
 // allocates it again.
 func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
 
-// SharesStorage reports whether both use the same memory.
+// SharesStorage reports whether both tensors use the same memory.
 func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
 
-// LayInto makes t a part of a flat tensor. Its own memory has to be freed before.
+// LayInto makes t a part of a flat tensor. Its own memory must be freed before.
 func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
 
-// CastInPlace is t.data = t.data.to(dtype) where t is of another floating type:
-// the copy exists before the old memory goes.
+// CastInPlace is t.data = t.data.to(dtype) if t has another floating type:
+// the copy exists before the old memory is freed.
 func (t *Tensor) CastInPlace(dt DType) {
 	if t.dead || !t.dtype.Floating() || t.dtype == dt {
 		return
@@ -104,7 +104,7 @@ func (t *Tensor) CastInPlace(dt DType) {
 }
 
 // CopyInPlace is t.data = t.data.clone(): the copy exists before the old memory
-// goes. On the meta device there is nothing to copy.
+// is freed. On the meta device there is nothing to copy.
 func (t *Tensor) CopyInPlace() {
 	if t.mem == nil {
 		return
@@ -117,18 +117,18 @@ func (t *Tensor) CopyInPlace() {
 // Retype changes the type of t, which is on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
-// Pack fills a tensor on the meta device with its numbers quantized into bytes, per
-// of them in each.
+// Pack fills a tensor on the meta device with its numbers quantized, per of them to a
+// byte.
 func (t *Tensor) Pack(per int) {
 	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
 	t.stride = t.size.contiguous()
 	t.mem = t.w.alloc(t.Bytes())
 }
 
-// SetGrad gives t a gradient that was made for it, and takes over the hold on it.
+// SetGrad gives t a gradient and takes over the reference to it.
 func (t *Tensor) SetGrad(g *Tensor) { t.grad = g }
 
-// TakeGrad is t's gradient, if any, with the hold on it; t has none from then on.
+// TakeGrad returns t's gradient, if any, with the reference to it; t has none from then on.
 func (t *Tensor) TakeGrad() *Tensor {
 	g := t.grad
 	t.grad = nil

@@ -9,28 +9,28 @@ import (
 )
 
 // Passage is a micro-batch that started without gradients: the part of the trace that it wrote, and when
-// each gradient was made. Later micro-batches repeat all of it, except for what is made once and stays,
-// such as workspaces. So they can be written without being run: by Again in a new step, and by More where
+// each gradient was made. Later micro-batches repeat all of it, except for allocations that are made once and
+// stay, such as workspaces. So they can be written without being run: by Again in a new step, and by More if
 // gradients are added to existing ones.
 type Passage struct {
 	w        *World
 	from, to int
 	arrivals []arrival
-	unlike   bool // what comes later would be something else
+	unlike   bool // later micro-batches would differ
 }
 
-// arrival is a gradient that a leaf got.
+// arrival is a gradient that arrived at a leaf.
 type arrival struct {
 	leaf  *Tensor
 	grad  *Tensor
 	id    uint32 // its memory
-	at    int    // the event before which it came
-	taken bool   // the leaf took the memory over, else it has a copy
+	at    int    // the event before which it arrived
+	taken bool   // the leaf took the memory over; otherwise it has a copy
 	lent  bool   // that memory had another reference
-	tag   Tag    // what the memory counted as before
+	tag   Tag    // what the memory was counted as before
 }
 
-// Begin starts to note a passage.
+// Begin starts to record a passage.
 func (w *World) Begin() *Passage {
 	w.passage = &Passage{w: w, from: len(w.Trace.Events)}
 	return w.passage
@@ -105,8 +105,8 @@ func (p *Passage) More() bool {
 	return p.write(stream.Changes{Ends: ends})
 }
 
-// swapTags makes gradients that were taken over count as they did before, and
-// the second time as they do now.
+// swapTags restores the former tags of gradients that were taken over; called again, it
+// swaps them back.
 func (p *Passage) swapTags() {
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.taken {
@@ -115,7 +115,7 @@ func (p *Passage) swapTags() {
 	}
 }
 
-// write appends the events, with the tags that they have.
+// write appends the events with their tags.
 func (p *Passage) write(c stream.Changes) bool {
 	made, ok := p.w.Trace.Again(p.from, p.to, c)
 	p.w.Tags = slices.Grow(p.w.Tags, len(made))

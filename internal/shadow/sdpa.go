@@ -4,7 +4,7 @@ package shadow
 
 import "snug/internal/kernel"
 
-// F.scaled_dot_product_attention and its kernels. Package kernel has the rules of their choice and their
+// F.scaled_dot_product_attention and its kernels. Package kernel chooses among them and knows their
 // workspaces.
 
 // Attention is the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask is
@@ -16,8 +16,8 @@ type Attention struct {
 	GQA                     bool    // enable_gqa: key and value have fewer heads
 }
 
-// SDPA is F.scaled_dot_product_attention. The result is [B, H, Sq, D], laid out
-// so that transposing heads and tokens back is free.
+// SDPA is F.scaled_dot_product_attention. The result is [B, H, Sq, D], in a layout in
+// which transposing heads and tokens back is free.
 func (w *World) SDPA(a Attention) *Tensor {
 	args := []*Tensor{a.Query, a.Key, a.Value, a.Mask}
 	mark := w.pin(args...)
@@ -48,7 +48,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 		return w.cudnnAttention(a)
 	case kernel.Efficient:
 		a.Mask = a.biasFor().Hold()
-		w.unpin(mark) // a mask that was padded goes
+		w.unpin(mark) // frees a mask that was padded
 		w.pin(a.Mask.loosen())
 		return w.efficientAttention(a)
 	case kernel.Flash:
@@ -57,7 +57,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 	return w.mathAttention(a)
 }
 
-// numbers returns what the choice of kernel depends on.
+// numbers returns the values that the choice of kernel depends on.
 func (a Attention) numbers() kernel.Attention {
 	q, k := a.Query, a.Key
 	n := kernel.Attention{
@@ -104,8 +104,8 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// efficientAttention is the memory-efficient kernel: float32, or an explicit
-// mask that wants a gradient.
+// efficientAttention is the memory-efficient kernel: for float32, or an explicit
+// mask that needs a gradient.
 func (w *World) efficientAttention(a Attention) *Tensor {
 	q, k, v := a.Query, a.Key, a.Value
 	n := w.record("ScaledDotProductEfficientAttentionBackward0", q, k, v, a.Mask)
@@ -129,8 +129,8 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// logSumExp is one number per query and head, which these kernels write for the
-// backward pass alone (sdp_utils.h: should_compute_logsumexp).
+// logSumExp is one number per query and head, which these kernels write only for the
+// backward pass (sdp_utils.h: should_compute_logsumexp).
 func (n *node) logSumExp(size Shape) *Tensor {
 	if n == nil {
 		return nil
@@ -156,8 +156,8 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 }
 
 // efficientDelta is one number per query and head. The kernel computes it for
-// halves; for float32 it is (grad * out).sum(-1), put in order by head, which
-// takes a copy where there are several heads and queries.
+// halves; for float32 it is (grad * out).sum(-1), ordered by head, which
+// takes a copy if there are several heads and queries.
 func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	if q.dtype != Float32 {
 		return w.alloc(bytes)
@@ -185,8 +185,8 @@ func (w *World) biasGrad(mask *Tensor) *Tensor {
 	return out
 }
 
-// denseLayout is t's own strides where it is dense, else row-major: how cuDNN's
-// wrapper lays out what belongs to t.
+// denseLayout returns t's own strides if it is dense, otherwise row-major ones: the layout
+// that cuDNN's wrapper uses for tensors that belong to t.
 func (t *Tensor) denseLayout() Shape {
 	if isDense(t.size, t.stride) {
 		return t.stride
@@ -194,7 +194,7 @@ func (t *Tensor) denseLayout() Shape {
 	return sortedLayout(t.size, []*Tensor{t})
 }
 
-// bshd is the strides of [B, H, S, D] stored as [B, S, H, D].
+// bshd returns the strides of [B, H, S, D] stored as [B, S, H, D].
 func bshd(s Shape) Shape {
 	b, h, n, d := s.d[0], s.d[1], s.d[2], s.d[3]
 	_ = b

@@ -23,7 +23,7 @@ func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
 	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
 }
 
-// flashAttention takes heads that are a multiple of eight wide; others are
+// flashAttention takes heads whose width is a multiple of eight; others are
 // padded, and the result is a slice.
 func (w *World) flashAttention(a Attention) *Tensor {
 	d := a.Query.Size(-1)
@@ -66,7 +66,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// flashSplits is the partial results where keys are split over blocks.
+// flashSplits allocates the partial results if keys are split over blocks.
 func (w *World) flashSplits(a Attention) []*storage {
 	sums, results := w.Rules.FlashSplits(a.numbers())
 	if results == 0 {
@@ -79,7 +79,7 @@ func (w *World) flashSplits(a Attention) []*storage {
 // grouped heads dk and dv for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.Op("_scaled_dot_product_flash_attention_backward")
-	var copies []*storage // the kernel wants both with tokens before heads
+	var copies []*storage // the kernel needs both with tokens before heads
 	for _, t := range []*Tensor{g, out} {
 		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
 			copies = append(copies, w.alloc(t.Bytes()))

@@ -30,14 +30,14 @@ func (w *World) mathAttention(a Attention) *Tensor {
 	return fn.Return(attn.matmul(value).To(dtype))
 }
 
-// scores is q @ (scaled k).T; the scaled keys last until the product is made.
+// scores is q @ (scaled k).T; the scaled keys live until the product is computed.
 func (w *World) scores(q, k *Tensor) *Tensor {
 	fn := w.Func(q)
 	scaled := fn.Let(k.Transpose(-2, -1).MulScalar())
 	return fn.Return(q.matmul(scaled))
 }
 
-// accurate is t in float32 if it is a 16-bit float.
+// accurate returns t in float32 if it is a 16-bit float.
 func (t *Tensor) accurate() *Tensor {
 	if t.dtype.Half() {
 		return t.cast(Float32)
@@ -45,13 +45,13 @@ func (t *Tensor) accurate() *Tensor {
 	return t
 }
 
-// causalBias is ones(L, S).tril() made into a float mask.
+// causalBias is ones(L, S).tril(), converted to a float mask.
 func (w *World) causalBias(rows, cols int, dt DType) *Tensor {
 	return w.additiveMask(w.Full(Bool, rows, cols).plain("tril", Bool), dt)
 }
 
 // additiveMask is convert_boolean_attn_mask: zero where the mask is true, minus
-// infinity or the least number elsewhere.
+// infinity or the smallest number elsewhere.
 func (w *World) additiveMask(mask *Tensor, dt DType) *Tensor {
 	low := w.Full(dt)
 	return WhereBoth(mask, w.Full(dt), low)
@@ -64,7 +64,7 @@ func (t *Tensor) repeatInterleave(times int) *Tensor {
 }
 
 // safeSoftmax is _safe_softmax over the last dimension: rows that are masked
-// entirely become zeros, which takes a comparison and a reduction to find out.
+// entirely become zeros, which takes a comparison and a reduction.
 func (t *Tensor) safeSoftmax() *Tensor {
 	w := t.w
 	n := w.record("SafeSoftmaxBackward0", t)
@@ -82,7 +82,7 @@ func (t *Tensor) safeSoftmax() *Tensor {
 	return n.result(out, t)
 }
 
-// biasFor is what the memory-efficient kernel makes of a mask: rows padded to a multiple of eight
+// biasFor prepares a mask for the memory-efficient kernel: rows padded to a multiple of eight
 // elements, and a view expanded to every batch and head.
 func (a Attention) biasFor() *Tensor {
 	m := a.Mask

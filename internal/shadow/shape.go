@@ -10,7 +10,7 @@ import (
 
 const maxDims = kernel.MaxDims
 
-// Shape is the sizes of a tensor's dimensions, or its strides. It is a value:
+// Shape holds the sizes of a tensor's dimensions, or its strides. It is a value:
 // copying one allocates nothing.
 type Shape struct {
 	n int
@@ -24,7 +24,7 @@ func Dims(d ...int) Shape {
 	return s
 }
 
-// Numel is the number of elements.
+// Numel returns the number of elements.
 func (s Shape) Numel() int {
 	n := 1
 	for _, d := range s.d[:s.n] {
@@ -44,7 +44,7 @@ func (s Shape) at(i int) int {
 // String lists the dimensions, as in [2 128 768].
 func (s Shape) String() string { return fmt.Sprint(s.d[:s.n]) }
 
-// insert puts a dimension in before position i.
+// insert inserts a dimension before position i.
 func (s Shape) insert(i, d int) Shape {
 	copy(s.d[i+1:], s.d[i:s.n])
 	s.d[i] = d
@@ -52,7 +52,7 @@ func (s Shape) insert(i, d int) Shape {
 	return s
 }
 
-// Remove takes dimension i out.
+// Remove removes dimension i.
 func (s Shape) Remove(i int) Shape {
 	copy(s.d[i:], s.d[i+1:s.n])
 	s.n--
@@ -60,13 +60,13 @@ func (s Shape) Remove(i int) Shape {
 	return s
 }
 
-// With is s with d for its dimension i, which may count from the end.
+// With returns s with dimension i, which may count from the end, set to d.
 func (s Shape) With(i, d int) Shape {
 	s.d[s.at(i)] = d
 	return s
 }
 
-// contiguous is the row-major strides of s.
+// contiguous returns the row-major strides of s.
 func (s Shape) contiguous() Shape {
 	out := Shape{n: s.n}
 	step := 1
@@ -77,8 +77,8 @@ func (s Shape) contiguous() Shape {
 	return out
 }
 
-// isContiguous is at::Tensor::is_contiguous: row-major, dimensions of size one
-// aside.
+// isContiguous is at::Tensor::is_contiguous: row-major, ignoring dimensions of size
+// one.
 func isContiguous(size, stride Shape) bool {
 	step := 1
 	for i := size.n - 1; i >= 0; i-- {
@@ -129,7 +129,7 @@ func sameStrides(size, a, b Shape) bool {
 	return true
 }
 
-// broadcast is the shape that two operands expand to.
+// broadcast returns the shape that two operands expand to.
 func broadcast(a, b Shape) Shape {
 	if a.n < b.n {
 		a, b = b, a
@@ -145,10 +145,10 @@ func broadcast(a, b Shape) Shape {
 	return a
 }
 
-// Broadcast is the shape that two become together.
+// Broadcast returns the shape that two shapes broadcast to.
 func Broadcast(a, b Shape) Shape { return broadcast(a, b) }
 
-// expandStrides is the strides of an operand seen at a larger shape: zero
+// expandStrides returns the strides of an operand expanded to a larger shape: zero
 // where it repeats.
 func expandStrides(size, stride, to Shape) Shape {
 	out := Shape{n: to.n}
@@ -161,8 +161,8 @@ func expandStrides(size, stride, to Shape) Shape {
 	return out
 }
 
-// iterStrides is the layout that a pointwise op gives its result, as
-// TensorIterator chooses it: the operands' own where they all agree, else the
+// iterStrides returns the layout that a pointwise op gives its result, as
+// TensorIterator chooses it: the operands' own if they all agree, otherwise the
 // dimensions in the order of the first operand that tells them apart.
 func iterStrides(shape Shape, operands ...*Tensor) Shape {
 	same := true
@@ -181,8 +181,8 @@ func iterStrides(shape Shape, operands ...*Tensor) Shape {
 	return sortedLayout(shape, operands)
 }
 
-// sharedLayout is TensorIterator's short cut: operands of one shape that are
-// all dense in the same order give that order to the result.
+// sharedLayout is TensorIterator's fast path: if operands of one shape are all
+// dense in the same order, the result has that order.
 func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
 	first := operands[0]
 	for _, t := range operands {
@@ -193,7 +193,7 @@ func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
 	return first.stride, true
 }
 
-// sortedLayout orders the dimensions by the operands' strides and lays the result
+// sortedLayout sorts the dimensions by the operands' strides and lays the result
 // out densely in that order.
 func sortedLayout(shape Shape, operands []*Tensor) Shape {
 	var strides [4]kernel.Dims

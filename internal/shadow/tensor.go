@@ -8,14 +8,14 @@ import "fmt"
 type storage struct {
 	id   uint32 // in the trace
 	refs int32
-	turn uint8 // of the loop that made it
+	turn uint8 // iteration of the loop that made it
 }
 
 // Tensor is a torch.Tensor without its values: shape, layout, element type, a storage that it may share,
 // and its place in the autograd graph.
 //
 // refs counts its references: Python variables, modules, saved tensors, gradient buffers. A result that
-// is not bound to a variable has none; such a temporary dies at the end of the op that uses it, as in
+// is not bound to a variable has none; such a temporary is freed at the end of the op that uses it, as in
 // Python.
 type Tensor struct {
 	w            *World
@@ -32,34 +32,34 @@ type Tensor struct {
 	fn           *node
 	acc          *node // AccumulateGrad, for a leaf
 	grad         *Tensor
-	name         string // a parameter's path
+	name         string // path of a parameter
 }
 
-// Size is the size of dimension i, which may count from the end.
+// Size returns the size of dimension i, which may count from the end.
 func (t *Tensor) Size(i int) int { return t.size.d[t.size.at(i)] }
 
-// Dim is the number of dimensions.
+// Dim returns the number of dimensions.
 func (t *Tensor) Dim() int { return t.size.n }
 
-// Shape is the sizes of all dimensions.
+// Shape returns the sizes of all dimensions.
 func (t *Tensor) Shape() Shape { return t.size }
 
-// Sizes is the sizes of all dimensions as a slice.
+// Sizes returns the sizes of all dimensions as a slice.
 func (t *Tensor) Sizes() []int { return append([]int(nil), t.size.d[:t.size.n]...) }
 
-// DType is the element type.
+// DType returns the element type.
 func (t *Tensor) DType() DType { return t.dtype }
 
-// Numel is the number of elements.
+// Numel returns the number of elements.
 func (t *Tensor) Numel() int { return t.size.Numel() }
 
-// Bytes is the size of the elements, whatever the size of the storage.
+// Bytes returns the size of the elements, whatever the size of the storage.
 func (t *Tensor) Bytes() uint64 { return uint64(t.Numel()) * t.dtype.Bytes() }
 
-// Grad is the accumulated gradient of a leaf, or nil.
+// Grad returns the accumulated gradient of a leaf, or nil.
 func (t *Tensor) Grad() *Tensor { return t.grad }
 
-// Name is a parameter's path in its model.
+// Name returns a parameter's path in its model.
 func (t *Tensor) Name() string { return t.name }
 
 // String describes the tensor for messages.
@@ -75,7 +75,7 @@ func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
 // Dropped reports whether t has lost its last reference.
 func (t *Tensor) Dropped() bool { return t.dead }
 
-// Hold adds a holder: t lives until it is dropped as often as it was held.
+// Hold adds a reference: t lives until it is dropped as often as it was held.
 func (t *Tensor) Hold() *Tensor {
 	if t != nil {
 		if t.dead {
@@ -137,7 +137,7 @@ func (w *World) unpin(mark int) {
 	}
 }
 
-// dropTemporaries ends an op: the temporaries among its arguments die, left to right.
+// dropTemporaries ends an op: the temporaries among its arguments are freed, left to right.
 func dropTemporaries(args ...*Tensor) {
 	for _, t := range args {
 		if t != nil && t.refs == 0 && !t.dead {
@@ -146,8 +146,8 @@ func dropTemporaries(args ...*Tensor) {
 	}
 }
 
-// Empty makes a temporary in row-major order, whatever its numbers: torch.empty
-// before it is counted as an op.
+// Empty makes a row-major temporary. It is torch.empty without being counted as an
+// op.
 func (w *World) Empty(size Shape, dt DType) *Tensor {
 	return w.emptyStrided(size, size.contiguous(), dt)
 }
@@ -160,7 +160,7 @@ func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	return t
 }
 
-// EmptyLike makes a temporary with t's shape, and its layout where that is dense.
+// EmptyLike makes a temporary with t's shape, and its layout if that is dense.
 func (t *Tensor) EmptyLike(dt DType) *Tensor {
 	if isDense(t.size, t.stride) {
 		return t.w.emptyStrided(t.size, t.stride, dt)
@@ -182,7 +182,7 @@ func (t *Tensor) alias(size, stride Shape) *Tensor {
 	return out
 }
 
-// Detach is the same memory outside the autograd graph.
+// Detach returns a tensor with the same memory outside the autograd graph.
 func (t *Tensor) Detach() *Tensor {
 	out := t.alias(t.size, t.stride)
 	dropTemporaries(t)

@@ -17,17 +17,17 @@ import (
 const (
 	turnsRun   = 9
 	middleTurn = 5
-	fewTurns   = 4 * turnsRun // loops up to here are run as they are
+	fewTurns   = 4 * turnsRun // shorter loops are simulated in full
 )
 
-// turns is the folded loops of a run, which are all of one length.
+// turns describes the folded loops of a run, which all have the same length.
 type turns struct {
 	now    uint8 // the current iteration, from 1; 0 is outside loops
 	length int   // of the loops
 }
 
 // Turns yields the iterations of a loop: 0 to n-1, or, if the world folds and n is large, only some of
-// them. What a loop collects comes from those alone.
+// them. A loop that collects tensors collects only those of the simulated iterations.
 func (w *World) Turns(n int) iter.Seq[int] {
 	t := &w.turns
 	fold := w.Folds && n > fewTurns && t.now == 0 && (t.length == 0 || t.length == n)
@@ -83,7 +83,7 @@ func (w *World) each(n int, collected bool) iter.Seq[int] {
 	}
 }
 
-// times is the number of elements that an element of a list stands for.
+// times returns the number of elements that an element of a list stands for.
 func (w *World) times(i int, collected bool) int {
 	if collected && i+1 == middleTurn {
 		return w.turns.fold().Times
@@ -91,7 +91,7 @@ func (w *World) times(i int, collected bool) int {
 	return 1
 }
 
-// turnNumber counts the iterations that are run from 1.
+// turnNumber counts the simulated iterations from 1.
 func turnNumber(i, n int) uint8 {
 	if i >= middleTurn {
 		i -= n - turnsRun

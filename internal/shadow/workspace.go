@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// workspaceKey is whose workspace it is: handles of cuBLAS belong to threads, and
-// each has one for each CUDA stream.
+// workspaceKey identifies a workspace: each thread has its own cuBLAS handle, which
+// has one workspace for each CUDA stream.
 type workspaceKey struct {
 	thread int
 	queue  uint16
@@ -23,8 +23,8 @@ func (w *World) cublas() {
 	w.workspace(workspaceKey{w.thread, w.queue, false}, w.kernelBytes(w.Rules.Cublas()))
 }
 
-// cublasLt is for products with a bias. Its handle is made from the plain one,
-// so that one's workspace comes first.
+// cublasLt is cublas for products with a bias. Its handle is derived from the plain one,
+// whose workspace therefore comes first.
 func (w *World) cublasLt() {
 	w.cublas()
 	bytes, kept := w.Rules.CublasLt()
@@ -48,7 +48,7 @@ func (w *World) workspace(k workspaceKey, bytes uint64) {
 	w.component = was
 }
 
-// ClearWorkspaces is torch._C._cuda_clearCublasWorkspaces(): the next product makes its workspace anew.
+// ClearWorkspaces is torch._C._cuda_clearCublasWorkspaces(): the next product allocates its workspace again.
 func (w *World) ClearWorkspaces() {
 	for _, k := range slices.SortedFunc(maps.Keys(w.spaces), workspaceKey.compare) {
 		w.release(w.spaces[k])
@@ -56,7 +56,7 @@ func (w *World) ClearWorkspaces() {
 	w.spaces = nil
 }
 
-// compare orders workspaces, so that runs are repeatable.
+// compare orders workspaces, so that runs are reproducible.
 func (k workspaceKey) compare(o workspaceKey) int {
 	number := func(b bool) int {
 		if b {

@@ -12,8 +12,8 @@
 // ops; Function for ops with a gradient; Wrap, OnGrad and OnBackward for hooks; and parameter.go for
 // memory that is moved without autograd's knowledge.
 //
-// The facts are those of torch 2.11, read in its sources and in recordings of real runs. Where other
-// versions or cards differ, package kernel says so.
+// The facts are those of torch 2.11, taken from its sources and from recordings of real runs. If other
+// versions or cards differ, package kernel knows how.
 package shadow
 
 import (
@@ -29,19 +29,19 @@ const (
 	backwardThread
 )
 
-// World is one process that trains: everything that PyTorch keeps outside
+// World is one training process: everything that PyTorch keeps outside
 // tensors and modules.
 type World struct {
 	Rules     kernel.Rules  // the card and the library versions
-	Side      kernel.Side   // which bound to use where the needs of a kernel are not known
-	Open      Open          // how much depends on facts that are not known for the card
+	Side      kernel.Side   // which bound to use if the needs of a kernel are unknown
+	Open      Open          // how much depends on unknown facts about the card
 	Trace     *stream.Trace // where events are written
-	Tags      []Tag         // one per allocation of the trace, folded as it was; see Tag
-	MaxEvents int           // events that the trace may have, 0 for any; beyond that ops panic with [TooLong]
+	Tags      []Tag         // one per allocation of the trace, folded like it; see Tag
+	MaxEvents int           // limit on the events of the trace, 0 for none; beyond it ops panic with [TooLong]
 
 	gradMode bool
-	retains  bool  // the backward under way keeps the graph
-	onHost   bool  // tensors are made in the host's memory
+	retains  bool  // the current backward keeps the graph
+	onHost   bool  // tensors are made in host memory
 	autocast DType // None outside torch.autocast
 	casts    castCache
 	hooks    *hooks
@@ -58,11 +58,11 @@ type World struct {
 	path       []string
 	component  Component
 	afterGrad  func(leaf *Tensor)
-	passage    *Passage // being noted
+	passage    *Passage // being recorded
 	turns      turns
-	origin     []uint32 // of an unfolded trace: the ID that each had before
+	origin     []uint32 // for an unfolded trace, the ID that each allocation had before
 
-	afterBackward func()             // when the whole backward has run
+	afterBackward func()             // called when the whole backward has run
 	wrapped       map[string]Wrapper // by the path of the module
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
@@ -73,16 +73,16 @@ type World struct {
 	Log func(op string)
 	// Meter counts the work, if set.
 	Meter Meter
-	// Eval is whether the forward under way is of a model in evaluation mode: it drops nothing out.
+	// Eval reports whether the model is in evaluation mode, without dropout.
 	Eval bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
-	// MaxIterations bounds the iterations of loops that are not folded; 0 is no bound.
+	// MaxIterations limits the iterations of loops that are not folded; 0 is no limit.
 	MaxIterations int
 
 	iterated int // iterations so far
-	// Loaded is the type that a quantized model was loaded in, None for others:
-	// attention looks at it where it finds float32.
+	// Loaded is the type that a quantized model was loaded in, None for others.
+	// Attention casts to it if it finds float32.
 	Loaded DType
 }
 
@@ -100,7 +100,7 @@ func NewWorld(r kernel.Rules) *World {
 	return w
 }
 
-// alloc takes memory on the current CUDA stream.
+// alloc allocates memory on the current CUDA stream.
 func (w *World) alloc(bytes uint64) *storage {
 	if bytes == 0 || w.onHost {
 		return nil
@@ -120,7 +120,7 @@ func (w *World) alloc(bytes uint64) *storage {
 // tensor of terabytes in thousands of parts.
 type TooLong struct{}
 
-// release takes one tensor away from a storage; the last one frees it. Without
+// release removes one tensor from a storage; the last one frees it. Without
 // memory there is nothing to do.
 func (w *World) release(m *storage) {
 	if m == nil {
@@ -138,11 +138,11 @@ func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much depends on facts that are not known for the card: for each fact, the distance in bytes
+// Open is how much depends on unknown facts about the card: for each fact, the distance in bytes
 // between the bounds of the widest figure.
 type Open [kernel.Facts]uint64
 
-// kernelBytes is the figure for a kernel on this run's side of the bounds.
+// kernelBytes returns the figure for a kernel on this run's side of the bounds.
 func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
@@ -153,11 +153,11 @@ func (w *World) kernelBytes(f kernel.Figure) uint64 {
 // kernelScratch allocates and frees the workspace of a kernel.
 func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 
-// Mark opens a phase in the trace.
+// Mark marks the beginning of a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
 
-// Repeat writes the events from index from on once more, where they leave
-// everything as it was: see stream.Trace.Repeat.
+// Repeat writes the events from index from on once more if they leave the state
+// unchanged: see stream.Trace.Repeat.
 func (w *World) Repeat(from int) bool {
 	before := w.Trace.Allocations()
 	if !w.Trace.Repeat(from) {

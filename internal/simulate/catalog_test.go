@@ -13,7 +13,7 @@ import (
 	"snug/internal/setup"
 )
 
-// TestCatalogParameters builds every model that is known by name and compares
+// TestCatalogParameters builds every model of the catalogue and compares
 // the number of its parameters with the published one.
 func TestCatalogParameters(t *testing.T) {
 	named := map[string]int{
@@ -29,7 +29,7 @@ func TestCatalogParameters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := map[string]any{"model": map[string]any{"name": name}, "batch": 1.0}
 			if !strings.HasPrefix(name, "torchvision/") && !strings.Contains(name, "vit-") {
-				fields["seq"] = 16.0 // tokens, which images have none of
+				fields["seq"] = 16.0 // the length in tokens, which images do not have
 			}
 			s, err := setup.Decode(fields, setup.Source{})
 			if err != nil {
@@ -47,7 +47,7 @@ func TestCatalogParameters(t *testing.T) {
 	}
 }
 
-// variants are the catalogue's models that share a config with another.
+// variants returns the catalogue's models that share a config with another.
 func variants(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../catalog/variants.jsonl")

@@ -13,8 +13,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// TestCheckpoints does as TestPEFT for steps whose blocks are checkpointed, in the
-// newer kind and in the older, reentrant one (testdata/measured/checkpoint_ops.py).
+// TestCheckpoints does the same as TestPEFT for steps with checkpointed blocks, with both
+// the newer and the reentrant implementation (testdata/measured/checkpoint_ops.py).
 func TestCheckpoints(t *testing.T) {
 	files, _ := filepath.Glob("testdata/checkpoints/*.txt.gz")
 	if len(files) != 12 {
@@ -40,8 +40,8 @@ func checkpointed(s *setup.Setup, reentrant bool) Maker {
 	}
 }
 
-// Under FSDP2 a checkpointed block that runs again finds its parameters gathered: the
-// hook before its backward did that. Only the recomputed ops are more.
+// TestCheckpointsGatherOnce: under FSDP2, a checkpointed block that runs again finds its parameters
+// gathered by the hook before its backward. Only the recomputed ops are added.
 func TestCheckpointsGatherOnce(t *testing.T) {
 	gathers := func(checkpointing bool) (n int) {
 		s := &setup.Setup{
@@ -63,7 +63,7 @@ func TestCheckpointsGatherOnce(t *testing.T) {
 	}
 }
 
-// DeepSpeed updates with one kernel of its own whichever Adam it is given.
+// TestDeepSpeedHasOneAdam checks that DeepSpeed uses one kernel of its own for every kind of Adam.
 func TestDeepSpeedHasOneAdam(t *testing.T) {
 	allocations := func(optimizer string) uint32 {
 		s := &setup.Setup{

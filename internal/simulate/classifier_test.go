@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// classes is a script that trains a classifier on a data set that nothing is known of.
+// classes is a script that trains a classifier on an unknown data set.
 const classes = `import torch
 from datasets import load_dataset
 from peft import LoraConfig, TaskType, get_peft_model
@@ -30,8 +30,8 @@ for batch in loader:
     optimizer.zero_grad()
 `
 
-// TestClassifierScripts compares the trained parameters of classifiers that scripts make with transformers 5.17
-// and PEFT 0.21. The setup has the model with its usual head, without labels for each text.
+// TestClassifierScripts compares the trained parameters of classifiers in scripts with transformers 5.17
+// and PEFT 0.21. The setup's model has its usual head, not a classifier.
 func TestClassifierScripts(t *testing.T) {
 	for name, x := range map[string]struct {
 		more, then        string

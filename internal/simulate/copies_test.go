@@ -58,7 +58,7 @@ func TestCopiesPassed(t *testing.T) {
 	}
 }
 
-// levels is the memory at the end and at the peak, without counts.
+// levels returns the memory at the end and at the peak, without counts.
 func levels(s allocator.Stats) [][2]uint64 {
 	var out [][2]uint64
 	for _, p := range []allocator.ByPool{s.AllocatedBytes, s.ActiveBytes, s.ReservedBytes, s.Segment, s.InactiveSplit, s.InactiveSplitBytes} {

@@ -12,16 +12,16 @@ import (
 	"snug/internal/stream"
 )
 
-// decoders is every family that is trained both as a decoder and as an encoder.
+// decoders returns every family that can be trained both as a decoder and as an encoder.
 func decoders() []string {
 	return family.Types(func(f family.Facts) bool {
 		return slices.Contains(f.Heads, family.CausalLM) && slices.Contains(f.Heads, family.Encoder)
 	})
 }
 
-// rarer is what small decoders are tried with: fewer heads for keys and a window
-// shorter than the sequence, or where a family has rarer settings, those: heads of an
-// odd width, dropout, norms without weights.
+// rarer returns unusual settings for small decoders: fewer key heads and a window shorter
+// than the sequence, or settings that are rare in a family, such as heads of an odd
+// width, dropout, or norms without weights.
 func rarer(modelType string) map[string]any {
 	if keys, ok := rarerOf[modelType]; ok {
 		return keys
@@ -52,7 +52,7 @@ func decoderSetup(modelType string, keys map[string]any) *setup.Setup {
 	return &setup.Setup{Model: setup.Model{Config: c, Head: "causal-lm"}, Batch: 3, Seq: 17}
 }
 
-// live is what is still allocated after a run of that many steps.
+// live returns the bytes still allocated after a run of this many steps.
 func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	t.Helper()
 	s.Steps = steps
@@ -74,8 +74,8 @@ func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	return sum
 }
 
-// A step frees everything that it allocates, under any options: the second step leaves as much alive as
-// the third.
+// TestDecodersLeakNothing checks that a step frees everything it allocates, under any options: as much is
+// alive after the second step as after the third.
 func TestDecodersLeakNothing(t *testing.T) {
 	for _, modelType := range decoders() {
 		for _, precision := range []string{"fp32", "bf16", "amp-bf16", "amp-fp16"} {
@@ -100,7 +100,7 @@ func TestDecodersLeakNothing(t *testing.T) {
 	}
 }
 
-// A config that no model can be made of is refused in words.
+// TestDecodersRefuse checks that a config that describes no possible model is refused with an error.
 func TestDecodersRefuse(t *testing.T) {
 	for _, c := range []struct {
 		family, key string

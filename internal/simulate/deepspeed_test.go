@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// What DeepSpeed itself takes and gives back, in order, as its own code did on the
+// TestDeepSpeed compares DeepSpeed's own allocations and frees, in order, with those its code made on the
 // CPU (testdata/measured/deepspeed_cpu.py).
 func TestDeepSpeed(t *testing.T) {
 	for _, c := range []struct {
@@ -25,7 +25,7 @@ func TestDeepSpeed(t *testing.T) {
 	}{
 		{"zero1", "zero1-deepspeed", 1_200_000, ""},
 		{"zero2", "zero2", 1_200_000, ""},
-		{"zero3", "zero3", 1_200_000, "forward"}, // where parameters are gathered ahead of time
+		{"zero3", "zero3", 1_200_000, "forward"}, // in which parameters are prefetched
 		{"init", "zero3", 200_000, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestDeepSpeed(t *testing.T) {
 			s := smallLlama()
 			s.Dist, s.Accumulation, s.Steps = setup.Over(c.kind, 4), 3, 2
 			got := ownEvents(t, s, c.least)
-			if c.name == "init" { // which ends with the load
+			if c.name == "init" { // ends with the load
 				got = got[:min(len(want), len(got))]
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -43,7 +43,7 @@ func TestDeepSpeed(t *testing.T) {
 	}
 }
 
-// recordedEvents is +bytes and -bytes of a recording, without one of its parts.
+// recordedEvents returns +bytes and -bytes for each event of a recording, without one of its parts.
 func recordedEvents(t *testing.T, name, without string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/deepspeed/" + name + ".txt")
@@ -63,8 +63,8 @@ func recordedEvents(t *testing.T, name, without string) []string {
 	return out
 }
 
-// ownEvents is the same of a simulated run, where nothing that the model itself
-// computes is as large.
+// ownEvents returns the same for a simulated run in which the model itself allocates nothing
+// as large.
 func ownEvents(t *testing.T, s *setup.Setup, least uint64) []string {
 	t.Helper()
 	res, err := Run(s, Options{})

@@ -64,8 +64,8 @@ func (r *run) distribute() error {
 	return nil
 }
 
-// boundary tells the wrapper whether the backward ahead is the last one before an
-// update, and says whether that makes it another one than those before it.
+// boundary tells the wrapper whether the next backward is the last one before an update,
+// and reports whether that makes it different from the previous ones.
 func (r *run) boundary(last bool) bool {
 	z, ok := r.wrapper.(interface{ Boundary(last bool) })
 	if ok {
@@ -74,8 +74,8 @@ func (r *run) boundary(last bool) bool {
 	return ok && last
 }
 
-// newOptimizer makes the optimizer of what this process updates. DeepSpeed puts
-// its own around it, and has one kernel for all of Adam.
+// newOptimizer makes the optimizer for the parameters that this process updates. DeepSpeed
+// wraps it in its own, with one kernel for every kind of Adam.
 func (r *run) newOptimizer() (err error) {
 	name := r.s.Optimizer
 	z, deepspeed := r.wrapper.(interface {
@@ -104,7 +104,7 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 	return r.wrapper.Forward(loss)
 }
 
-// typeNamed is the element type that a setup names, or None.
+// typeNamed returns the element type that a setup names, or None.
 func typeNamed(name string) shadow.DType {
 	switch name {
 	case setup.FP32:

@@ -22,7 +22,7 @@ func smallLlama() *setup.Setup {
 	}
 }
 
-// aliveAfterSteps is what is allocated when each step ends.
+// aliveAfterSteps returns the bytes allocated at the end of each step.
 func aliveAfterSteps(t *testing.T, s *setup.Setup) []uint64 {
 	t.Helper()
 	var ends []int
@@ -58,7 +58,8 @@ func aliveAfterSteps(t *testing.T, s *setup.Setup) []uint64 {
 	return out
 }
 
-// However a run is spread, its third and fourth step leave what the second left.
+// TestStepsLeaveWhatTheyFound checks that steps after the second leave as much allocated as it did, for every
+// way of distributing a run.
 func TestStepsLeaveWhatTheyFound(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain":         func(*setup.Setup) {},
@@ -94,8 +95,8 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 	}
 }
 
-// Weights that were loaded in bfloat16 are kept as those of a run in bfloat16 are,
-// with their states, buckets and copies: autocast keeps nothing between steps.
+// TestWeightsAreKeptAsLoaded checks that weights loaded in bfloat16 stay so, with their states, buckets and
+// copies, as in a run in bfloat16: autocast keeps nothing between steps.
 func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	for _, kind := range append(setup.DistKinds, "") {
 		plain, loaded := smallLlama(), smallLlama()
@@ -109,8 +110,8 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	}
 }
 
-// However weights are loaded, a GPU keeps the same part of them; if they are loaded sharded, it never
-// holds all of them.
+// TestShardedLoads checks that a GPU keeps the same shard of the weights however they are loaded, and that it
+// never holds all of them if they are loaded sharded.
 func TestShardedLoads(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain": func(*setup.Setup) {},
@@ -139,7 +140,7 @@ func TestShardedLoads(t *testing.T) {
 					t.Errorf("allocated after each step: %v, want %v", got, want)
 				}
 				whole, sharded := parametersInLoad(t, of(setup.LoadWhole)), parametersInLoad(t, of(setup.LoadSharded))
-				if sharded >= whole { // what is small stays whole under ZeRO-3, which is much of this model
+				if sharded >= whole { // ZeRO-3 does not shard small parameters, which are a large part of this model
 					t.Errorf("loaded sharded parameters take %d at most, whole %d", sharded, whole)
 				}
 			})
@@ -147,14 +148,14 @@ func TestShardedLoads(t *testing.T) {
 	}
 }
 
-// parametersInLoad is the most that parameters take before the first step.
+// parametersInLoad returns the peak memory of parameters before the first step.
 func parametersInLoad(t *testing.T, s *setup.Setup) uint64 {
 	t.Helper()
 	return most(t, s, func(e stream.Event, tag shadow.Tag) bool { return tag.Component == shadow.Parameters }, true)
 }
 
-// Each process holds a part of the parameters and states under FSDP2: eight
-// processes need less than two, and those less than one process alone.
+// TestShardsShrink checks that FSDP2 shards parameters and states: eight processes need
+// less memory each than two, and two less than one.
 func TestShardsShrink(t *testing.T) {
 	after := func(world int) uint64 {
 		s := smallLlama()
@@ -168,8 +169,8 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
-// DeepSpeed's first stage keeps what its second keeps, and PyTorch's own has no float32 copies. While
-// gradients are made, it holds all of them at once.
+// TestStages checks that DeepSpeed's stage 1 keeps as much as its stage 2, and that PyTorch's own ZeRO-1 has no
+// float32 copies. During backward, stage 1 holds all gradients at once.
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()
@@ -190,7 +191,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// gradientsAtMost is the most that gradients take at once, without the bucket.
+// gradientsAtMost returns the peak memory of gradients, without the bucket.
 func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
 	t.Helper()
 	const bucket = 1_000_000_000
@@ -199,8 +200,8 @@ func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
 	}, false)
 }
 
-// most is how much of what counts is alive at once, in all of a run or while it
-// is loaded.
+// most returns the peak memory of the events that count, in the whole run or only while it
+// loads.
 func most(t *testing.T, s *setup.Setup, counts func(e stream.Event, tag shadow.Tag) bool, loading bool) uint64 {
 	t.Helper()
 	res, err := Run(s, Options{})

@@ -16,7 +16,7 @@ import (
 	"snug/internal/units"
 )
 
-// Follows reports whether the loop of a setup is followed from a script. On several GPUs it is not.
+// Follows reports whether a setup's loop is followed from a script. On several GPUs it is not.
 func Follows(s *setup.Setup) bool {
 	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
 }
@@ -59,7 +59,7 @@ func (r *run) follow() error {
 	return nil
 }
 
-// scriptOf is the file of a loop that is read, or known by name.
+// scriptOf returns the file of a loop, which is the user's or one that is known by name.
 func scriptOf(s *setup.Script) (*pysrc.File, error) {
 	if s.File != nil {
 		return s.File, nil
@@ -67,7 +67,7 @@ func scriptOf(s *setup.Script) (*pysrc.File, error) {
 	return script.Named(s.Name)
 }
 
-// settings is what a loop known by name is told about the run.
+// settings returns the settings of the run that a loop known by name can read.
 func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
@@ -75,7 +75,7 @@ func settings(s *setup.Setup) map[string]any {
 	}
 }
 
-// precision is what a script computes in: what autocast casts to, or the type of its weights.
+// precision returns the precision of a script: the dtype of autocast, or that of its weights.
 func (r *run) precision(res *script.Result) string {
 	switch cmp.Or(res.Autocast, r.weights) {
 	case shadow.BFloat16:
@@ -86,10 +86,10 @@ func (r *run) precision(res *script.Result) string {
 	return ""
 }
 
-// perUpdate is how many backward passes the script runs for each update, rounded.
+// perUpdate returns how many backward passes the script runs per update, rounded.
 func perUpdate(res *script.Result) int { return (res.Backwards + res.Updates/2) / res.Updates }
 
-// differences are settings that the script has otherwise, or does not have.
+// differences lists the settings that the script sets differently or not at all.
 func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say := func(is bool, format string, args ...any) {
 		if is {
@@ -103,13 +103,13 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	return out
 }
 
-// markPhase marks the trace with what the script comes to.
+// markPhase marks the beginning of a phase of the script in the trace.
 func (r *run) markPhase(p script.Phase) {
 	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
-// fields tells the script what the model is like: the tensors of a batch, its configuration with all defaults, and
-// its parameters' names, from models that are made for this alone.
+// fields describes the model to the script: the tensors of a batch, its configuration with all defaults, and
+// the names of its parameters, from models built only for this.
 func (r *run) fields(how *script.Run) error {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
@@ -124,7 +124,7 @@ func (r *run) fields(how *script.Run) error {
 	return nil
 }
 
-// namesOf is the names of the parameters of a model that a script builds, which may have another head.
+// namesOf returns the parameter names of a model that a script builds, which may have a different head.
 func (r *run) namesOf() func(l script.Loading) []string {
 	base, made := r.s, r.builder
 	return func(l script.Loading) (out []string) {
@@ -141,7 +141,7 @@ func (r *run) namesOf() func(l script.Loading) []string {
 	}
 }
 
-// batchFields is the tensors of a batch as a model takes them.
+// batchFields returns the tensors of a batch for a model.
 func (r *run) batchFields(m family.Model) (out []script.Field) {
 	r.w.OnHost(func() {
 		b := m.Batch()
@@ -158,7 +158,7 @@ func (r *run) batchFields(m family.Model) (out []script.Field) {
 	return out
 }
 
-// build loads a model for the script. The first one is the run's own.
+// build loads a model for the script. The first one is the run's model.
 func (r *run) build(m script.Making) (script.Net, error) {
 	was := r.builder
 	r.weights, r.here = m.DType, m.Here
@@ -183,7 +183,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	return n, nil
 }
 
-// hosted reports whether the model is made in the host's memory, as from_config and from_pretrained do.
+// hosted reports whether the model is created in host memory, as from_config and from_pretrained do.
 func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantization == nil }
 
 // net is a model that a script calls.
@@ -197,13 +197,13 @@ type net struct {
 // ToHost is model.cpu().
 func (n *net) ToHost() { n.builder.ToHost() }
 
-// ToCard is model.to("cuda") after it was on the host.
+// ToCard is model.to("cuda") for a model on the host.
 func (n *net) ToCard() { n.builder.ToCard() }
 
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
-// Fields is what a batch of an unknown data set carries for the model.
+// Fields lists the tensors of a batch from an unknown data set.
 func (n *net) Fields() []script.Field { return n.r.batchFields(n.model) }
 
 // Embedding reports whether a parameter is the table of an nn.Embedding.
@@ -214,7 +214,7 @@ func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p)
 
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
-// Call runs forward as the script calls the model.
+// Call runs forward in the mode in which the script calls the model.
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
@@ -238,7 +238,7 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	return out
 }
 
-// times is a count in words.
+// times returns a count in words.
 func times(n int) string {
 	if n == 1 {
 		return "once"

@@ -13,7 +13,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// modelType is the config's model_type.
+// modelType returns the config's model_type.
 func (r *run) modelType() string {
 	name, _ := r.s.Model.Config["model_type"].(string)
 	return name
@@ -25,14 +25,14 @@ func (r *run) causal() bool {
 	return ok && len(facts.Heads) > 0 && cmp.Or(r.s.Model.Head, facts.Heads[0]) == family.CausalLM
 }
 
-// shifts reports whether transformers' Trainer knows that, and counts labels from the second token on: it looks
-// for ForCausalLM in the name of the model's class.
+// shifts reports whether transformers' Trainer counts labels from the second token on: it looks for ForCausalLM in
+// the name of the model's class.
 func (r *run) shifts() bool {
 	facts, _ := family.FactsOf(r.modelType())
 	return r.causal() && !facts.LMHead
 }
 
-// stored is the type of the weights that from_pretrained reads: what the config says.
+// stored returns the dtype of the weights that from_pretrained reads, according to the config.
 func (r *run) stored() shadow.DType {
 	for _, key := range []string{"dtype", "torch_dtype"} {
 		switch name, _ := r.s.Model.Config[key].(string); name {
@@ -47,12 +47,12 @@ func (r *run) stored() shadow.DType {
 	return shadow.None
 }
 
-// attentions is the setup's names of transformers' attn_implementation.
+// attentions maps transformers' attn_implementation to the setup's names.
 var attentions = map[string]string{
 	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
 }
 
-// maker builds the models of a script: each as the setup has it, with what the script says.
+// maker builds the models of a script: the setup's, with the script's changes.
 func (r *run) maker() func(m script.Making) (script.Net, error) {
 	base := r.s
 	return func(m script.Making) (script.Net, error) {
@@ -89,7 +89,7 @@ func (r *run) prepare(l script.Loading) error {
 	return r.setAdapters(*l.Adapters)
 }
 
-// typeWord is a type as a setup names it.
+// typeWord returns a setup's name for a dtype.
 func typeWord(dt shadow.DType) string {
 	switch dt {
 	case shadow.BFloat16:
@@ -100,7 +100,7 @@ func typeWord(dt shadow.DType) string {
 	return setup.FP32
 }
 
-// setLiger makes Liger's kernels a part of the setup, where it has some for the model.
+// setLiger adds Liger's kernels to the setup, if it has any for the model.
 func (r *run) setLiger(l *script.Liger) {
 	if l == nil || !r.s.Model.HasLiger() {
 		return
@@ -118,7 +118,7 @@ func (r *run) setLiger(l *script.Liger) {
 	r.s = &s
 }
 
-// adapt puts adapters into a model that the script has on the card.
+// adapt adds adapters to a model that the script has on the card.
 func (r *run) adapt(n script.Net, a script.Adapters) error {
 	made, ok := n.(*net)
 	if err := r.setAdapters(a); err != nil || !ok {
@@ -132,7 +132,7 @@ func (r *run) adapt(n script.Net, a script.Adapters) error {
 	return err
 }
 
-// setAdapters makes adapters a part of the setup.
+// setAdapters adds adapters to the setup.
 func (r *run) setAdapters(a script.Adapters) error {
 	s := *r.s
 	s.LoRA = &setup.LoRA{Rank: a.Rank, Dropout: a.Dropout, Targets: a.Targets, Save: a.Save, DoRA: a.DoRA, PEFT: true}

@@ -13,14 +13,14 @@ import (
 	"snug/internal/stream"
 )
 
-// keeping is a setup whose gradients are kept between steps.
+// keeping returns a setup whose gradients are kept between steps.
 func keeping(s *setup.Setup) *setup.Setup {
 	no := false
 	s.SetToNone = &no
 	return s
 }
 
-// TestKeptGradientsStay checks that the gradients are what stays after a step in addition.
+// TestKeptGradientsStay checks that exactly the gradients stay after a step in addition.
 func TestKeptGradientsStay(t *testing.T) {
 	dropped, kept := aliveAfterSteps(t, smallLlama()), aliveAfterSteps(t, keeping(smallLlama()))
 	_, trained := smallLlamaCount(t)
@@ -38,13 +38,13 @@ func TestKeptGradientsAreAddedTo(t *testing.T) {
 		kept, twice := keeping(smallLlama()), smallLlama()
 		kept.Precision, twice.Precision, twice.Accumulation = precision, precision, 2
 		got, want := microSizes(t, kept), microSizes(t, twice)
-		if diff := cmp.Diff(want[3], got[1]); diff != "" { // each the second step's last
+		if diff := cmp.Diff(want[3], got[1]); diff != "" { // the last micro-batch of the second step in each
 			t.Errorf("%s: a second micro-batch (-) and one of a second step (+):\n%s", precision, diff)
 		}
 	}
 }
 
-// microSizes is what each micro-batch asks for and gives back, in order.
+// microSizes returns the sizes that each micro-batch allocates and frees, in order.
 func microSizes(t *testing.T, s *setup.Setup) [][]int64 {
 	t.Helper()
 	var from, to []int

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// followedScript runs a script of two layers of GPT-2 and returns what was noted.
+// followedScript follows a script with a GPT-2 of two layers and returns the notes.
 func followedScript(t *testing.T, src string) []string {
 	t.Helper()
 	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
@@ -48,7 +48,7 @@ func TestOptionsOfLibraries(t *testing.T) {
 		{`mixed_precision="bf16"`, ""},
 		{`mixed_precision="fp8"`, "train.py:5: fp8 is not followed"},
 		{`mixed_precision="bf16", dynamo_backend="inductor"`, "train.py:5: torch.compile is not simulated"},
-		{`mixed_precision="bf16", fsdp_plugin=plugin`, "train.py:5: the plugins of Accelerator for several cards"},
+		{`mixed_precision="bf16", fsdp_plugin=plugin`, "train.py:5: Accelerator's plugins for several cards"},
 	} {
 		notes := strings.Join(followedScript(t, strings.ReplaceAll(accelerated, "OPTIONS", tc.options)), "\n")
 		if tc.note == "" && notes != "" || !strings.Contains(notes, tc.note) {
@@ -81,11 +81,11 @@ trainer = pl.Trainer(precision="bf16-mixed", max_steps=3, callbacks=callbacks)
 trainer.fit(Lit(), DataLoader(torch.randint(0, 100, (12, 64)), batch_size=2))
 `
 
-// TestCallbacks checks that callbacks which move memory in ways that are not followed are noted, and no others.
+// TestCallbacks checks that a callback is noted if and only if its effect on memory is not followed.
 func TestCallbacks(t *testing.T) {
 	for callback, note := range map[string]string{
 		"Timer":              "",
-		"EMAWeightAveraging": "train.py:20: the copies that WeightAveraging makes",
+		"EMAWeightAveraging": "train.py:20: WeightAveraging's temporary copies",
 		"ModelPruning":       "train.py:20: pruning is not followed",
 	} {
 		notes := strings.Join(followedScript(t, strings.ReplaceAll(lit, "CALLBACK", callback)), "\n")

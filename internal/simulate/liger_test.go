@@ -46,7 +46,7 @@ func TestLigerLeavesNothing(t *testing.T) {
 	})
 }
 
-// alive is the bytes that a run has not given back.
+// alive returns the bytes that a run has not freed.
 func alive(t *rapid.T, s *setup.Setup) (total uint64) {
 	r, err := Run(s, Options{})
 	if err != nil {

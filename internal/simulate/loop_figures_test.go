@@ -12,23 +12,23 @@ import (
 	"testing"
 )
 
-// loopFigures is how far off the reading of some programs is.
+// loopFigures holds the errors of a group of programs.
 type loopFigures struct {
 	runs, refused, noted int
-	off                  []float64 // in percent of the reserved bytes that were measured, largest last
-	under                float64   // the most that one is too low without a note
+	off                  []float64 // in percent of the measured reserved bytes, largest last
+	under                float64   // the largest underestimate without a note
 }
 
-// bars are what the reading of each folder's programs has to keep.
+// bars are the limits on the errors of each folder's programs.
 var bars = map[string]struct {
-	within float64 // percent that nine in ten are within; those without a note for strangers' programs
-	under  float64 // percent that none without a note is below
+	within float64 // percent that nine in ten are within; for third-party programs, of those without a note
+	under  float64 // largest underestimate without a note, in percent
 }{
 	"plain": {0.01, 0.01}, "trainer": {0.02, 0.01}, "accelerate": {0.02, 0.02}, "lightning": {0.02, 0.02}, "fabric": {0.02, 0.02},
 	"timm": {0.02, 0.02}, "trl": {0.2, 0.05}, "wild": {1, 5},
 }
 
-// TestLoopFigures prints the table of docs/loops.md, and holds it to its bars.
+// TestLoopFigures prints the table of docs/loops.md and checks it against the bars.
 func TestLoopFigures(t *testing.T) {
 	all := map[string]*loopFigures{}
 	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
@@ -61,12 +61,12 @@ func TestLoopFigures(t *testing.T) {
 	}
 }
 
-// models reports whether the program's model is one that a family covers; timm's transformers have none.
+// models reports whether a family covers the program's model; timm's transformers have none.
 func (p program) models(t *testing.T) bool {
 	return !strings.HasPrefix(p.Program, "timm/") || strings.Contains(p.ID, "resnet")
 }
 
-// add reads one program.
+// add adds the errors of one program.
 func (f *loopFigures) add(t *testing.T, p program) {
 	f.runs++
 	s := p.setup(t)
@@ -84,7 +84,7 @@ func (f *loopFigures) add(t *testing.T, p program) {
 	}
 }
 
-// at is a quantile of the errors.
+// at returns a quantile of the errors.
 func (f *loopFigures) at(q float64) float64 {
 	if len(f.off) == 0 {
 		return math.Inf(1)

@@ -49,7 +49,7 @@ func programs(t testing.TB, file string) []program {
 	return out
 }
 
-// setup is what snug would be told of the program: model, batch and length.
+// setup returns the setup that a user would give for the program: model, batch and length.
 func (p program) setup(t testing.TB) *setup.Setup {
 	s := &setup.Setup{Steps: 3, Optimizer: "adamw", Loop: p.Program, Precision: setup.AmpBF16}
 	args := make([]string, len(p.Args))
@@ -110,7 +110,7 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 	return s
 }
 
-// whole is a number of a command line, 0 where there is none.
+// whole returns a number from a command line, or 0 if there is none.
 func whole(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
@@ -167,7 +167,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 	return out
 }
 
-// TestRecordedLoops lays runs of the same programs, with two layers, beside their recordings.
+// TestRecordedLoops compares runs of the same programs, with two layers, with their recordings.
 func TestRecordedLoops(t *testing.T) {
 	for _, p := range programs(t, "measured_recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
@@ -189,13 +189,13 @@ func TestRecordedLoops(t *testing.T) {
 			s := p.setup(t)
 			want = beforePrinting(want)
 			got := simulatedWith(t, s, Options{Whole: true})
-			compare(t, got[:len(got)-1], want[:len(want)-1]) // without what the end of the process frees
+			compare(t, got[:len(got)-1], want[:len(want)-1]) // without the frees at the end of the process
 		})
 	}
 }
 
-// beforePrinting leaves out the end of a recording in which a tensor is printed: what PyTorch needs to show its
-// numbers is not simulated.
+// beforePrinting cuts a recording off where a tensor is printed, since the memory PyTorch needs to format numbers
+// is not simulated.
 func beforePrinting(m []moment) []moment {
 	if i := slices.IndexFunc(m, func(x moment) bool { return strings.Contains(x.op, "_tensor_str.py") }); i >= 0 {
 		return m[:i+1]
@@ -203,7 +203,7 @@ func beforePrinting(m []moment) []moment {
 	return m
 }
 
-// frames is where an event of a recording came from.
+// frames returns the stack of a recorded event.
 func frames(rec *snapshot.Recording, d *snapshot.Device, event int) string {
 	if d.Stacks == nil {
 		return "?"

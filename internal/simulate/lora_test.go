@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Parameters as PEFT 0.19 prints them (print_trainable_parameters) for rank 8 on
+// TestLoraParametersGPT2 checks the counts that PEFT 0.19 prints (print_trainable_parameters) for rank 8 on
 // GPT-2, whose linear layers are transformers' Conv1D.
 func TestLoraParametersGPT2(t *testing.T) {
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestLoraParametersGPT2(t *testing.T) {
 	}
 }
 
-// A target is whole names of a path's end.
+// TestLoraTargetsAreWholeNames checks that a target matches only whole names at the end of a path.
 func TestLoraTargetsAreWholeNames(t *testing.T) {
 	for _, target := range []string{"proj", "n.c_proj", "attn", "transformer", ".c_attn", "c_attn."} {
 		if _, err := Run(gpt2Lora(target), Options{}); err == nil || !strings.Contains(err.Error(), "there are c_attn, c_proj, c_fc, lm_head") {

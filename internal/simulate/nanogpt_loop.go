@@ -14,17 +14,17 @@ import (
 // memory in the cache that the steps reuse. Later estimates of the loss run in the memory that the steps
 // have left; in none of 384 shapes tried does that take more.
 
-// loopNames is the variables of the loop.
+// loopNames holds the variables of the loop.
 type loopNames struct {
 	batch        family.Batch
 	logits, loss *shadow.Tensor
 }
 
 // estimateBatches is how many micro-batches of estimate_loss are simulated, as if eval_iters
-// were 2: from the second on, which finds the names of the one before, all are alike.
+// were 2: all are alike from the second on, which still sees the previous one's names.
 const estimateBatches = 4
 
-// bind gives a name another value; the old value is freed once the new one exists.
+// bind rebinds a name; the old value is freed once the new one exists.
 func bind(at **shadow.Tensor, to *shadow.Tensor) {
 	old := *at
 	*at = to.Hold()
@@ -39,7 +39,7 @@ func (r *run) fetch(n *loopNames) {
 	old.Drop()
 }
 
-// beforeSteps is what train.py does before its first step.
+// beforeSteps does what train.py does before its first step.
 func (r *run) beforeSteps() {
 	if r.script == nil || r.o.Local {
 		return
@@ -49,7 +49,7 @@ func (r *run) beforeSteps() {
 	r.estimateLoss()
 }
 
-// estimateLoss is estimate_loss, which has names of its own.
+// estimateLoss is estimate_loss, which has local names.
 func (r *run) estimateLoss() {
 	defer r.w.NoGrad()()
 	r.script.Eval(true)
@@ -91,7 +91,7 @@ func (r *run) scriptMicroBatch() {
 	r.note("backward done")
 }
 
-// wrapped is the model with the wrapper of a run on several GPUs.
+// wrapped runs the model inside the wrapper of a run on several GPUs.
 func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 	loss = r.forward(func() *shadow.Tensor {
 		logits, loss = r.script.Forward(b)
@@ -100,7 +100,7 @@ func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 	return logits, loss
 }
 
-// end ends the names, as a function does when it returns.
+// end drops the names, as a function does when it returns.
 func (n *loopNames) end() {
 	n.batch.Drop()
 	bind(&n.logits, nil)

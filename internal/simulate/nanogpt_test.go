@@ -17,8 +17,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// terse is nanoGPT's model as the script wrote it that was measured: embeddings and
-// the last norm have no names there.
+// terse is nanoGPT's model as written in the measured script, which does not name the
+// embeddings and the last norm.
 type terse struct {
 	family.Scripted
 	w        *shadow.World
@@ -112,8 +112,8 @@ func (l *terseBlock) mlp(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x)
 }
 
-// TestNanoGPTMeasured compares a run of that script with the bytes that it took on an H200 under PyTorch
-// 2.11, three steps of three micro-batches of twelve.
+// TestNanoGPTMeasured compares a run of that script with the bytes measured on an H200 with PyTorch
+// 2.11: three steps of three micro-batches of twelve.
 func TestNanoGPTMeasured(t *testing.T) {
 	s := nanoSetup(t, map[string]any{"batch": 12.0, "precision": "amp-bf16", "optimizer": "adamw-fused", "clip": true, "accumulation": 3.0})
 	res, err := Run(s, Options{Local: true, Model: newTerse})
@@ -137,7 +137,7 @@ func TestNanoGPTMeasured(t *testing.T) {
 	}
 }
 
-// nanoSetup is a run of nanoGPT's model without biases.
+// nanoSetup returns a run of nanoGPT's model without biases.
 func nanoSetup(t *testing.T, fields map[string]any) *setup.Setup {
 	t.Helper()
 	fields["model"] = map[string]any{"config": map[string]any{"model_type": "nanogpt", "bias": false}}
@@ -171,7 +171,7 @@ func TestNanoGPTLoop(t *testing.T) {
 	}
 }
 
-// made is the sizes of what an op made, in order.
+// made returns the sizes of an op's results, in order.
 func (l peftLog) made(op string) (out []uint64) {
 	for _, e := range l.events {
 		if !e.freed && e.op >= 0 && strings.Contains(l.ops[e.op], op) {
@@ -181,7 +181,7 @@ func (l peftLog) made(op string) (out []uint64) {
 	return out
 }
 
-// lives is when tensors of a size come and go, each by its place among them.
+// lives returns when tensors of a size are allocated and freed, each named by its index among them.
 func (l peftLog) lives(size uint64) (out []string) {
 	nth := map[int]int{}
 	for _, e := range l.events {

@@ -19,7 +19,7 @@ import (
 	"snug/internal/stream"
 )
 
-// A recorded run of two steps: the size and the op of each allocation, and what was freed since the
+// moment is one allocation of a recorded run of two steps: its size and op, and the sizes freed since the
 // previous one.
 type moment struct {
 	op    string
@@ -28,8 +28,8 @@ type moment struct {
 	freed []uint64 // sizes, sorted
 }
 
-// The recordings' first line is the case.
-// Skips are the steps in which the gradient scaler found an overflow and did
+// readOps reads a recording, whose first line is the case.
+// skips are the steps in which the gradient scaler found an overflow and did
 // not call the optimizer.
 func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips []bool) {
 	t.Helper()
@@ -76,7 +76,7 @@ func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips [
 	return c, append(out, moment{op: "end", freed: sorted(freed)}), skips
 }
 
-// order numbers names as they first appear; no name is 0.
+// order numbers names in the order in which they first appear; no name is 0.
 func order(seen map[string]int, name string) int {
 	if name == "" {
 		return 0
@@ -168,7 +168,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	return s
 }
 
-// simulated is the same list from the shadow.
+// simulated returns the same list from a simulated run.
 func simulated(t *testing.T, s *setup.Setup, skips []bool) []moment {
 	t.Helper()
 	type at struct {
@@ -203,7 +203,7 @@ func simulated(t *testing.T, s *setup.Setup, skips []bool) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// fromFirstStep cuts the loading of the model off.
+// fromFirstStep drops the loading of the model.
 func fromFirstStep(m []moment) []moment {
 	for i := range m {
 		if strings.Contains(m[i].op, "step") || strings.Contains(m[i].op, "randint") || strings.Contains(m[i].op, "randn") {

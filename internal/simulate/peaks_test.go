@@ -24,7 +24,7 @@ func TestRequestedPeaks(t *testing.T) {
 		t.Run(row.Setup.ID, func(t *testing.T) {
 			want := int64(row.Measured.Requested)
 			off := peakOff(t, &row.Setup, nil, want)
-			if row.Setup.Precision == "amp-fp16" && off != 0 { // numbers may have kept every step from updating
+			if row.Setup.Precision == "amp-fp16" && off != 0 { // an overflow may have skipped every update
 				off = peakOff(t, &row.Setup, slices.Repeat([]bool{true}, row.Setup.Steps), want)
 			}
 			if off != 0 {
@@ -34,7 +34,7 @@ func TestRequestedPeaks(t *testing.T) {
 	}
 }
 
-// measuredRow is a setup and what it was measured to ask for.
+// measuredRow is a setup and its measured peak of requested bytes.
 type measuredRow struct {
 	Setup    setup.Setup `json:"setup"`
 	Measured struct {
@@ -42,7 +42,7 @@ type measuredRow struct {
 	} `json:"measured"`
 }
 
-// measuredRows is dev.jsonl, as far as it is models that snug knows.
+// measuredRows returns the rows of dev.jsonl whose models snug knows.
 func measuredRows(t *testing.T) (rows []measuredRow) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(measuredFolder(), "dev.jsonl"))
@@ -64,7 +64,7 @@ func measuredRows(t *testing.T) (rows []measuredRow) {
 	return rows
 }
 
-// peakOff is how far the simulated peak is off.
+// peakOff returns how far the simulated peak is off.
 func peakOff(t *testing.T, s *setup.Setup, skips []bool, want int64) int64 {
 	t.Helper()
 	res, err := Run(s, Options{Skips: skips})
@@ -74,7 +74,7 @@ func peakOff(t *testing.T, s *setup.Setup, skips []bool, want int64) int64 {
 	return int64(requestedPeak(res.World.Trace)) - want
 }
 
-// requestedPeak is the peak over the last step.
+// requestedPeak returns the peak over the last step.
 func requestedPeak(tr *stream.Trace) uint64 {
 	last := 0
 	for i, e := range tr.Events {

@@ -21,7 +21,7 @@ import (
 	"snug/internal/stream"
 )
 
-// rows is how many tokens the recordings have in a batch.
+// rows is the number of tokens per batch in the recordings.
 const rows = 3 * 100
 
 // peftEvent is an allocation or a free, and the index of its op.
@@ -32,7 +32,7 @@ type peftEvent struct {
 	freed bool
 }
 
-// peftLog is a run as peft_ops.py writes it.
+// peftLog is a run in the format of peft_ops.py.
 type peftLog struct {
 	ops    []string
 	events []peftEvent
@@ -40,18 +40,18 @@ type peftLog struct {
 	params, trained int
 }
 
-// TestPEFT lays what is played beside what PEFT dispatched on tensors without
-// numbers (testdata/measured/peft_ops.py): each result with memory of its own, in
-// order, and what died since the one before. Kernels' own needs are not in there,
-// and are left out of what is played; so is what comes before the first block,
-// since masks are made otherwise while tracing.
+// TestPEFT compares a simulated run with the ops that PEFT dispatched on meta tensors
+// (testdata/measured/peft_ops.py): each result with memory of its own, in order, and the
+// results freed since the previous one. The recordings contain no workspaces of kernels, so
+// these are left out here too, as is everything before the first block, since masks
+// are made differently while tracing.
 func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 
-// TestWeights does the same for steps whose weights are of 16 bits under autocast,
-// all of them trained (testdata/measured/weights_ops.py).
+// TestWeights does the same for steps with 16-bit weights under autocast, all of them
+// trained (testdata/measured/weights_ops.py).
 func TestWeights(t *testing.T) { testDispatched(t, "testdata/weights") }
 
-// The loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
+// TestTRL does the same for the loss of TRL's SFTTrainer, on real tensors (testdata/measured/trl_ops.py).
 func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 
 // TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
@@ -117,14 +117,14 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 		case strings.HasPrefix(l, "    + "):
 			size, _ := strconv.ParseUint(strings.Fields(l)[1], 10, 64)
 			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
-				size = 4 * rows // its statistics, which the GPU keeps in float32 whatever the input is
+				size = 4 * rows // its statistics, which the GPU keeps in float32 for every input type
 			}
-			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // of labels, played as one op with what it is for
+			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // compares labels, simulated as part of the op that uses it
 				continue
 			}
 			at := len(log.events)
 			if last := len(log.ops) - 1; at > 0 && log.events[at-1].op == last && strings.Contains(log.ops[last], "native_dropout") {
-				at-- // the kernel makes the mask first, though it is the second result
+				at-- // the kernel makes the mask first, although it is the second result
 			}
 			log.events = slices.Insert(log.events, at, peftEvent{op: len(log.ops) - 1, id: id, size: size})
 		case strings.HasPrefix(l, "    - "):
@@ -136,7 +136,7 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 	return c, log
 }
 
-// caseCard is the card of a recording, where it is not the reference.
+// caseCard returns the card of a recording, if it is not the reference card.
 func caseCard(c map[string]any) gpu.Card {
 	card := gpu.Reference
 	if v, ok := c["capability"].(float64); ok {
@@ -145,10 +145,10 @@ func caseCard(c map[string]any) gpu.Card {
 	return card
 }
 
-// play is the same from the shadow, without workspaces.
+// play returns the log of a simulated run, without workspaces.
 func play(t *testing.T, s *setup.Setup, o Options) (log peftLog) {
 	t.Helper()
-	var at []int // the event that each op begins with
+	var at []int // index of each op's first event
 	o.Log = func(w *shadow.World, op string) {
 		log.ops, at = append(log.ops, op), append(at, len(w.Trace.Events))
 	}
@@ -170,8 +170,8 @@ func play(t *testing.T, s *setup.Setup, o Options) (log peftLog) {
 	return log
 }
 
-// blocks is what happens from the first norm to the end of backward, but
-// for what lives no longer than its op.
+// blocks returns the events from the first norm to the end of backward, except tensors
+// that live no longer than their op.
 func (l peftLog) blocks() (out []moment) {
 	forward := l.find(0, "# forward")
 	from := min(l.find(forward, "native_layer_norm"), l.find(forward, "pow"), l.find(forward, "rms_norm"))
@@ -189,8 +189,8 @@ func (l peftLog) blocks() (out []moment) {
 		old := born[e.id]
 		switch {
 		case old.op < from || e.op >= to || brief[e.id]:
-		case old.size == 2: // a number to fill masks with, which the host has at hand
-		case old.size == 8: // a counter of the generator, which the CPU's attention has none of
+		case old.size == 2: // a number to fill masks with, which is on the host
+		case old.size == 8: // a counter of the random generator, which attention on the CPU does not use
 		case e.freed:
 			freed = append(freed, old.size)
 		default:
@@ -201,7 +201,7 @@ func (l peftLog) blocks() (out []moment) {
 	return out
 }
 
-// find is the first op from one on that has a text in it, or the end.
+// find returns the index of the first op at or after from that contains the text, or the end.
 func (l peftLog) find(from int, text string) int {
 	for i := from; i < len(l.ops); i++ {
 		if strings.Contains(l.ops[i], text) {

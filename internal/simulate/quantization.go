@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// quantize loads the model with its linear layers quantized, where the setup asks for it.
+// quantize loads the model with its linear layers quantized, if the setup asks for it.
 func (r *run) quantize() error {
 	p := r.s.Quantization
 	if p == nil {

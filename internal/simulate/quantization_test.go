@@ -17,7 +17,7 @@ import (
 	"snug/internal/stream"
 )
 
-// qlora is a setup with quantized weights.
+// qlora returns a setup with quantized weights.
 func qlora(config map[string]any, head string) *setup.Setup {
 	return &setup.Setup{
 		Model: setup.Model{Config: config, Head: head}, Batch: 1, Seq: 16, Precision: "amp-bf16", Weights: "bf16",
@@ -27,7 +27,7 @@ func qlora(config map[string]any, head string) *setup.Setup {
 	}
 }
 
-// later are the families of quantized_layers.txt that are not simulated yet.
+// later lists the families of quantized_layers.txt that are not simulated yet.
 var later = []string{"gemma", "phi", "bloom", "xlm-roberta"}
 
 // TestQuantizedLayers compares the quantized layers with those that transformers 5.17 replaces by
@@ -59,7 +59,7 @@ func TestQuantizedLayers(t *testing.T) {
 			got := slices.DeleteFunc(r.builder.QuantizedLayers(), func(name string) bool { return strings.Contains(name, ".1.") })
 			slices.Sort(got)
 			slices.Sort(want)
-			for i, name := range want { // of a model without a head, transformers leaves the first name out
+			for i, name := range want { // transformers omits the first name if the model has no head
 				if i < len(got) && strings.HasSuffix(got[i], "."+name) {
 					got[i] = name
 				}
@@ -138,7 +138,7 @@ func TestQuantizedBytes(t *testing.T) {
 			want = numbers/2 + numbers/64 + numbers/64/256*4 + 16*7*(16*4+256*4+4)
 		}
 		if double && !c.saved {
-			want += 256 * 4 // a table that is made once
+			want += 256 * 4 // a table that is allocated once
 		}
 		if got != want {
 			t.Errorf("double %v: %d bytes, want %d", double, got, want)
@@ -173,7 +173,7 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 		if s.Quantization.Prepare {
 			s.Quantization.CastBack = rapid.Bool().Draw(t, "cast_back")
 		}
-		if config["model_type"] != "opt" { // for which Liger has nothing
+		if config["model_type"] != "opt" { // Liger has no kernels for opt
 			s.Liger = rapid.SliceOfDistinct(rapid.SampledFrom(setup.LigerParts), rapid.ID[string]).Draw(t, "liger")
 		} else if s.Loss == setup.LigerLoss {
 			s.Loss = ""
@@ -204,7 +204,7 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 	})
 }
 
-// sizes is what a run took and gave back, in order.
+// sizes returns the allocations and frees of a run, in order.
 func sizes(r *Result) (out []int) {
 	size := map[uint32]int{}
 	for _, e := range r.World.Trace.Events {

@@ -22,7 +22,7 @@ import (
 	"snug/internal/stream"
 )
 
-// The phases that a trace is marked with.
+// The phases marked in a trace.
 const (
 	Load       = iota // loading the model
 	Forward           // a forward pass
@@ -31,36 +31,36 @@ const (
 	Evaluation        // a forward pass without gradients, between steps
 )
 
-// Settled is after how many micro-batches every further one allocates and frees
-// the same again: gradients and casts exist, and the allocator has its segments.
+// Settled is the number of micro-batches after which each further one makes the same allocations
+// and frees: gradients and casts exist, and the allocator has its segments.
 const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
 	World     *shadow.World  // where it ran
-	Loops     *stream.Folded // the trace, where it is folded
+	Loops     *stream.Folded // the trace, if it is folded
 	Params    int            // all parameters of the model
 	Trainable int            // the parameters that are trained
-	Gradients uint64         // bytes of what is trained, in the type of the parameters
+	Gradients uint64         // bytes of the trained parameters, in their own type
 }
 
-// Options are for tests and tools that look closer.
+// Options are for tests and tools that need more than a plain run.
 type Options struct {
-	Log         func(w *shadow.World, op string) // each op and phase, as it comes
-	Undivided   bool                             // no division of the loss, as the op recordings were made
-	OutOfPlace  bool                             // meeting gradients never add in place
+	Log         func(w *shadow.World, op string) // called for each op and phase
+	Undivided   bool                             // the loss is not divided, as in the op recordings
+	OutOfPlace  bool                             // gradients that meet are never added in place
 	LateBuckets bool                             // DDP's first buckets are released in the step after next
 	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
-	Watch       Stopwatch                        // counts a step with everything in place, if set
+	Watch       Stopwatch                        // measures a step after the first ones, if set
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card        gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
-	Side        kernel.Side                      // which bound to use where the needs of a kernel are not known
-	Local       bool                             // a script's step is a function, whose names end with it and which fetches nothing ahead
-	Model       Maker                            // builds a model in place of the setup's, if set
+	Side        kernel.Side                      // which bound to use if the needs of a kernel are unknown
+	Local       bool                             // a script's step is a function: its names end with it, and it prefetches nothing
+	Model       Maker                            // builds a model instead of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
-	MaxEvents   int                              // events that the run may have, folded where that is so; 0 for any
-	Whole       bool                             // every batch that a script's loader has is run, for a comparison with a recording
-	Stop        func() error                     // asked before each micro-batch; its error ends the run; nil is to go on
+	MaxEvents   int                              // limit on the number of events, counted folded if the run is; 0 for none
+	Whole       bool                             // every batch of a script's loader is run, for a comparison with a recording
+	Stop        func() error                     // asked before each micro-batch; an error ends the run; may be nil
 }
 
 // Maker builds a model by hand.
@@ -75,29 +75,29 @@ type Stopwatch interface {
 	Update(optimizer string, params []*shadow.Tensor, clip bool) // the optimizer's update
 }
 
-// run is one training process under way.
+// run is a training process being simulated.
 type run struct {
 	s       *setup.Setup
 	o       Options
 	w       *shadow.World
 	builder *nn.Builder
 	model   family.Model
-	shape   *family.Shape    // of the micro-batch under way
-	script  family.Scripted  // the model, where it has a script of its own
-	names   loopNames        // of that script
+	shape   *family.Shape    // of the current micro-batch
+	script  family.Scripted  // the model, if it has a training script of its own
+	names   loopNames        // variables of that script
 	wrapper wrapper          // of a run on several GPUs
-	params  []*shadow.Tensor // what the optimizer is given
+	params  []*shadow.Tensor // passed to the optimizer
 	mine    []*shadow.Tensor // those of them that this process updates
 	opt     train.Optimizer
 	scaler  *train.GradScaler                // for amp-fp16
-	at      int                              // the step under way
-	folds   bool                             // long loops run a few of their turns
-	tokens  [][]int                          // of each micro-batch of each step, where they vary
-	opening map[family.Shape]*shadow.Passage // the first micro-batch of that shape, which every such step begins with
-	config  *family.Config                   // of the model, where it has one
-	calling *family.Calling                  // how the model is called, where a script calls it
+	at      int                              // the current step
+	folds   bool                             // only a few iterations of long loops are simulated
+	tokens  [][]int                          // of each micro-batch of each step, if they vary
+	opening map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
+	config  *family.Config                   // of the model, if it has one
+	calling *family.Calling                  // how the model is called, if a script calls it
 	here    bool                             // the script makes its model on the card
-	weights shadow.DType                     // of the model that the script loads; None where the setup says
+	weights shadow.DType                     // of the model that the script loads; None if the setup decides
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -113,7 +113,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	return runLoop(&plain, o)
 }
 
-// runLoop runs the loop that the setup has.
+// runLoop runs the setup's loop.
 func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	if Follows(s) && o.Watch != nil {
 		return runWatched(s, o)
@@ -128,7 +128,7 @@ func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// runWatched follows a script, and has the watch see a step of our own in the script's precision.
+// runWatched follows a script, while the watch measures a step of our own loop in the script's precision.
 func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	plain, watched := *s, o
 	o.Watch = nil
@@ -151,14 +151,14 @@ func Check(s *setup.Setup, card gpu.Card) error {
 	return r.load()
 }
 
-// maxIterations is how many tokens, over all layers and steps, a model that goes token by
-// token may have where lengths vary, so that its loops cannot be folded.
+// maxIterations limits the tokens, over all layers and steps, of a model that runs token by
+// token with varying lengths, whose loops cannot be folded.
 const maxIterations = 12_000
 
 // ErrTooLong means that a run has more events than the options allow.
 var ErrTooLong = errors.New("the run makes too many allocations")
 
-// runFolded is nil if the run could not be unfolded.
+// runFolded runs the setup. It returns nil if the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
 	if Follows(s) {
@@ -211,7 +211,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 // stopped is the panic that ends a cancelled run.
 type stopped struct{ error }
 
-// goesOn panics where the run is to stop.
+// goesOn panics if the run is to stop.
 func (r *run) goesOn() {
 	if r.o.Stop == nil {
 		return
@@ -222,7 +222,7 @@ func (r *run) goesOn() {
 }
 
 // steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
-// rest are the same, and need only be copied.
+// rest are the same, and are only copied.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -240,9 +240,9 @@ func (r *run) steps() {
 // without a log of every op.
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
-// metered reports whether the watch is to see micro-batch k of this step. It sees
-// each kind once, with everything in place: those that find gradients in the
-// second step, where optimizer states exist, and the opening one where it is run.
+// metered reports whether the watch measures micro-batch k of this step. It measures
+// each kind once, after the first step: those that find gradients in the second
+// step, when optimizer states exist, and the opening one if it is run.
 func (r *run) metered(k int) bool {
 	if k == 0 && r.mayCopy() {
 		return r.at == 0
@@ -277,7 +277,7 @@ func (r *run) newWorld() {
 	r.mark(Load, "")
 }
 
-// loadModel makes the model, and wraps it as the setup says.
+// loadModel makes the model and wraps it as the setup requires.
 func (r *run) loadModel() (err error) {
 	if !r.hosted() {
 		return r.makeModel()
@@ -323,7 +323,7 @@ func (r *run) makeModel() error {
 	return r.distribute()
 }
 
-// addLora freezes the model and adds adapters, where the setup asks for them.
+// addLora freezes the model and adds adapters, if the setup asks for them.
 func (r *run) addLora() error {
 	l := r.s.LoRA
 	if l == nil {
@@ -337,9 +337,7 @@ func (r *run) addLora() error {
 		targets[t] = true
 	}
 	if targets[setup.AllLinear] {
-		for _, n := range names {
-			targets[n] = n != r.builder.Output
-		}
+		r.builder.AllLinear(targets)
 	}
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
@@ -366,7 +364,7 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// thereAre is the end of a sentence about targets that do not exist.
+// thereAre returns the end of an error about targets that do not exist.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -374,7 +372,7 @@ func thereAre(names []string) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// step is one optimizer step: the micro-batches, then the update.
+// step runs one optimizer step: the micro-batches, then the update.
 func (r *run) step(skip bool) {
 	r.microBatches()
 	defer r.w.As(shadow.Temporaries)()
@@ -395,7 +393,7 @@ func (r *run) step(skip bool) {
 	r.note("step ends")
 }
 
-// zeroGrad is optimizer.zero_grad(set_to_none). Gradients that are filled with zeros
+// zeroGrad is optimizer.zero_grad(set_to_none). Gradients filled with zeros
 // stay where they are, and the next backward adds to them (torch/optim/optimizer.py,
 // 2.11: zero_ or _foreach_zero_, in place).
 func (r *run) zeroGrad() {
@@ -405,8 +403,8 @@ func (r *run) zeroGrad() {
 }
 
 // microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
-// and is the same in every step. Further ones do the same and add to its gradients. What is the same need
-// only be copied.
+// and is the same in every step. Further ones do the same and add to its gradients. Repetitions are only
+// copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
 	if r.tokens == nil {
@@ -437,7 +435,7 @@ func (r *run) reshape(k int) {
 	}
 }
 
-// copied writes micro-batch k from the first one there was, if that can be.
+// copied copies micro-batch k from the first one if possible.
 func (r *run) copied(k int) bool {
 	if k == 0 && !r.s.KeepsGradients() {
 		return r.opening[*r.shape].Again()
@@ -449,7 +447,7 @@ func (r *run) copied(k int) bool {
 	return ok
 }
 
-// update is the optimizer's step, through the scaler if there is one.
+// update runs the optimizer's step, through the scaler if there is one.
 func (r *run) update(skip bool) {
 	switch {
 	case r.scaler == nil:
@@ -463,7 +461,7 @@ func (r *run) update(skip bool) {
 	r.scaler.Update()
 }
 
-// microBatch is one forward and backward, the k-th of its step.
+// microBatch runs one forward and backward pass, the k-th of its step.
 func (r *run) microBatch(k int) {
 	if r.o.Watch != nil && r.metered(k) {
 		r.w.Meter = r.o.Watch
@@ -492,7 +490,7 @@ func (r *run) microBatch(k int) {
 	b.Drop()
 }
 
-// timed ends what the watch sees of a micro-batch.
+// timed ends the watch's measurement of a micro-batch.
 func (r *run) timed() {
 	r.w.Meter = nil
 	r.o.Watch.MicroDone()
@@ -514,7 +512,7 @@ func (r *run) scaled(loss *shadow.Tensor) {
 	shadow.BackwardTemporary(loss)
 }
 
-// clip limits the norm of the gradients, which have to be unscaled for that.
+// clip limits the norm of the gradients, which must be unscaled for that.
 func (r *run) clip() {
 	if r.scaler != nil {
 		r.scaler.Unscale(r.params)
@@ -533,8 +531,8 @@ func (r *run) note(text string) {
 	}
 }
 
-// weightType is the type of the parameters themselves: under autocast float32,
-// unless they were loaded in another.
+// weightType returns the type of the parameters: float32 under autocast, unless
+// they were loaded in another.
 func weightType(s *setup.Setup) shadow.DType {
 	held := s.Precision
 	if autocastType(held) != shadow.None {
@@ -543,7 +541,7 @@ func weightType(s *setup.Setup) shadow.DType {
 	return typeOf(held)
 }
 
-// typeOf is a type by its name, float32 where it has none.
+// typeOf returns a type by its name, float32 for "".
 func typeOf(name string) shadow.DType {
 	switch name {
 	case setup.BF16:
@@ -554,7 +552,7 @@ func typeOf(name string) shadow.DType {
 	return shadow.Float32
 }
 
-// autocastType is the type that autocast casts to, or None.
+// autocastType returns the type that autocast casts to, or None.
 func autocastType(precision string) shadow.DType {
 	switch precision {
 	case setup.AmpBF16:
@@ -573,7 +571,7 @@ func rules(v setup.Versions, card gpu.Card) kernel.Rules {
 	return r
 }
 
-// versionNumber is 211 for "2.11.0".
+// versionNumber returns 211 for "2.11.0".
 func versionNumber(version string, fallback int) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {

@@ -18,13 +18,13 @@ import (
 	"snug/internal/stream"
 )
 
-// measuredRun is a row of measured data: what ran, and its recording.
+// measuredRun is a row of measured data: the setup and its recording.
 type measuredRun struct {
 	Setup setup.Setup `json:"setup"`
 	Trace string      `json:"trace"`
 }
 
-// measuredFolder is where measured runs are: the repository's, or a larger set
+// measuredFolder returns the folder of measured runs: the repository's, or the larger set
 // that SNUG_TRUTH names.
 func measuredFolder() string {
 	return cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
@@ -57,7 +57,7 @@ func measuredRuns(t *testing.T, folder string) []measuredRun {
 	return out
 }
 
-// moments is a trace as a list of allocations, each with what was freed before it.
+// moments returns a trace as a list of allocations, each with the sizes freed before it.
 func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	var out []moment
 	var freed []uint64
@@ -94,7 +94,7 @@ func TestTraces(t *testing.T) {
 		}
 		t.Run(r.Setup.ID, func(t *testing.T) {
 			if d := r.Setup.Dist; d != nil && d.Kind == "ddp" {
-				d.Mesh[setup.Data] = 1 // one rank of a group of one: nothing but the comparison of shapes depends on it
+				d.Mesh[setup.Data] = 1 // one rank of a group of one: only the comparison of shapes depends on it
 			}
 			compareTrace(t, &r.Setup, filepath.Join(folder, r.Trace))
 		})
@@ -115,7 +115,7 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 	want := moments(rec.Busiest().Trace, func(event int) string { return fmt.Sprintf("event %d", event) })
 	want = afterConstant(want)
 	got := simulatedRun(t, s, nil)
-	if s.Precision == "amp-fp16" { // the first steps may have overflowed: numbers decide that, not shapes
+	if s.Precision == "amp-fp16" { // the first steps may have overflowed, which depends on the numbers
 		for n := 1; n <= s.Steps && !slices.EqualFunc(got, want, sameMoment); n++ {
 			got = simulatedRun(t, s, slices.Repeat([]bool{true}, n))
 		}
@@ -126,7 +126,7 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 	compare(t, got, want)
 }
 
-// anyTime leaves out when the largest allocation of a DDP run is freed: it is
+// anyTime ignores when the largest allocation of a DDP run is freed: it is
 // the first bucket, which the process group's watchdog may hold up to 100 ms
 // longer than DDP itself.
 func anyTime(m []moment) []moment {
@@ -137,8 +137,8 @@ func anyTime(m []moment) []moment {
 	return m
 }
 
-// afterConstant leaves out a constant that a library makes when it is imported:
-// some recordings have it, others were begun after it.
+// afterConstant drops a constant that a library makes when it is imported:
+// some recordings contain it, others began after it.
 func afterConstant(m []moment) []moment {
 	if m[0].size <= 4 {
 		return m[1:]

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// trainerLine is the program of the measured runs with two layers and further arguments.
+// trainerLine returns the program of the measured runs with two layers and further arguments.
 func trainerLine(t testing.TB, more string) *setup.Setup {
 	p := program{ID: more, Program: "trainer/train.py"}
 	line := "--config_name models/gpt2-2l --block_size 256 --per_device_train_batch_size 2 --output_dir out --save_strategy no --logging_steps 2 --max_steps 6 --bf16 "
@@ -20,7 +20,7 @@ func trainerLine(t testing.TB, more string) *setup.Setup {
 	return p.setup(t)
 }
 
-// TestTrainerRepeats compares long runs of which only a part is gone through with the whole of them.
+// TestTrainerRepeats compares long runs of which only a part is followed with the complete runs.
 func TestTrainerRepeats(t *testing.T) {
 	for _, more := range []string{
 		"--gradient_accumulation_steps 12",
@@ -51,7 +51,7 @@ func TestTrainerRepeats(t *testing.T) {
 	}
 }
 
-// trainerScript is a script around the Trainer with a body of its own.
+// trainerScript returns a script around the Trainer with the given body.
 func trainerScript(t testing.TB, body string) *setup.Setup {
 	s := trainerLine(t, "")
 	f, err := pysrc.Parse("train.py", []byte(`
@@ -89,7 +89,7 @@ func trainerPeak(t testing.TB, body string) (uint64, []string) {
 	return played(t, res).PeakAllocated, s.Script.Notes()
 }
 
-// TestTrainerOverrides: what a subclass or a callback does counts.
+// TestTrainerOverrides checks that the effects of a subclass or a callback are counted.
 func TestTrainerOverrides(t *testing.T) {
 	plain, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train()\n")
 	if len(notes) > 0 {
@@ -142,7 +142,7 @@ Trainer(Around(model), arguments(), train_dataset=Tokens()).train()
 	}
 }
 
-// TestTrainerLoads: what a script says of the weights it loads counts.
+// TestTrainerLoads checks that the way a script loads its weights is taken into account.
 func TestTrainerLoads(t *testing.T) {
 	const train = `
 model = get_peft_model(model, LoraConfig(r=8, target_modules=["c_attn", "c_proj"]))
@@ -163,7 +163,7 @@ Trainer(model, arguments(), train_dataset=Tokens()).train()
 	}
 }
 
-// TestTrainerNotes: options that move memory and are not followed are said.
+// TestTrainerNotes checks that options with an effect on memory that is not followed are noted.
 func TestTrainerNotes(t *testing.T) {
 	for option, want := range map[string]string{
 		`torch_compile=True`:        "torch.compile",

@@ -54,7 +54,7 @@ func (t *addressTable) at(addr uint64) *slot {
 	return s
 }
 
-// home is where the search for an address begins.
+// home returns where the search for an address begins.
 func (t *addressTable) home(addr uint64) uint64 {
 	hi, lo := bits.Mul64(addr^t.secret[0], t.secret[1])
 	return (hi ^ lo) * 0x9e3779b97f4a7c15 >> t.shift

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// withEntry is a sound snapshot but for one trace entry.
+// withEntry returns a snapshot that is valid except for one trace entry.
 func withEntry(e d) []byte {
 	return pickled(snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "inactive")}, l{e}), false)
 }

@@ -25,7 +25,7 @@ const (
 	withStacks = "hilbert-b2-s1024-amp-bf16-adamw-stacks.pickle.gz"
 )
 
-// plainRecording is a recording, decompressed.
+// plainRecording returns a recording, decompressed.
 func plainRecording(b *testing.B, name string) string {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	in, err := os.Open(filepath.Join(folder, "traces", name))
@@ -48,7 +48,7 @@ func plainRecording(b *testing.B, name string) string {
 	return out.Name()
 }
 
-// cpython is the time that Python's own unpickler takes for a file.
+// cpython returns the time that Python's own unpickler takes for a file.
 func cpython(b *testing.B, path string) time.Duration {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -122,7 +122,7 @@ func readFile(b *testing.B, path string) {
 	}
 }
 
-// peakRSS is the most memory this process ever had, in bytes, 0 where /proc does
+// peakRSS returns the most memory this process ever had, in bytes, 0 if /proc does
 // not say.
 func peakRSS() float64 {
 	status, _ := os.ReadFile("/proc/self/status")

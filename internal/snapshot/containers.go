@@ -91,7 +91,7 @@ func (m *machine) tuple(vs []value) {
 	m.push(vTuple, uint64(len(m.tuples)-1))
 }
 
-// appendTo puts values at the end of a list. The first decide what it is a list of.
+// appendTo puts values at the end of a list. The first one decides the type of its elements.
 func (m *machine) appendTo(l *list, vs []value) error {
 	if len(vs) == 0 {
 		return nil

@@ -116,7 +116,7 @@ func contexts(rec *Recording) (out []string) {
 	return out
 }
 
-// snapshotWith is a sound snapshot of allocations with these fields more.
+// snapshotWith returns a sound snapshot of allocations with these fields more.
 func snapshotWith(extra ...any) d {
 	trace := l{at("segment_alloc", base, 20*mib)}
 	for i := range 3000 {
@@ -132,7 +132,7 @@ func snapshotWith(extra ...any) d {
 	return snapshotOf(l{segmentOf(0, base, 20, false, 3000*512, "active_allocated", 20*mib-3000*512, "inactive")}, trace)
 }
 
-// frameOf is a frame, which a pickle holds once.
+// frameOf returns a frame, which a pickle holds once.
 func frameOf(name string, line int) *shared {
 	return &shared{d{"name", name, "filename", "train.py", "line", line}}
 }

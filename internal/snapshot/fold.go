@@ -175,7 +175,7 @@ func (f *folder) emit() {
 	}
 }
 
-// id is the allocation that entry i is about.
+// id returns the allocation that entry i is about.
 func (f *folder) id(i int) uint32 {
 	if k := f.ids[i]; k&early != 0 {
 		return f.byKey[k&^early]

@@ -59,8 +59,8 @@ const (
 	maxDepth = 64                  // nesting; a snapshot has eight
 	maxProto = 5                   // Python 3.8 and later
 	maxKeys  = 12                  // of a trace entry that fast.go reads
-	maxPairs = 265 * (maxKeys + 1) // bytes of so many keys and values, without lists, and one for looking ahead
-	ahead    = 8192                // bytes that an opcode other than a long string can be sure of: maxPairs and the lists
+	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, and one for looking ahead
+	ahead    = 8192                // bytes available to any opcode but a long string: maxPairs and the lists
 
 	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
 )
@@ -136,7 +136,7 @@ func (m *machine) pop() (value, error) {
 	return v, nil
 }
 
-// floor is the height of the stack at the innermost mark.
+// floor returns the height of the stack at the innermost mark.
 func (m *machine) floor() int {
 	if len(m.marks) == 0 {
 		return 0

@@ -201,12 +201,12 @@ const (
 	base = 0x7f0000000000
 )
 
-// at is a trace entry of PyTorch 2.11.
+// at returns a trace entry of PyTorch 2.11.
 func at(action string, addr uint64, size int) d {
 	return d{"action", action, "addr", addr, "size", size, "stream", 0, "time_us", 1000, "compile_context", "N/A", "user_metadata", ""}
 }
 
-// segmentOf is a final segment with blocks of (size, state).
+// segmentOf returns a final segment with blocks of (size, state).
 func segmentOf(device int, addr uint64, sizeMiB int, small bool, blocks ...any) d {
 	kind := map[bool]string{true: "small", false: "large"}[small]
 	bs, where := l{}, addr

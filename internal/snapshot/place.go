@@ -55,7 +55,7 @@ func (f *folder) place() error {
 	return nil
 }
 
-// blockSize is the size of the block of f.early[i] in s.
+// blockSize returns the size of the block of f.early[i] in s.
 func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	b := f.early[i]
 	end := s.Addr + s.Size

@@ -80,7 +80,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A recording without the requests of frees: the completion is the free, also for blocks from before the
+// TestRequestsLeftOut: if a recording lacks the requests of frees, the completion is the free, also for blocks from before the
 // recording.
 func TestRequestsLeftOut(t *testing.T) {
 	rec := mustRead(t, snapshotOf(

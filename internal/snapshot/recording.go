@@ -62,7 +62,7 @@ func (r *Recording) addDevices(m *machine, traces []list, finals map[int][]Segme
 	return nil
 }
 
-// sections are the root dict's items. A bare list of segments, which is what
+// sections returns the root dict's items. A bare list of segments, which is what
 // torch.cuda.memory_snapshot() returns, counts as a dict with those alone.
 func (m *machine) sections(root value) (map[string]value, error) {
 	if root.kind == vList && m.lists[root.n].class == aSegment {
@@ -89,7 +89,7 @@ func (m *machine) plain(v value) (map[string]value, bool) {
 	return out, true
 }
 
-// traces are the ranges of entries, one per device.
+// traces returns the ranges of entries, one per device.
 func (m *machine) traces(v value) ([]list, error) {
 	if v.kind == vNone {
 		return nil, nil
@@ -119,7 +119,7 @@ func (m *machine) traces(v value) ([]list, error) {
 	return out, nil
 }
 
-// finals are the segments by device, each by address.
+// finals returns the segments by device, each by address.
 func (m *machine) finals(v value) (map[int][]Segment, error) {
 	if v.kind != vList || m.lists[v.n].n > 0 && m.lists[v.n].class != aSegment {
 		return nil, errors.New("segments is not a list of segments")

@@ -32,7 +32,7 @@ func (m *machine) line() string {
 	return printable(string(s))
 }
 
-// under is the string i places under the top of the stack, for a message.
+// under returns the string i places under the top of the stack, for a message.
 func (m *machine) under(i int) string {
 	if at := len(m.stack) - i; at >= 0 && m.stack[at].kind == vText {
 		return printable(m.texts[m.stack[at].n])

@@ -113,7 +113,7 @@ func (m *machine) setFrame(d *dict, kv []value) error {
 	return nil
 }
 
-// textID is the index of a string; anything else counts as "".
+// textID returns the index of a string; anything else counts as "".
 func (m *machine) textID(v value) uint32 {
 	if v.kind != vText {
 		return 0

@@ -95,7 +95,7 @@ func (m *machine) text(op byte) error {
 	return nil
 }
 
-// intern returns the index of a text; equal texts have one. Recordings repeat
+// intern returns the index of a text; equal texts share one. Recordings repeat
 // the same few over and over, so the last one is tried first.
 func (m *machine) intern(b []byte) uint32 {
 	if len(m.texts) > 0 && m.texts[m.lastText] == string(b) {

@@ -28,10 +28,10 @@ func newSegmentList(segs []Segment) *segmentList {
 	return l
 }
 
-// end is the first address behind a segment.
+// end returns the first address behind a segment.
 func (s *Segment) end() uint64 { return s.Addr + s.Size }
 
-// find is the position before the segment that holds an address, or, where none
+// find returns the position before the segment that holds an address, or, where none
 // does, before the first that lies higher.
 func (l *segmentList) find(addr uint64) (p position, held bool) {
 	k, _ := slices.BinarySearchFunc(l.parts, addr, func(part []Segment, a uint64) int { return above(part[0].Addr, a) })
@@ -54,7 +54,7 @@ func above(begins, addr uint64) int {
 	return cmp.Compare(begins, addr)
 }
 
-// after is the segment behind a position, nil at the end.
+// after returns the segment behind a position, nil at the end.
 func (l *segmentList) after(p position) *Segment {
 	if p, ok := l.next(p); ok {
 		return &l.parts[p.part][p.at]
@@ -62,7 +62,7 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next is the position of the segment after a position.
+// next returns the position of the segment after a position.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}
@@ -70,7 +70,7 @@ func (l *segmentList) next(p position) (position, bool) {
 	return p, p.part < len(l.parts)
 }
 
-// before is the segment in front of a position, nil at the beginning.
+// before returns the segment in front of a position, nil at the beginning.
 func (l *segmentList) before(p position) *Segment {
 	switch {
 	case p.at > 0:
@@ -108,5 +108,5 @@ func (l *segmentList) insert(p position, s Segment) position {
 	return p
 }
 
-// all is the segments in one list.
+// all returns the segments in one list.
 func (l *segmentList) all() []Segment { return slices.Concat(l.parts...) }

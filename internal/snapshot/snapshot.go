@@ -81,7 +81,7 @@ const (
 
 var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k SegmentKind) String() string { return segmentKindNames[k] }
 
 // SegmentEvent is memory taken from the driver or returned to it.
@@ -134,7 +134,7 @@ type Segment struct {
 	Addr       uint64   // of the first byte
 	Size       uint64   // bytes
 	Stream     uint64   // CUDA stream handle
-	Pool       [2]int64 // (0, 0) but for CUDA graphs and MemPools
+	Pool       [2]int64 // (0, 0) except for CUDA graphs and MemPools
 	Device     int      // CUDA's index
 	Small      bool     // it belongs to the small pool
 	Expandable bool     // it grows page by page

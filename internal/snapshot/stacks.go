@@ -94,7 +94,7 @@ func (m *machine) tooManyFrames() bool {
 	return len(m.stacks.refs) > looseStack+int(m.offset()/2) || len(m.stacks.stacks) > refMax
 }
 
-// stackOf is the number of the stack that v, a list of frames, is.
+// stackOf returns the number of the stack that v, a list of frames, is.
 func (m *machine) stackOf(v value) (uint32, error) {
 	if v.kind == vStack {
 		return uint32(v.n), nil
@@ -138,8 +138,8 @@ func (m *machine) scanStack(b []byte) (value, int) {
 	return value{uint64(stack), vStack}, p + n
 }
 
-// itemsLen is the length of what puts named objects into a list: MARK GET…
-// APPENDS, or GET APPEND. It is 0 where b begins with anything else, or where no
+// itemsLen returns the length of what puts named objects into a list: MARK GET…
+// APPENDS, or GET APPEND. It is 0 if b begins with anything else, or if no
 // end is in sight; if the list is filled all the same, no key follows it and
 // scanEntry gives up.
 func itemsLen(b []byte) int {
@@ -162,7 +162,7 @@ func itemsLen(b []byte) int {
 	return 0
 }
 
-// getLen is the length of an opcode that reads the memo, 0 if op does not.
+// getLen returns the length of an opcode that reads the memo, 0 if op does not.
 func getLen(op byte) int {
 	switch op {
 	case opBinGet:

@@ -86,8 +86,8 @@ type entry struct {
 	addr   uint64
 	size   uint64
 	time   int64
-	stack  uint32 // into stacks
-	stream uint16 // into streams
+	stack  uint32 // an index into stacks
+	stream uint16 // an index into streams
 	action action
 	pool   bool // made in a private pool
 }

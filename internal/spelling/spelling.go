@@ -19,7 +19,7 @@ func Nearest(got string, names []string) string {
 	return best
 }
 
-// beginning is the name that got begins with or that begins with got: people
+// beginning returns the name that got begins with or that begins with got: people
 // write words out, or cut them short.
 func beginning(got string, names []string) string {
 	const enough = 3 // letters
@@ -41,7 +41,7 @@ func Hint(got string, names []string, otherwise string) string {
 	return "; " + otherwise
 }
 
-// Distance is the number of letters to add, drop, change, or swap with the next one: typical typos.
+// Distance returns the number of letters to add, drop, change, or swap with the next one: typical typos.
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -37,7 +37,7 @@ func (r *Run) check() error {
 	return nil
 }
 
-// redacted is the run without secrets: a command may contain some, and the store is exported and shown.
+// redacted returns the run without secrets: a command may contain some, and the store is exported and shown.
 func (r Run) redacted() Run {
 	for _, text := range r.texts() {
 		*text = redact.Text(*text)

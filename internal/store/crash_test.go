@@ -66,7 +66,7 @@ func runsOf(from, to uint64) []Run {
 	return out
 }
 
-// after is what a store that began with 1 and 2 holds after so many steps.
+// after returns the contents of a store that began with 1 and 2 after this many steps.
 func after(steps int, existed bool) []uint64 {
 	var out []uint64
 	for _, r := range slices.Concat(runsOf(1, 3), runsOf(10, 13), runsOf(100, 140))[:2+3*min(steps, 1)+40*min(max(steps-1, 0), 1)] {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// raw is the database without the package around it.
+// raw returns the database without the package around it.
 func raw(t testing.TB, path string, do ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

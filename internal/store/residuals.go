@@ -64,7 +64,7 @@ func (r *Range) add(off float64) {
 	r.Cases++
 }
 
-// minor is the first two parts of a version: what PyTorch allocates does not
+// minor returns the first two parts of a version: what PyTorch allocates does not
 // change within one.
 func minor(version string) string {
 	parts := strings.SplitN(version, ".", 3)

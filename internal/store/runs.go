@@ -57,7 +57,7 @@ func (s *Store) add(runs []Run) error {
 	return tx.Commit()
 }
 
-// List is every run, the latest last. One that cannot have been measured is an
+// List returns every run, the latest last. One that cannot have been measured is an
 // error that names it.
 func (s *Store) List() ([]Run, error) {
 	if s.empty {
@@ -88,7 +88,7 @@ func (s *Store) rows() ([]Run, error) {
 	return out, rows.Err()
 }
 
-// IDs are the numbers of all runs, whatever is in them.
+// IDs returns the numbers of all runs, whatever is in them.
 func (s *Store) IDs() ([]int64, error) {
 	if s.empty {
 		return nil, nil

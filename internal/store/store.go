@@ -52,7 +52,7 @@ PRAGMA user_version = 1;`
 
 const version = 1
 
-// Path is the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
+// Path returns the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
 // such folder.
 func Path(getenv func(string) string) string {
 	if p := getenv("SNUG_STORE"); p != "" {
@@ -105,7 +105,7 @@ func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
 }
 
-// connect opens the database and begins a transaction as given.
+// connect opens the database in SQLite's mode how, and calls begin on it.
 func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
 	if err := refuse(path); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stretch is a trace whose events [from, to) make what goes (2), what stays (3,
+// stretch returns a trace whose events [from, to) make what goes (2), what stays (3,
 // 4) and a mark.
 func stretch() (t *Trace, from, to int) {
 	t = New(16)

@@ -16,7 +16,7 @@ type Loop struct {
 	Down     bool // the last copy comes first
 }
 
-// Len is the number of events of the unfolded trace.
+// Len returns the number of events of the unfolded trace.
 func (f *Folded) Len() int { return f.At(len(f.Trace.Events)) }
 
 // At converts the index of an event from the folded to the unfolded trace. For an event in a loop it
@@ -29,7 +29,7 @@ func (f *Folded) At(i int) int {
 	return i + f.more[n-1]
 }
 
-// Loops are the loops of the trace, in order.
+// Loops returns the loops of the trace, in order.
 func (f *Folded) Loops() []Loop {
 	out := make([]Loop, 0, len(f.middles))
 	for _, m := range f.middles {

@@ -5,7 +5,7 @@ package stream
 // plenty is more bytes than any memory has; counting stops there.
 const plenty = 1 << 56
 
-// PeakRequested is the most bytes that the allocations before an event of the folded trace ask for at
+// PeakRequested returns the most bytes that the allocations before an event of the folded trace ask for at
 // once; 0 is all of them. It takes no longer than reading the folded trace, because each iteration of a
 // loop asks for as much more than the one before it. Beyond any memory it is only a lower bound.
 func (f *Folded) PeakRequested(until int) uint64 {
@@ -60,7 +60,7 @@ func (r *requested) loop(events []Event, times int) {
 	}
 }
 
-// turn counts one iteration. Counting stops where there is more than any memory has.
+// turn counts one iteration. Counting stops at more than any memory has.
 func (r *requested) turn(events []Event) {
 	for i := 0; i < len(events) && r.peak < plenty; i++ {
 		r.event(&events[i])

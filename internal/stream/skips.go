@@ -35,7 +35,7 @@ func (s *Skips[S]) Point() int {
 	return s.points[0]
 }
 
-// Pass is the event to continue with if i, the point, is next and now is the player's state.
+// Pass returns the event to continue with if i, the point, is next and now is the player's state.
 func (s *Skips[S]) Pass(i int, now S) int {
 	s.states[i] = now
 	s.points = s.points[1:]

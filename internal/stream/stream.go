@@ -35,13 +35,13 @@ const (
 	RecordStream
 	// EmptyCache is torch.cuda.empty_cache().
 	EmptyCache
-	// Mark opens phase ID (the meaning of the number is the maker's).
+	// Mark begins phase ID; the writer of the trace defines the numbers.
 	Mark
 )
 
 var kindNames = [...]string{"alloc", "free", "free_requested", "free_completed", "record_stream", "empty_cache", "mark"}
 
-// String is the name of the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -145,7 +145,7 @@ func (t *Trace) Repeat(from int) bool {
 	return true
 }
 
-// Allocations is the number of IDs in use: every ID is below it.
+// Allocations returns the number of IDs in use: every ID is below it.
 func (t *Trace) Allocations() uint32 { return t.next }
 
 // Queue returns the index of a CUDA stream handle, adding it if it is new.

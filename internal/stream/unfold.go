@@ -53,7 +53,7 @@ func (u *unfolding) write() {
 	}
 }
 
-// event writes one that belongs to no turn.
+// event writes an event outside loops.
 func (u *unfolding) event(e *Event) {
 	switch e.Kind {
 	case Alloc:

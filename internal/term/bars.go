@@ -35,7 +35,7 @@ func scale(value, full uint64, n int) int {
 	return min(max(k, 1), n)
 }
 
-// Sparkline is one character a value, as high as the value is out of the largest.
+// Sparkline returns one character per value, as high as the value relative to the largest.
 func (s Screen) Sparkline(values []uint64) string {
 	full := uint64(1)
 	for _, v := range values {

@@ -37,7 +37,7 @@ func (s Screen) Chart(c Chart) []string {
 	return lines
 }
 
-// chartRow is one row of cells, bottom row 0.
+// chartRow returns one row of cells, bottom row 0.
 func (s Screen) chartRow(c Chart, row int, full uint64) string {
 	var b strings.Builder
 	for i := range c.Outer {
@@ -48,7 +48,7 @@ func (s Screen) chartRow(c Chart, row int, full uint64) string {
 	return b.String()
 }
 
-// cell is one cell, given how many of its eighths are under each quantity.
+// cell returns one cell, given how many of its eighths are under each quantity.
 func (s Screen) cell(inner, outer int) string {
 	switch {
 	case inner >= 8:

@@ -36,7 +36,7 @@ const (
 	privateCount = 0xFFFE
 )
 
-// Screen is what the output can show.
+// Screen returns what the output can show.
 func (o *Output) Screen() Screen { return o.screen }
 
 // Unwrap returns the terminal, pipe or file itself, for data that is passed on unchanged.

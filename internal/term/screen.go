@@ -12,13 +12,13 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// Screen is what the output can show.
+// Screen describes what the output can show.
 type Screen struct {
 	Width   int  // columns
 	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
-	mark rune // what Paint writes in the place of an escape, for an Output to send as one
+	mark rune // written by Paint instead of an escape, for an Output to send as one
 }
 
 const (
@@ -76,7 +76,7 @@ func (s Screen) Paint(style Style, text string) string {
 	return escape + "[" + string(style) + "m" + text + escape + "[0m"
 }
 
-// pick is the first text where block characters can be shown, else the second.
+// pick returns the first text where block characters can be shown, else the second.
 func (s Screen) pick(unicode, ascii string) string {
 	if s.Unicode {
 		return unicode
@@ -84,13 +84,13 @@ func (s Screen) pick(unicode, ascii string) string {
 	return ascii
 }
 
-// Dash is a dash between parts of a sentence.
+// Dash returns a dash between parts of a sentence.
 func (s Screen) Dash() string { return s.pick("–", "-") }
 
 // Solid and Shade are the fillings of bars and charts.
 func (s Screen) Solid() string { return s.pick("█", "#") }
 
-// Shade is the lighter filling.
+// Shade returns the lighter filling.
 func (s Screen) Shade() string { return s.pick("░", ".") }
 
 // Tick points at where something begins.
@@ -99,7 +99,7 @@ func (s Screen) Tick() string { return s.pick("╵", "|") }
 // Peak points up.
 func (s Screen) Peak() string { return s.pick("▲", "^") }
 
-// Times is the multiplication sign.
+// Times returns the multiplication sign.
 func (s Screen) Times() string { return s.pick("×", "x") }
 
 // Interactive reports whether the input is typed by a person, not read from a pipe or a file.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Align is the side of its column on which a text is.
+// Align is the alignment of a text in its column.
 type Align bool
 
 // The two sides.

@@ -74,7 +74,7 @@ func (a *aligner) middle(old, oldEnd, new, newEnd, depth int) {
 	}
 }
 
-// once is the lines that both parts have exactly once, in the order of the old text.
+// once returns the lines that both parts have exactly once, in the order of the old text.
 func (a *aligner) once(old, oldEnd, new, newEnd int) []run {
 	type count struct{ old, new, at int }
 	seen := make(map[string]*count, oldEnd-old)
@@ -98,7 +98,7 @@ func (a *aligner) once(old, oldEnd, new, newEnd int) []run {
 	return out
 }
 
-// rising is the longest part of a list in which the lines of the new text are also in rising order.
+// rising returns the longest part of a list in which the lines of the new text are also in rising order.
 func rising(list []run) []run {
 	var ends []int // the smallest last element of the rising parts of each length
 	before := make([]int, len(list))

@@ -103,7 +103,7 @@ func (s *Store) withBackups(files []File, made []*Entry) ([]File, error) {
 	return append(backups, files...), nil
 }
 
-// backup is the .backup file of a file. An existing one is replaced only if a change of ours wrote it;
+// backup returns the .backup file of a file. An existing one is replaced only if a change of ours wrote it;
 // otherwise the next free name is used.
 func (s *Store) backup(f File, made []*Entry) (File, error) {
 	for n := 1; n < 1000; n++ {
@@ -137,7 +137,7 @@ func wroteBackup(made []*Entry, name, sum string) bool {
 	return false
 }
 
-// entry is the journal's entry of a change.
+// entry returns the journal's entry of a change.
 func (s *Store) entry(id int, files []File, note string) (*Entry, error) {
 	e := &Entry{Version: journalVersion, ID: id, Time: s.now().UTC(), Note: note}
 	for _, f := range files {

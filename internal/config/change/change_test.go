@@ -47,7 +47,7 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// tree is every file of a folder, except .snug.
+// tree returns every file of a folder, except .snug.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -122,7 +122,7 @@ func apply(s *Store, edits []Edit, creates []Create) error {
 	return err
 }
 
-// changed is the project after the edits.
+// changed returns the project after the edits.
 func changed() map[string]string {
 	after := map[string]string{
 		"conf/config.yaml":   "data_loader:\n  batch_size: 64  # per GPU\ntraining:\n  trainer:\n    accumulate_grad_batches: 4\n",

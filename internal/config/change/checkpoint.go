@@ -128,7 +128,7 @@ type Batches struct {
 	Accumulation int // forward passes per optimizer step
 }
 
-// Effective is the samples per GPU of one optimizer step.
+// Effective returns the samples per GPU of one optimizer step.
 func (b Batches) Effective() int { return b.Batch * b.Accumulation }
 
 // Warnings say what a change of the batch does to a resumed run.

@@ -139,7 +139,7 @@ func (o *faultyOutput) Chmod(mode fs.FileMode) error {
 	return o.Output.Chmod(mode)
 }
 
-// withoutBackups is what a person trains from.
+// withoutBackups returns the files that a training run reads.
 func withoutBackups(files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	for name := range files {
@@ -176,7 +176,7 @@ var stopped = []struct {
 	{"broken", syscall.EIO, false},
 }
 
-// prepared is a folder to run an operation in.
+// prepared returns a folder to run an operation in.
 func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
 	t.Helper()
 	root := t.TempDir()
@@ -185,7 +185,7 @@ func prepared(t *testing.T, prepare func(t *testing.T, root string)) string {
 	return root
 }
 
-// stepsOf is how many steps an operation has when nothing stops it.
+// stepsOf returns how many steps an operation has when nothing stops it.
 func stepsOf(t *testing.T, prepare func(t *testing.T, root string), run func(s *Store) error) int {
 	t.Helper()
 	f := &faulty{}

@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// Diff is the change as a unified diff, which patch -p1 and git apply read.
+// Diff returns the change as a unified diff, which patch -p1 and git apply read.
 func (c *Change) Diff() []byte {
 	out, _ := c.Shown(math.MaxInt)
 	return out
 }
 
-// Shown is the diff for a person to read. Lines of more than width bytes are cut to the part around the
+// Shown returns the diff for a person to read. Lines of more than width bytes are cut to the part around the
 // change; cut is their number.
 func (c *Change) Shown(width int) (diff []byte, cut int) {
 	var out bytes.Buffer

@@ -52,10 +52,10 @@ func OpenDisk(path string) (*Disk, error) {
 // Close gives the folder back to the system.
 func (d *Disk) Close() error { return d.root.Close() }
 
-// Path is the path of the folder, with links resolved.
+// Path returns the path of the folder, with links resolved.
 func (d *Disk) Path() string { return d.path }
 
-// Inode is the folder's inode number, or 0.
+// Inode returns the folder's inode number, or 0.
 func (d *Disk) Inode() uint64 { return d.inode }
 
 // Resolve follows links to the file itself.

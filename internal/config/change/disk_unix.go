@@ -14,7 +14,7 @@ import (
 // dontWait prevents blocking on a pipe in the place of a file.
 const dontWait = syscall.O_NONBLOCK
 
-// inode is a file's number on its file system.
+// inode returns a file's number on its file system.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Ino)
@@ -40,7 +40,7 @@ func copyOwner(to, from *os.File) error {
 	return to.Chown(int(w.Uid), int(w.Gid))
 }
 
-// otherNames is the number of additional hard links of a file.
+// otherNames returns the number of additional hard links of a file.
 func otherNames(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
 		return int(s.Nlink) - 1

@@ -27,14 +27,14 @@ type Edit struct {
 	Path doc.Path
 	// Value is the new value: a bool, an int, a float64, a string or nil.
 	Value any
-	// Insert adds the key where it is missing. Without it a missing key is an
+	// Insert adds the key if it is missing. Without it a missing key is an
 	// error.
 	Insert bool
 	// Shared allows a value to change that other places use too.
 	Shared bool
 }
 
-// On is a document with the edit made.
+// On returns a document with the edit made.
 func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	switch {
 	case e.Insert && !d.Has(e.Path):

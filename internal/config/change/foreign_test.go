@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// neighbour is a folder with a project and, next to it, a file that does not belong to the project.
+// neighbour returns a folder with a project and, next to it, a file that does not belong to the project.
 func neighbour(t *testing.T) (root, secret string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -27,7 +27,7 @@ func neighbour(t *testing.T) (root, secret string) {
 	return root, secret
 }
 
-// forged is a journal's entry that would overwrite files if it were obeyed.
+// forged returns a journal's entry that would overwrite files if it were obeyed.
 func forged(state string, paths ...string) map[string]string {
 	e := Entry{Version: journalVersion, ID: 1, Note: "batch=8"}
 	for _, p := range paths {
@@ -38,7 +38,7 @@ func forged(state string, paths ...string) map[string]string {
 	return map[string]string{entryName(1, state): string(text), revertName: string(revert)}
 }
 
-// everything is what a user may do in a folder.
+// everything runs each command that a user may run in a folder.
 func everything(t *testing.T, root string, o Options) {
 	t.Helper()
 	o.Folder = quickly
@@ -262,7 +262,7 @@ func swap(t *testing.T, root string) string {
 	return other
 }
 
-// clone is what a colleague gets when the journal was committed by force.
+// clone returns a copy of a folder whose journal was committed by force.
 func clone(t *testing.T, root string) string {
 	to := root + "-clone"
 	for _, args := range [][]string{

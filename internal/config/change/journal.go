@@ -72,7 +72,7 @@ type journalFile struct {
 	Backup bool   `json:"backup,omitempty"`
 }
 
-// Paths are the files of a change, without their backups.
+// Paths returns the files of a change, without their backups.
 func (e *Entry) Paths() []string {
 	var paths []string
 	for _, f := range e.Files {
@@ -214,7 +214,7 @@ func (s *Store) readEntry(name string) (*Entry, int, error) {
 	return &e, len(data), nil
 }
 
-// List is the changes that can be reverted, newest first.
+// List returns the changes that can be reverted, newest first.
 func (s *Store) List() ([]*Entry, error) {
 	l, err := s.list()
 	all := slices.Clone(l.own[done])
@@ -246,7 +246,7 @@ func (s *Store) foreignText(entries []*Entry) string {
 	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)
 }
 
-// short is as much of a text written by others as fits into a message.
+// short returns as much of a text written by others as fits into a message.
 func short(text string) string {
 	const most = 200
 	if len(text) <= most {

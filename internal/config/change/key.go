@@ -17,7 +17,7 @@ import (
 // keyBytes is how long the key's file is at most.
 const keyBytes = 256
 
-// keyFile is where the key is; "" if the user has no such folder.
+// keyFile returns where the key is; "" if the user has no such folder.
 func keyFile() string {
 	folder, err := os.UserConfigDir()
 	if err != nil || !filepath.IsAbs(folder) {
@@ -26,7 +26,7 @@ func keyFile() string {
 	return filepath.Join(folder, "snug", "journal.key")
 }
 
-// readKey is the key, "" if there is none yet.
+// readKey returns the key, "" if there is none yet.
 func readKey() string {
 	name := keyFile()
 	if name == "" {

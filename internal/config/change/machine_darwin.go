@@ -4,7 +4,7 @@ package change
 
 import "syscall"
 
-// machineID is the identity of the running system's installation.
+// machineID returns the identity of the running system's installation.
 func machineID() string {
 	id, _ := syscall.Sysctl("kern.uuid")
 	return id

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// machineID is the identity that the system was given when it was installed;
+// machineID returns the identity that the system was given when it was installed;
 // machine-id(5) asks for it to be kept confidential, so it only ever goes into
 // a keyed hash.
 func machineID() string {

@@ -59,7 +59,7 @@ func (s *Store) here(o *owner) bool {
 	return o.Folder == s.folder.Path() || o.Inode != 0 && o.Inode == s.folder.Inode()
 }
 
-// mac is the seal of a file, computed without the seal in it.
+// mac returns the seal of a file, computed without the seal in it.
 func (s *Store) mac(f sealed) (string, error) {
 	o := f.owned()
 	kept := o.Seal
@@ -105,7 +105,7 @@ func (s *Store) checkFolders() error {
 // errNoChange means that there is nothing to revert.
 var errNoChange = errors.New("there is no change to undo")
 
-// noChange is errNoChange, with what is there instead.
+// noChange wraps errNoChange and mentions the changes that others made.
 func (s *Store) noChange(foreign []*Entry) error {
 	if len(foreign) > 0 {
 		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, s.foreignText(foreign))

@@ -144,7 +144,7 @@ func (p *planning) add(f *File) *File {
 	return f
 }
 
-// inside is the file that a name leads to. It has to be inside the project.
+// inside returns the file that a name leads to. It has to be inside the project.
 func (s *Store) inside(name string) (string, error) {
 	target, err := s.folder.Resolve(name)
 	if errors.Is(err, ErrOutside) {

@@ -68,7 +68,7 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails where anything is in it
 }
 
-// steps is the number of changes that an interruption counts as. A revert that only had to remove its own
+// steps returns the number of changes that an interruption counts as. A revert that only had to remove its own
 // mark counts too.
 func steps(interrupted bool) int {
 	if interrupted {
@@ -152,7 +152,7 @@ func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	return nil
 }
 
-// leftBy is the content of a file that a change left, nil if it was removed. Anything else in its place is
+// leftBy returns the content of a file that a change left, nil if it was removed. Anything else in its place is
 // not snug's to remove, not even with force.
 func (s *Store) leftBy(name string) ([]byte, error) {
 	if kind := s.replacedBy(name); kind != "" {
@@ -161,7 +161,7 @@ func (s *Store) leftBy(name string) ([]byte, error) {
 	return s.content(name)
 }
 
-// replacedBy says what is in the place of a file, "" if it is a regular file or nothing.
+// replacedBy describes what has replaced a file, "" if it is a regular file or nothing.
 func (s *Store) replacedBy(name string) string {
 	info, err := s.folder.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {

@@ -63,7 +63,7 @@ func (s *Store) keyed(key string) {
 	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
 
-// at is a file of the folder as messages name it.
+// at returns a file of the folder as messages name it.
 func (s *Store) at(name string) string { return filepath.Join(s.root, filepath.FromSlash(name)) }
 
 // prepare makes the folders.
@@ -122,7 +122,7 @@ func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string
 	return nil
 }
 
-// staged is the name of a file that is not in place yet.
+// staged returns the name of a file that is not in place yet.
 func staged(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+".snug-tmp")
 }

@@ -25,7 +25,7 @@ func unified(fromName string, from []byte, toName string, to []byte, width int) 
 	return d.out.Bytes(), d.cut
 }
 
-// oneLine is a file's name for a header: a name with a newline in it must not look like
+// oneLine returns a file's name for a header: a name with a newline in it must not look like
 // lines of the diff.
 func oneLine(name string) string {
 	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(name)
@@ -43,7 +43,7 @@ func linesOf(text []byte) []string {
 // stretch is lines of the old text and those that take their place.
 type stretch struct{ old, oldEnd, new, newEnd int }
 
-// hunks are the changes, those that are near each other together.
+// hunks returns the changes, those that are near each other together.
 func hunks(same []run, oldLines, newLines int) [][]stretch {
 	var out [][]stretch
 	old, new := 0, 0
@@ -91,7 +91,7 @@ func (d *drawing) hunk(changes []stretch) {
 	d.lines(' ', d.old[old:oldEnd], nil)
 }
 
-// lineRange is the range of lines of a hunk; if it is empty, the line before it.
+// lineRange returns the range of lines of a hunk; if it is empty, the line before it.
 func lineRange(start, end int) string {
 	if start == end {
 		return fmt.Sprintf("%d,0", start)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// firstDifference is where two lines begin to differ.
+// firstDifference returns where two lines begin to differ.
 func firstDifference(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -21,7 +21,7 @@ func Values(of map[string]any) setup.Values {
 	return out
 }
 
-// Applied is files with a plan carried out.
+// Applied returns the files after a plan was applied.
 func Applied(before fstest.MapFS, edits []change.Edit, creates []change.Create) (fstest.MapFS, error) {
 	after := maps.Clone(before)
 	for _, e := range edits {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// largeYAML is a config of a megabyte: in many lines, or in one.
+// largeYAML returns a config of a megabyte: in many lines, or in one.
 func largeYAML(oneLine bool) []byte {
 	var b strings.Builder
 	if oneLine {

@@ -44,12 +44,12 @@ func bracketInsert(src []byte, parent *node, item string, comments ...string) []
 	return append(splices, splice{after, after, line})
 }
 
-// openBracket is the first byte within an empty collection.
+// openBracket returns the first byte within an empty collection.
 func openBracket(src []byte, parent *node) int {
 	return parent.start + bytes.IndexAny(src[parent.start:parent.end], "{[(") + 1
 }
 
-// trailingComma is the position of a comma after the last item, or -1.
+// trailingComma returns the position of a comma after the last item, or -1.
 func trailingComma(src []byte, at, end int, comments []string) int {
 	for at < end {
 		switch {
@@ -78,7 +78,7 @@ func startsComment(text []byte, comments []string) bool {
 	return slices.ContainsFunc(comments, func(c string) bool { return bytes.HasPrefix(text, []byte(c)) })
 }
 
-// unitOf is the indentation of a file, taken from its first indented line.
+// unitOf returns the indentation of a file, taken from its first indented line.
 func unitOf(src []byte) string {
 	for line := range bytes.Lines(src) {
 		if text := bytes.TrimLeft(line, " \t"); len(text) < len(line) && len(bytes.TrimSpace(text)) > 0 {

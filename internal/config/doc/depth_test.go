@@ -84,14 +84,14 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// tellsDepth says whether a message names a bound: ours, or that of a library
+// tellsDepth reports whether a message names a limit: ours, or that of a library
 // which notices first.
 func tellsDepth(message string) bool {
 	return strings.Contains(message, fmt.Sprintf("nested more than %d deep", maxDepth)) ||
 		strings.Contains(message, "max depth of 10000") || strings.Contains(message, "maximum of 10000 levels deep")
 }
 
-// maxBytes is what reading a file of a size may allocate.
+// maxBytes returns how many bytes reading a file of a size may allocate.
 func maxBytes(size int) uint64 { return uint64(size)*4000 + 1<<20 }
 
 // TestMergesAreBounded looks a key up that sixteen maps in a row each merge twice,

@@ -56,7 +56,7 @@ var extensions = map[string]Format{
 // maxSize is more than any config has and small enough to be parsed quickly.
 const maxSize = 16 << 20
 
-// FormatOf is the format of a file by its name, or by its #! line.
+// FormatOf returns the format of a file by its name, or by its #! line.
 func FormatOf(name string, data []byte) (Format, bool) {
 	if f, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
 		return f, true
@@ -81,7 +81,7 @@ type Document struct {
 	src        []byte
 	text       string // the same as a string, so that values can be slices of it
 	lines      []int  // where they begin
-	counts     []int  // characters before each block; nil where each is one byte
+	counts     []int  // characters before each block; nil if each is one byte
 	root       *node
 	references references
 	syntax     syntax
@@ -139,14 +139,14 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// Name is the name that the document was opened under.
+// Name returns the name that the document was opened under.
 func (d *Document) Name() string { return d.name }
 
-// Format is the document's format.
+// Format returns the document's format.
 func (d *Document) Format() Format { return d.format }
 
-// Bytes is the document's text, to keep and to change.
+// Bytes returns the document's text, to keep and to change.
 func (d *Document) Bytes() []byte { return slices.Clone(d.src) }
 
-// Text is the document's text.
+// Text returns the document's text.
 func (d *Document) Text() string { return d.text }

@@ -113,7 +113,7 @@ func TestErrorsHaveAPlace(t *testing.T) {
 	}
 }
 
-// replaceOnce is a text with one part changed, which has to be there.
+// replaceOnce replaces one part of a text, which must be there.
 func replaceOnce(t *testing.T, text, old, now string) string {
 	t.Helper()
 	if strings.Count(text, old) != 1 {

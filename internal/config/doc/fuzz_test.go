@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fuzzFormat opens anything, and where it opens, tries edits on it: none may
+// fuzzFormat opens any input and, if that works, tries edits on it: none may
 // panic, none may touch a byte that is not of its value.
 func fuzzFormat(f *testing.F, format Format, seeds ...string) {
 	for _, s := range seeds {
@@ -53,7 +53,7 @@ func openWithin(t *testing.T, format Format, data []byte) *Document {
 	return d
 }
 
-// edits are what is tried on a value.
+// edits lists the edits that are tried on a value.
 var edits = []any{7, true, "word", "a: 'b' \"c\" #d", nil, 0.5, inserted{}}
 
 // inserted is a new key rather than a new value.

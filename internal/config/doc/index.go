@@ -15,7 +15,7 @@ const fewEntries = 8
 // keyIndex maps the keys of a map to their positions.
 type keyIndex struct {
 	spots map[string]spot
-	// numbered is the names that are there as name#1, name#2.
+	// numbered holds the names that occur as name#1, name#2.
 	numbered map[string]bool
 	merges   []int // the entries that are YAML << keys
 }

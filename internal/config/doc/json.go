@@ -32,7 +32,7 @@ func (jsonSyntax) parse(src []byte) (*node, error) {
 	return jsonNode(&top, from)
 }
 
-// jsonTooDeep is the position of the bracket that nests too deep, or -1. The library recurses for each
+// jsonTooDeep returns the position of the bracket that nests too deep, or -1. The library recurses for each
 // bracket, so this has to be checked before it.
 func jsonTooDeep(src []byte) int {
 	depth := 0
@@ -57,7 +57,7 @@ func jsonTooDeep(src []byte) int {
 	return -1
 }
 
-// jsonComment is the length of a comment, or 0.
+// jsonComment returns the length of a comment, or 0.
 func jsonComment(b []byte) int {
 	end := "\n"
 	switch {
@@ -86,7 +86,7 @@ func jsonError(src []byte, from int, err error) error {
 	return failAt(min(at+max(column-1, 0), len(src)), "%s", text)
 }
 
-// jsonPlace is the line and column that a message of the library begins with, 0
+// jsonPlace returns the line and column that a message of the library begins with, 0
 // where there are none.
 func jsonPlace(message string) (line, column int, rest string) {
 	message = strings.TrimPrefix(message, "hujson: ")
@@ -167,7 +167,7 @@ func jsonNumber(n *node, v json.Number) error {
 }
 
 func (jsonSyntax) render(_ []byte, old *node, value any) (string, any, error) {
-	// "8" stays a text, "auto" may become a number.
+	// "8" stays a string, "auto" may become a number.
 	if s, ok := old.data.(string); ok && numeric(s) && value != nil {
 		value = bare(value)
 	}

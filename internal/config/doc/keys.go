@@ -115,7 +115,7 @@ func (n *node) isNumbered(name string) bool {
 	})
 }
 
-// mergeSources are the maps, or references to maps, that a << key brings in.
+// mergeSources returns the maps, or references to maps, that a << key brings in.
 func mergeSources(n *node) []*node {
 	if n.resolve().kind == Map {
 		return []*node{n}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lines writes a line so many times, with its number for each %d.
+// lines writes a line n times, with its number for each %d.
 func lines(line string) func(n int) string { return within("", line, "") }
 
 // within does so between two texts.
@@ -97,7 +97,7 @@ func TestReadingIsLinear(t *testing.T) {
 	}
 }
 
-// work is what reading a file takes.
+// work is the cost of reading a file.
 type work struct {
 	bytes uint64
 	time  time.Duration
@@ -109,10 +109,10 @@ var endless = work{1 << 62, 1 << 62}
 
 const attempts = 20
 
-// or is the least of two readings of one file.
+// or returns the least of two readings of one file.
 func (w work) or(x work) work { return work{min(w.bytes, x.bytes), min(w.time, x.time)} }
 
-// workOf is the least of a few readings: each opens a file, goes through it and
+// workOf returns the least of a few readings: each opens a file, goes through it and
 // looks some of it up. Files that are refused are only opened.
 func workOf(format Format, text string) work {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

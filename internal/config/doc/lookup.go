@@ -11,7 +11,7 @@ import (
 // step is one node on the way to a value.
 type step struct {
 	node *node      // as written: an alias is not followed yet
-	via  *Reference // set where this step left the path's own place
+	via  *Reference // set if this step followed a reference
 	// through are the references that were followed to get here.
 	through []*node
 }
@@ -44,7 +44,7 @@ func (d *Document) lookup(p Path) ([]step, error) {
 	return steps, nil
 }
 
-// mergeKey is the position of a map's first << key.
+// mergeKey returns the position of a map's first << key.
 func mergeKey(n *node) int {
 	if all := n.merges(); len(all) > 0 {
 		return n.entries[all[0]].keyStart

@@ -53,7 +53,7 @@ func nestedTooDeep(at int) error {
 	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
 }
 
-// tooDeep is the first value that is nested too deep; nil if none is.
+// tooDeep returns the first value that is nested too deep; nil if none is.
 func tooDeep(n *node, depth int) *node {
 	if depth > maxDepth {
 		return n

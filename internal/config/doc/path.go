@@ -68,7 +68,7 @@ func cutStep(text string) (step, rest string, err error) {
 	return text[:end], text[end:], nil
 }
 
-// String is the path as ParsePath reads it.
+// String returns the path as ParsePath reads it.
 func (p Path) String() string {
 	if len(p) == 1 && strings.HasPrefix(p[0], "-") {
 		return p[0]
@@ -83,7 +83,7 @@ func (p Path) String() string {
 	return strings.Join(steps, ".")
 }
 
-// Join is the path with more steps.
+// Join returns the path with more steps.
 func (p Path) Join(steps ...string) Path { return slices.Concat(p, steps) }
 
 // Equal reports whether two paths have the same steps.

@@ -167,7 +167,7 @@ func (w *writer) shell(size int) {
 	w.line("cat <<END" + w.nl + "--f-0 1" + w.nl + "END")
 }
 
-// readings is every scalar value of a document by its path. Aliases are left out, because they change with
+// readings returns every scalar value of a document by its path. Aliases are left out, because they change with
 // their targets.
 func readings(d *Document) map[string]string {
 	all := map[string]string{}

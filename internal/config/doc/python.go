@@ -76,7 +76,7 @@ func pyLines(src []byte, tokens []pyToken) []pyLine {
 type pyParser struct {
 	src   []byte
 	names map[string]*node // the file's own names, for x = name
-	// open is what attributes can be put into, by its name: the last of that
+	// open holds the objects that can have attributes, by name: the last of that
 	// name in each block that an assignment like a.b = 1 was in.
 	open map[*node]map[string]*node
 }

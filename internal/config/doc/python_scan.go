@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// pyToken is a word, a number, a text or a sign of Python.
+// pyToken is a word, a number, a string or an operator of Python.
 type pyToken struct {
 	kind       pyKind
 	depth      int32 // how many brackets are open around it
@@ -88,7 +88,7 @@ func (s *pyScanner) next() error {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// word takes a name, or the prefix of a text and the text.
+// word takes a name, or the prefix of a string and the string.
 func (s *pyScanner) word() error {
 	end := s.at
 	for end < len(s.src) {
@@ -127,7 +127,7 @@ func (s *pyScanner) number() {
 	s.add(pyNumber, end)
 }
 
-// quoted takes a text whose quotes begin at a byte.
+// quoted takes a string whose quotes begin at an offset.
 func (s *pyScanner) quoted(quotes int) error {
 	quote := s.src[quotes : quotes+1]
 	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.src[quotes:], triple) {

@@ -49,7 +49,7 @@ func (p *pyParser) attribute(at *node, name pyToken) *node {
 	return n
 }
 
-// openIn is what attributes can be put into within a map.
+// openIn returns the objects in a map that can have attributes.
 func (p *pyParser) openIn(at *node) map[string]*node {
 	if p.open[at] == nil {
 		p.open[at] = map[string]*node{}

@@ -78,7 +78,7 @@ func pyNumberOf(text string) (Kind, any) {
 	return Expression, nil
 }
 
-// pyUnquote decodes a text without prefix, or with one that changes nothing.
+// pyUnquote decodes a string without prefix, or with one that changes nothing.
 func pyUnquote(text string) (string, bool) {
 	body := strings.TrimLeft(text, "uU")
 	if len(body) < 2 || body[0] != '"' && body[0] != '\'' {
@@ -117,7 +117,7 @@ func isCall(tokens []pyToken) bool {
 	return false
 }
 
-// call is the keyword arguments of name(…), as a map.
+// call returns the keyword arguments of name(…), as a map.
 func (p *pyParser) call(tokens []pyToken) *node {
 	n := &node{kind: Map, style: pyCall}
 	p.arguments(n, tokens[:2+tokens[1].closing], 0)

@@ -18,7 +18,7 @@ func (pythonSyntax) render(_ []byte, old *node, value any) (string, any, error) 
 	return pyText(value, old.style), value, nil
 }
 
-// pyText writes a value, a text in the quotes that the old one had.
+// pyText writes a value, a string in the quotes of the old one.
 func pyText(value any, quote string) string {
 	switch v := value.(type) {
 	case nil:

@@ -110,7 +110,7 @@ func (p *shParser) argument(words []shWord) int {
 	return 0
 }
 
-// following is the word that is a flag's value: the next one, unless that is a flag itself or an argument
+// following returns the word that is a flag's value: the next one, unless that is a flag itself or an argument
 // like a.b=1.
 func (p *shParser) following(words []shWord) *shWord {
 	if len(words) < 2 {
@@ -180,7 +180,7 @@ func (p *shParser) value(start, end int) *node {
 	return n
 }
 
-// link leads each use of a variable to its definition, where it has one only.
+// link links each use of a variable to its definition, if it has only one.
 func (p *shParser) link() {
 	for _, n := range p.uses {
 		name := n.name[1:]
@@ -195,7 +195,7 @@ func (p *shParser) link() {
 	}
 }
 
-// shData is the value that a program reads from an argument.
+// shData returns the value that a program reads from an argument.
 func shData(text string) (Kind, any) {
 	if strings.Trim(text, "0123456789.eE+-") == "" {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {

@@ -7,7 +7,7 @@ import "strings"
 // Matchers for the words of a script. Every word of every command is checked with these, so they are
 // written by hand instead of as regular expressions; a test compares them with the expressions.
 
-// runEnd is the length of the run of letters, digits, underscores and the characters of others at the
+// runEnd returns the length of the run of letters, digits, underscores and the characters of others at the
 // beginning of a text.
 func runEnd(text, others string) int {
 	for i := range len(text) {
@@ -21,7 +21,7 @@ func runEnd(text, others string) int {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// nameEnd is the length of the name at the beginning of a text, in which the characters of others are
+// nameEnd returns the length of the name at the beginning of a text, in which the characters of others are
 // allowed too; 0 if there is no name.
 func nameEnd(text, others string) int {
 	if text == "" || text[0] != '_' && !isLetter(text[0]) {
@@ -30,7 +30,7 @@ func nameEnd(text, others string) int {
 	return runEnd(text, others)
 }
 
-// assigned is the name in NAME=…, or "" if a word is not an assignment.
+// assigned returns the name in NAME=…, or "" if a word is not an assignment.
 func assigned(word string) string {
 	end := nameEnd(word, "")
 	if !strings.HasPrefix(word[end:], "=") {
@@ -39,7 +39,7 @@ func assigned(word string) string {
 	return word[:end]
 }
 
-// flagOf is the flag in --name or --name=…, "" if a word begins with none.
+// flagOf returns the flag in --name or --name=…, "" if a word begins with none.
 func flagOf(word string) (flag string, equals bool) {
 	dashes := 0
 	for dashes < min(2, len(word)) && word[dashes] == '-' {
@@ -85,7 +85,7 @@ func isDottedKey(word string) bool {
 	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
 }
 
-// variableIn is the name in $NAME or ${NAME}, "" if a text is not that alone.
+// variableIn returns the name in $NAME or ${NAME}, "" if the text is anything else.
 func variableIn(text string) string {
 	name, ok := strings.CutPrefix(text, "$")
 	if inner, braces := strings.CutPrefix(name, "{"); braces {

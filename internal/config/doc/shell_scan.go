@@ -118,7 +118,7 @@ func (s *shScanner) array(begin int) error {
 	return nil
 }
 
-// piece is the end of what begins at a byte of a word: a character, a quoted
+// piece returns the end of the piece of a word at an offset: a character, a quoted
 // text, a substitution.
 func (s *shScanner) piece(at, depth int) (int, error) {
 	if depth > maxDepth {
@@ -144,7 +144,7 @@ func (s *shScanner) piece(at, depth int) (int, error) {
 	return at + 1, nil
 }
 
-// until is the byte after the closing character of what opens at a byte.
+// until returns the offset after the closing character of a bracket or quote.
 func (s *shScanner) until(open int, closing byte, depth int) (int, error) {
 	parentheses := 0
 	for at := open + 1; at < s.end; {

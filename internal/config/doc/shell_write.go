@@ -33,7 +33,7 @@ func (shellSyntax) render(src []byte, old *node, value any) (string, any, error)
 	return text, reads, err
 }
 
-// shText is a value as a program's argument.
+// shText returns a value as a program's argument.
 func shText(value any, was string) (string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// newline is the line ending that a file uses.
+// newline returns the line ending that a file uses.
 func newline(src []byte) string {
 	if i := bytes.IndexByte(src, '\n'); i > 0 && src[i-1] == '\r' {
 		return "\r\n"
@@ -16,7 +16,7 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// lineStart is the beginning of the line of a byte.
+// lineStart returns the beginning of the line of a byte.
 func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
@@ -33,7 +33,7 @@ func lineEnd(src []byte, at int) int {
 	return end
 }
 
-// indentation is the white space that the line of a byte begins with.
+// indentation returns the white space that the line of a byte begins with.
 func indentation(src []byte, at int) string {
 	line := src[lineStart(src, at):]
 	line = bytes.TrimPrefix(line, []byte(bom))
@@ -46,7 +46,7 @@ func beginsLine(src []byte, at int) bool {
 	return len(bytes.TrimLeft(before, " \t")) == 0
 }
 
-// contentStart is the first byte after a byte order mark.
+// contentStart returns the first byte after a byte order mark.
 func contentStart(src []byte) int {
 	if bytes.HasPrefix(src, []byte(bom)) {
 		return len(bom)
@@ -55,7 +55,7 @@ func contentStart(src []byte) int {
 }
 
 // formatFloat writes a number so that every reader takes it for one with a
-// fraction: PyYAML reads 1e-05 as a text, 1.0e-05 as a number.
+// fraction: PyYAML reads 1e-05 as a string, 1.0e-05 as a number.
 func formatFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	mantissa, exponent, scientific := strings.Cut(text, "e")
@@ -76,7 +76,7 @@ func numeric(text string) bool {
 	return strings.EqualFold(text, "true") || strings.EqualFold(text, "false")
 }
 
-// bare formats a value that is not a text, as most formats do.
+// bare formats a value that is not a string, as most formats do.
 func bare(value any) string {
 	switch v := value.(type) {
 	case bool:

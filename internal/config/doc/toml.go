@@ -123,7 +123,7 @@ func (b *tomlBuilder) keys(it unstable.Iterator) []tomlKey {
 	return keys
 }
 
-// written is a dotted key as it stands in the file, up to each of its parts.
+// written returns a dotted key as written in the file, up to each of its parts.
 func written(keys []tomlKey) []string {
 	var whole []byte
 	ends := make([]int, len(keys))

@@ -45,7 +45,7 @@ func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	b.current = at
 }
 
-// through is the table that a part of a header leads through: it is made if missing, and of a list of
+// through returns the table that a part of a header leads through: it is made if missing, and of a list of
 // tables it is the last item.
 func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
@@ -60,7 +60,7 @@ func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// table is the table of a header, which has none yet.
+// table returns the table of a header, which has none yet.
 func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
 	switch {

@@ -74,7 +74,7 @@ func tomlSkip(src []byte, at int) int {
 	return at
 }
 
-// tomlClosing is the byte after a closing bracket.
+// tomlClosing returns the byte after a closing bracket.
 func tomlClosing(src []byte, at int) int { return min(tomlSkip(src, at)+1, len(src)) }
 
 // tomlCheck returns the error in a number or a date that the parser accepted: one that is too large, or

@@ -16,7 +16,7 @@ func (tomlSyntax) render(_ []byte, old *node, value any) (string, any, error) {
 	return text, value, err
 }
 
-// tomlText writes a value, a text in the quotes that the old one had.
+// tomlText writes a value, a string in the quotes of the old one.
 func tomlText(value any, style string) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -118,7 +118,7 @@ func tomlSection(src []byte, table *node, section string) splice {
 	return s
 }
 
-// tomlCommentsAbove is the beginning of the comments directly above a line.
+// tomlCommentsAbove returns the beginning of the comments directly above a line.
 func tomlCommentsAbove(src []byte, at int) int {
 	for at > contentStart(src) {
 		previous := max(lineStart(src, at-1), contentStart(src))

@@ -11,7 +11,7 @@ import (
 // path may itself lead through references; those are expected to change. All others are users: a request
 // to change one place does not include them.
 
-// Users are the places that setting the value at a path would change without
+// Users returns the places that setting the value at a path would change without
 // having been named: what Set refuses with ErrShared.
 func (d *Document) Users(p Path) []Reference {
 	steps, err := d.lookup(p)
@@ -21,7 +21,7 @@ func (d *Document) Users(p Path) []Reference {
 	return d.users(steps)
 }
 
-// users are the places that an edit of the value at the end of these steps
+// users returns the places that an edit of the value at the end of these steps
 // reaches without having been named.
 func (d *Document) users(steps []step) []Reference {
 	if len(d.references) == 0 {
@@ -50,14 +50,14 @@ func (d *Document) users(steps []step) []Reference {
 	return users
 }
 
-// reaching is the references that take their value from a node or from a map or
+// reaching returns the references that take their value from a node or from a map or
 // list around it, in the document's order.
 func (d *Document) reaching(n *node) []reference {
 	if !d.inTree(n) {
 		return nil // a YAML key, which nothing can be set in
 	}
 	var out []reference
-	next := "" // the key that leads on from a map around n
+	next := "" // the key that leads from an enclosing map towards n
 	for at := n; at != nil; at = at.parent {
 		for _, r := range d.references[at] {
 			if !r.merge || next == "" || !r.overrides(next) {
@@ -87,7 +87,7 @@ func (r reference) overrides(key string) bool {
 	return own != nil
 }
 
-// pathOf is the path of a reference.
+// pathOf returns the path of a reference.
 func (d *Document) pathOf(r reference) Path {
 	p := Path{r.key}
 	for at := r.in; at.parent != nil; at = at.parent {

@@ -52,7 +52,7 @@ type Value struct {
 
 // Reference is a place that takes its value from elsewhere.
 type Reference struct {
-	Name         string // what it refers by: *name, <<, $NAME
+	Name         string // the reference as written: *name, <<, $NAME
 	Path         Path   // of the definition
 	Line, Column int    // of the reference
 }
@@ -118,7 +118,7 @@ func (d *Document) located(err error) error {
 	return fmt.Errorf("%s: %w", d.name, err)
 }
 
-// lineStarts is where each line of a text begins.
+// lineStarts returns where each line of a text begins.
 func lineStarts(src []byte) []int {
 	starts := []int{0}
 	for i, c := range src {
@@ -129,7 +129,7 @@ func lineStarts(src []byte) []int {
 	return starts
 }
 
-// position is the line and column of a byte, both from 1. A byte order mark
+// position returns the line and column of a byte, both from 1. A byte order mark
 // takes no column.
 func (d *Document) position(at int) (line, column int) {
 	at = min(max(at, 0), len(d.src))
@@ -141,7 +141,7 @@ func (d *Document) position(at int) (line, column int) {
 	return line, d.characters(at) - d.characters(begin) + 1
 }
 
-// characters is how many there are before a byte. They are counted in blocks
+// characters returns how many there are before a byte. They are counted in blocks
 // once, because a config may be one line of a megabyte.
 func (d *Document) characters(at int) int {
 	if d.counts == nil {
@@ -153,7 +153,7 @@ func (d *Document) characters(at int) int {
 
 const characterBlock = 64
 
-// characterCounts is the characters before each block; nil where each is a byte.
+// characterCounts returns the characters before each block; nil if each is a byte.
 func characterCounts(src []byte) []int {
 	if !slices.ContainsFunc(src, func(c byte) bool { return c >= utf8.RuneSelf }) {
 		return nil

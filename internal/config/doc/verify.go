@@ -83,6 +83,6 @@ func (e expected) differsInside(old, now *node, depth int) error {
 	if added == nil || added.data != e.reads {
 		return fmt.Errorf("the new value would be missing")
 	}
-	rest.style = old.style // a map where there was nothing, a TOML table that gets a header
+	rest.style = old.style // may change: a new map, or a TOML table that gets a header
 	return expected{}.differsShape(old, &rest, depth)
 }

@@ -36,7 +36,7 @@ func (yamlSyntax) parse(src []byte) (*node, error) {
 	return root, r.err
 }
 
-// firstDocument is the first document of a stream that holds anything. The
+// firstDocument returns the first document of a stream that holds anything. The
 // others have to be well-formed, nothing else.
 func firstDocument(src []byte) (*yaml.Node, error) {
 	top, err := yamlDocuments(src)
@@ -77,7 +77,7 @@ type yamlReader struct {
 	last  struct{ line, column, at int } // where the last value was found
 }
 
-// offset is the byte at a line and column. Values come in order, so the search
+// offset returns the byte at a line and column. Values come in order, so the search
 // goes on from the last one.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 || line > len(r.lines) {
@@ -165,13 +165,13 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 	}
 }
 
-// columnOf is the indentation of a byte.
+// columnOf returns the indentation of a byte.
 func (r *yamlReader) columnOf(at int) int {
 	begin := lineStart(r.src, at)
 	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))
 }
 
-// keyText is the name of a key. One that is not a plain value has the name that
+// keyText returns the name of a key. One that is not a plain value has the name that
 // it is written as.
 func (r *yamlReader) keyText(y *yaml.Node, k *node) string {
 	if y.Kind == yaml.AliasNode {

@@ -38,7 +38,7 @@ func yamlError(src []byte, err error) error {
 	return failAt(max(at, 0), "%s", message)
 }
 
-// yamlSays is the message without the line.
+// yamlSays returns the message without the line.
 func yamlSays(err error) string {
 	message := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "yaml: ")
 	if rest, ok := strings.CutPrefix(message, "line "); ok {
@@ -57,7 +57,7 @@ func cutNumber(text, after string) (n int, rest string, ok bool) {
 	return n, rest, ok && err == nil
 }
 
-// notText is the first byte that cannot occur in text, or -1.
+// notText returns the first byte that cannot occur in text, or -1.
 func notText(src []byte) int {
 	for at := 0; at < len(src); {
 		r, size := utf8.DecodeRune(src[at:])

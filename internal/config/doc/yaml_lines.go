@@ -2,7 +2,7 @@
 
 package doc
 
-// yamlLines is where each line begins. YAML 1.1 has more line breaks than most.
+// yamlLines returns where each line begins. YAML 1.1 has more line breaks than most.
 func yamlLines(src []byte) []int {
 	starts := []int{contentStart(src)}
 	for i := 0; i < len(src); {
@@ -17,7 +17,7 @@ func yamlLines(src []byte) []int {
 	return starts
 }
 
-// yamlBreak is the length of the line break that a text begins with.
+// yamlBreak returns the length of the line break that a text begins with.
 func yamlBreak(b []byte) int {
 	switch {
 	case len(b) == 0:

@@ -65,7 +65,7 @@ func startsValue(src []byte, at, end int) bool {
 	return !flowEnd(src, at) && !bytes.ContainsAny(src[end:at], "\r\n\u0085\u2028\u2029")
 }
 
-// yamlLineEnd is where a line ends.
+// yamlLineEnd returns where a line ends.
 func yamlLineEnd(src []byte, at int) int {
 	for at < len(src) && yamlBreak(src[at:]) == 0 {
 		at++
@@ -122,7 +122,7 @@ func (r *yamlReader) plain(n *node, y *yaml.Node) {
 	n.end = at
 }
 
-// doubleQuoted is the length of a text in double quotes.
+// doubleQuoted returns the length of a text in double quotes.
 func doubleQuoted(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -135,7 +135,7 @@ func doubleQuoted(b []byte) int {
 	return -1
 }
 
-// singleQuoted is the length of a text in single quotes, where two of them
+// singleQuoted returns the length of a text in single quotes, where two of them
 // stand for one.
 func singleQuoted(b []byte) int {
 	for i := 1; i < len(b); i++ {
@@ -150,7 +150,7 @@ func singleQuoted(b []byte) int {
 	return -1
 }
 
-// blockText is where a block of text ends: before the first line that is
+// blockText returns where a block of text ends: before the first line that is
 // indented less than it.
 func blockText(src []byte, start, indent int) int {
 	end := yamlLineEnd(src, start)

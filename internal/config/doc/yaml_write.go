@@ -47,7 +47,7 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord recognizes a text that needs no quotes, whatever follows it.
+// isWord recognizes a string that needs no quotes, whatever follows it.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
@@ -64,7 +64,7 @@ func yamlString(v, style string) string {
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 }
 
-// readsAsText reports whether a word without quotes stays a text.
+// readsAsText reports whether a word without quotes stays a string.
 func readsAsText(word string) bool {
 	switch strings.ToLower(word) {
 	case "yes", "no", "on", "off", "=":
@@ -143,7 +143,7 @@ func appendLine(src []byte, at int, lines string) splice {
 	return splice{at, at, nl + lines}
 }
 
-// yamlUnit is the indentation of a file: how much more its first indented line has than the line before.
+// yamlUnit returns the indentation of a file: how much more its first indented line has than the line before.
 func yamlUnit(src []byte) string {
 	previous := 0
 	for line := range bytes.Lines(src) {

@@ -52,7 +52,7 @@ func (c *planner) follows(each int) error {
 	return nil
 }
 
-// number is a setting as it will be.
+// number returns a setting as it will be.
 func (c *planner) number(setting string, now int) int {
 	if n, ok := c.want.Get(setting).(int); ok {
 		return n
@@ -126,7 +126,7 @@ func (c *planner) schedule(b projects.Bound, phases []projects.Phase, v any) err
 	return nil
 }
 
-// phaseKey is how the file writes the epoch of a phase.
+// phaseKey returns how the file writes the epoch of a phase.
 func (c *planner) phaseKey(b projects.Bound, ph projects.Phase) string {
 	for _, key := range b.Place.Value.Keys {
 		if fmt.Sprint(ph.From) == key {

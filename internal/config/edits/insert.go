@@ -62,7 +62,7 @@ func (c *planner) insert(setting string, v any) error {
 	return fmt.Errorf("%s (%s) has no key for %s %v", p.Primary.File, p.Primary.System.Title, setting, v)
 }
 
-// insertionPath is where a key would be inserted. A key that may be in any section goes to existing keys
+// insertionPath returns where a key would be inserted. A key that may be in any section goes to existing keys
 // of its kind.
 func insertionPath(s *projects.Source, k *systems.Key) string {
 	name, anywhere := strings.CutPrefix(k.Path, "**.")
@@ -94,7 +94,7 @@ func trainerCall(p *meaning.Run) doc.Path {
 	return nil
 }
 
-// insertArgument plans a new argument of TrainingArguments, and says whether it has one
+// insertArgument plans a new argument of TrainingArguments, and reports whether it has one
 // for the value.
 func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	main := c.project.Primary

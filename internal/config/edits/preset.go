@@ -77,7 +77,7 @@ func (c *planner) copyPreset(plan *Plan, s *projects.Source) error {
 	return nil
 }
 
-// unusedName is a name that no file has yet.
+// unusedName returns a name that no file has yet.
 func (c *planner) unusedName(name string) (string, error) {
 	ext := path.Ext(name)
 	for n := 1; n < 100; n++ {

@@ -13,7 +13,7 @@ import (
 // fsdp_activation_checkpointing in accelerate's file. It is on if either is. If both are on, transformers'
 // Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
 
-// CheckpointingKeys is the keys of checkpointing: accelerate's, and all others.
+// CheckpointingKeys returns the keys of checkpointing: accelerate's, and all others.
 func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
 	for _, b := range r.BindingsOf("checkpointing") {
 		if b.Key.OfSharding {
@@ -43,7 +43,7 @@ func (r *Run) TrainerCheckpoints() bool {
 	return r.trainerDefault("checkpointing") == true
 }
 
-// firstValue is the first key that has a value.
+// firstValue returns the first key that has a value.
 func firstValue(of []projects.Bound) (v any) {
 	for _, b := range of {
 		v = firstNonNil(v, b.Value)

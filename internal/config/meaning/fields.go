@@ -195,7 +195,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	out["dist"] = d
 }
 
-// asJSON is a value as a decoded JSON file would have it.
+// asJSON returns a value as a decoded JSON file would have it.
 func asJSON(v any) any {
 	switch v := v.(type) {
 	case int:

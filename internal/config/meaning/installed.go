@@ -21,7 +21,7 @@ var (
 	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 
-// installed is the version of a library in the project's own environment; "" if it is not there. Nothing
+// installed returns the version of a library in the project's own environment; "" if it is not there. Nothing
 // is run to find out.
 func installed(files projects.Files, info *pattern.Pattern) string {
 	for _, env := range environments {
@@ -43,7 +43,7 @@ func installed(files projects.Files, info *pattern.Pattern) string {
 // maxPythons limits the Python versions that are searched in an environment.
 const maxPythons = 8
 
-// libraries are where an environment may keep its packages.
+// libraries returns where an environment may keep its packages.
 func libraries(files projects.Files, env string) []string {
 	out := []string{path.Join(env, "Lib")} // on Windows
 	entries, err := files.ReadDir(path.Join(env, "lib"))

@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// Locks is the settings that no plan may change.
+// Locks returns the settings that no plan may change.
 func (r *Run) Locks() []systems.Lock {
 	if b := r.quantizing(); b != nil && r.checkpointsInCode() {
 		return []systems.Lock{{Setting: "checkpointing", Why: r.Primary.File + ": prepare_model_for_kbit_training turns checkpointing on, regardless of other keys"}}

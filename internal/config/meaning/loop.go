@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// settleLoop fills in the loop around the model: that of the program whose settings these are, where it is in
+// settleLoop fills in the loop around the model: that of the program whose settings these are, if it is in
 // the folder, or the one that the trainer is known for.
 func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil || r.Trainer().OwnModel != nil {
@@ -22,7 +22,7 @@ func (r *Run) settleLoop(out map[string]any) {
 	}
 }
 
-// programLoop is the program with its arguments; "" where it is not in the folder.
+// programLoop is the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return filepath.Join(r.Root, r.Primary.File)

@@ -91,7 +91,7 @@ func (r *Run) peft() bool {
 	return r.Primary != nil && r.Primary.System.Commands != nil && r.Primary.System.Commands.PEFT.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
 
-// usualTargets reports whether PEFT chooses the layers where no file names them.
+// usualTargets reports whether PEFT chooses the layers if no file names them.
 func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// opened is the run that some files describe.
+// opened returns the run that some files describe.
 func opened(t *testing.T, files fstest.MapFS) *Run {
 	t.Helper()
 	found, err := projects.Find(files, ".")

@@ -14,7 +14,7 @@ import (
 // PyTorch's Adam and AdamW have three kernels each, which take different amounts of memory. A setup says
 // adamw-fused; a file often has the class under one key and the kernel under another next to it.
 
-// withKernel is an optimizer's class with the kernel that the file picks for it.
+// withKernel returns an optimizer's class with the kernel that the file picks for it.
 func (r *Run) withKernel(class any) any {
 	name, _ := class.(string)
 	if full := name + "-" + r.kernel(); slices.Contains(train.OptimizerNames(), full) {
@@ -23,7 +23,7 @@ func (r *Run) withKernel(class any) any {
 	return class
 }
 
-// kernel is the value of the key next to the optimizer, or else its default; "" if there is no such key.
+// kernel returns the value of the key next to the optimizer, or else its default; "" if there is no such key.
 func (r *Run) kernel() string {
 	if of := r.BindingsOf("optimizer.kernel"); len(of) > 0 {
 		name, _ := of[0].Value.(string)
@@ -37,7 +37,7 @@ func (r *Run) kernel() string {
 	return name
 }
 
-// OptimizerKey is the key of the optimizer, or the key it would have; nil if it is not known.
+// OptimizerKey returns the key of the optimizer, or the key it would have; nil if it is not known.
 func (r *Run) OptimizerKey() *systems.Key {
 	if of := r.BindingsOf("optimizer"); len(of) > 0 {
 		return of[0].Key
@@ -53,7 +53,7 @@ func (r *Run) OptimizerKey() *systems.Key {
 	return nil
 }
 
-// SplitOptimizer is an optimizer as a class and a kernel; "" is for those that have no
+// SplitOptimizer returns an optimizer as a class and a kernel; "" is for those that have no
 // choice of kernels.
 func SplitOptimizer(optimizer string) (class, kernel string) {
 	class, kernel, _ = strings.Cut(optimizer, "-")

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// loadedShape is the shape of the weights that a run with a model of the trainer's own
+// loadedShape returns the shape of the weights that a run with a model of the trainer's own
 // begins with; a model from scratch has its own.
 func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bool) {
 	name, _ := r.Value("model").(string)
@@ -37,7 +37,7 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	out["model"] = map[string]any{"config": config}
 }
 
-// ownTokens is the vocabulary size of a model from scratch: the trainer reads it from a meta.pkl next to
+// ownTokens returns the vocabulary size of a model from scratch: the trainer reads it from a meta.pkl next to
 // the data. It returns a warning if that file does not have it.
 func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	dataset, _ := r.ValueOrDefault("shape.dataset").(string)

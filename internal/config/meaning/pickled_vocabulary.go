@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// pickledVocabulary is the number after the key vocab_size in a dict that pickle.dump wrote, or 0. It
+// pickledVocabulary returns the number after the key vocab_size in a dict that pickle.dump wrote, or 0. It
 // looks only at those bytes and builds no objects.
 func pickledVocabulary(data []byte) int {
 	_, after, _ := bytes.Cut(data, []byte("vocab_size"))

@@ -16,7 +16,7 @@ import (
 // the rest: the type of products, whether what is not quantized is cast to float32, and the type of
 // adapters.
 
-// quantizing is the key that quantizes weights, nil if none does.
+// quantizing returns the key that quantizes weights, nil if none does.
 func (r *Run) quantizing() *projects.Bound {
 	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {
@@ -85,7 +85,7 @@ func (r *Run) settleQuantized(out map[string]any) {
 	}
 }
 
-// computesIn is the type of products where no key says it, "" for bitsandbytes' own.
+// computesIn returns the type of products if no key sets it, "" for bitsandbytes' own.
 // TRL takes the type that it loads weights in, Axolotl and LLaMA-Factory that of their
 // arithmetic, ms-swift bfloat16 unless weights are loaded in something else.
 func (r *Run) computesIn(b *projects.Bound, out map[string]any) string {

@@ -30,7 +30,7 @@ func (r *Run) inCode() bool {
 	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python
 }
 
-// computeInCode is the type that a script names, itself or by a variable.
+// computeInCode returns the type that a script names, itself or by a variable.
 func (r *Run) computeInCode() string {
 	text := r.Primary.Tree.Layers[0].Doc.Text()
 	found := computeArgument.Find(text)

@@ -18,7 +18,7 @@ func (r *Run) quantizesNothing(b *projects.Bound) bool {
 	return b.Key.Quantizer != nil && b.Key.Quantizer.NeedsMethod && len(r.BindingsOf("quant_method")) == 0
 }
 
-// unquantizable is why quantized weights are not simulated, "" if they are.
+// unquantizable returns why quantized weights are not simulated, "" if they are.
 func (r *Run) unquantizable(b *projects.Bound) string {
 	switch {
 	case r.Trainer().QuantizesItself != "":

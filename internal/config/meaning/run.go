@@ -19,12 +19,12 @@ type Run struct {
 	// think of them.
 	Bindings []projects.Binding
 
-	transformers string // its version, where it is known
+	transformers string // its version, if known
 	trl          string // and TRL's
 	gpus         int    // the number given by the user; 0 leaves it to the files
 }
 
-// New is the run that was found in a folder.
+// New returns the run that was found in a folder.
 func New(found *projects.Found) *Run {
 	r := &Run{Found: found, transformers: installed(found.Files(), transformersInfo), trl: installed(found.Files(), trlInfo)}
 	for _, b := range r.Bound {

@@ -16,7 +16,7 @@ import (
 // Where a file does not set something, the default of its system holds, which is in the system's table. A
 // script that passes flags is not a system: the program that it starts decides which defaults hold.
 
-// scriptType is the type that a Python script names where it loads its model, "" where
+// scriptType returns the type that a Python script names when it loads its model, "" if
 // it names none.
 func (r *Run) scriptType() string {
 	if r.Primary == nil || r.Primary.System.For == nil {
@@ -31,7 +31,7 @@ func (r *Run) scriptType() string {
 	return ""
 }
 
-// adaptersMadeAt is the line of a Python script that puts PEFT's adapters onto its model,
+// adaptersMadeAt returns the line of a Python script that puts PEFT's adapters onto its model,
 // 0 if none does.
 func (r *Run) adaptersMadeAt() int {
 	if r.Primary == nil || !r.Primary.System.ByName || r.adapts() {

@@ -55,7 +55,7 @@ func (r *Run) shardsByItself() bool {
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
 }
 
-// gatherType is the type that FSDP gathers and reduces in under autocast, "" if it
+// gatherType returns the type that FSDP gathers and reduces in under autocast, "" if it
 // keeps that of the weights: accelerate and Lightning give FSDP a policy of the
 // autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;
 // lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.

@@ -30,7 +30,7 @@ func (r *Run) Spell(setting string, value any) string {
 	return ""
 }
 
-// assignment is a key with its value as a file of that format has them.
+// assignment returns a key with its value as a file of that format has them.
 func assignment(format doc.Format, key string, value any) string {
 	switch {
 	case format == doc.Shell && value == true:

@@ -8,7 +8,7 @@ import (
 	"snug/internal/setup"
 )
 
-// trlMinor is the minor version of the installed TRL 1, 0 for earlier ones, and that of the table if none
+// trlMinor returns the minor version of the installed TRL 1, 0 for earlier ones, and that of the table if none
 // is installed.
 func (r *Run) trlMinor() (minor int) {
 	if r.trl == "" {

@@ -25,7 +25,7 @@ func (r *Run) typos() []string {
 	return out
 }
 
-// boundSources is the sources that hold any of the run's settings, each once.
+// boundSources returns the sources that hold any of the run's settings, each once.
 func (r *Run) boundSources() []*projects.Source {
 	var out []*projects.Source
 	for _, b := range r.Bound {
@@ -38,7 +38,7 @@ func (r *Run) boundSources() []*projects.Source {
 
 // typosIn is those of one source.
 func typosIn(s *projects.Source) []string {
-	if s.System.OwnProgram || s.System.Rest != nil { // any key may stand there
+	if s.System.OwnProgram || s.System.Rest != nil { // any key is allowed there
 		return nil
 	}
 	known := s.System.Keys().Names
@@ -56,7 +56,7 @@ func typosIn(s *projects.Source) []string {
 	return out
 }
 
-// nearestKey is the key that a name was probably meant to be; "" if it is a key itself or is near none.
+// nearestKey returns the key that a name was probably meant to be; "" if it is a key itself or is near none.
 // The longer a name, the more letters may be wrong.
 func nearestKey(got string, names []string) string {
 	if slices.Contains(names, got) {
@@ -83,7 +83,7 @@ func nearestKey(got string, names []string) string {
 	return best
 }
 
-// bothPrecisions is where bf16 and fp16 are both turned on, which trainers refuse;
+// bothPrecisions returns where bf16 and fp16 are both turned on, which trainers refuse;
 // "" if they are not.
 func (r *Run) bothPrecisions() string {
 	var on []projects.Bound

@@ -19,7 +19,7 @@ import (
 // recording of the run includes it.
 const Training = "training"
 
-// asWritten is a key, with its value if the value matters.
+// asWritten returns a key, with its value if the value matters.
 func asWritten(b projects.Bound) string {
 	if b.Key.Kind == systems.Word {
 		return b.Path.String() + " " + strings.Trim(b.Text, `"'`)
@@ -37,7 +37,7 @@ func (r *Run) refused() []Missing {
 	return r.otherTrainer()
 }
 
-// refusal is the sentence about it.
+// refusal returns the sentence about it.
 func refusal(where, what, does string) string {
 	return fmt.Sprintf("%s: %s %s; this is not estimated; measure it: snug profile -- <your command>", where, what, does)
 }

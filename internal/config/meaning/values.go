@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// Value is the current value of a setting, in a setup's terms, or nil if no file has it: an int, float64,
+// Value returns the current value of a setting, in a setup's terms, or nil if no file has it: an int, float64,
 // bool, string, []string or map[string]any. For a schedule it is the first phase, for several stages the
 // one that takes the most.
 func (r *Run) Value(setting string) any {
@@ -26,7 +26,7 @@ func (r *Run) Value(setting string) any {
 	return r.bestOf(setting)
 }
 
-// bestOf is the value of a setting that counts among those that files hold.
+// bestOf returns the value of a setting that counts among those that files hold.
 func (r *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false
@@ -90,7 +90,7 @@ func largerNumber(best, v any) any {
 	return firstNonNil(best, v)
 }
 
-// World is the number of GPUs given by the user or the files, otherwise 1.
+// World returns the number of GPUs given by the user or the files, otherwise 1.
 func (r *Run) World() int {
 	if r.gpus > 0 {
 		return r.gpus
@@ -111,7 +111,7 @@ func (r *Run) World() int {
 	return 1
 }
 
-// firstNumber is the first number that is bound to a setting, else 0.
+// firstNumber returns the first number that is bound to a setting, else 0.
 func (r *Run) firstNumber(setting string) int {
 	for _, b := range r.BindingsOf(setting) {
 		if n, ok := b.Value.(int); ok {
@@ -121,7 +121,7 @@ func (r *Run) firstNumber(setting string) int {
 	return 0
 }
 
-// Whole is a setting as a number, with the system's default if no file has it; 0 if it is not known.
+// Whole returns a setting as a number, with the system's default if no file has it; 0 if it is not known.
 func (r *Run) Whole(setting string) int {
 	if n, ok := r.Value(setting).(int); ok {
 		return n
@@ -130,7 +130,7 @@ func (r *Run) Whole(setting string) int {
 	return n
 }
 
-// DefaultValue is the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
+// DefaultValue returns the default of the run's system. "auto" in DeepSpeed's file leaves the value to the
 // trainer.
 func (r *Run) DefaultValue(setting string) any {
 	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
@@ -142,7 +142,7 @@ func (r *Run) DefaultValue(setting string) any {
 	return r.trainerDefault(setting)
 }
 
-// trainerDefault is the value that the run's system uses if there is no key.
+// trainerDefault returns the value that the run's system uses if there is no key.
 func (r *Run) trainerDefault(setting string) any {
 	for _, k := range r.Trainer().ForSetting(setting) {
 		if v := projects.Default(k, r.World()); v != nil {
@@ -155,7 +155,7 @@ func (r *Run) trainerDefault(setting string) any {
 	return nil
 }
 
-// Accumulation is the number of forward passes per optimizer step: from its own key, or from the total
+// Accumulation returns the number of forward passes per optimizer step: from its own key, or from the total
 // batch if a system has only that.
 func (r *Run) Accumulation() int {
 	if n := r.Whole("accumulation"); n > 0 {

@@ -96,7 +96,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	return out
 }
 
-// field is the value of a setting in a setup, such as lora.rank.
+// field returns the value of a setting in a setup, such as lora.rank.
 func field(fields map[string]any, setting string) any {
 	outer, inner, nested := strings.Cut(setting, ".")
 	if !nested {
@@ -106,7 +106,7 @@ func field(fields map[string]any, setting string) any {
 	return in[inner]
 }
 
-// flagOf is the flag of a setting, or "" if a note need not mention it: a batch and a model have to be
+// flagOf returns the flag of a setting, or "" if a note need not mention it: a batch and a model have to be
 // given anyway, and workers take no GPU memory.
 func flagOf(setting string) string {
 	switch setting {

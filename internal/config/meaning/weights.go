@@ -13,7 +13,7 @@ import (
 // autocast to bfloat16, because transformers 5 loads a model as it was saved. Then trained weights,
 // gradients and optimizer states have 16 bits too, unless the trainer casts them.
 
-// ValueOrDefault is the value of a setting in the files, or else the system's default.
+// ValueOrDefault returns the value of a setting in the files, or else the system's default.
 func (r *Run) ValueOrDefault(setting string) any {
 	if v := r.Value(setting); v != nil {
 		return v
@@ -47,7 +47,7 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	}
 }
 
-// heldIn is the type of the weights according to the files and the system; "" for float32.
+// heldIn returns the type of the weights according to the files and the system; "" for float32.
 func (r *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
 	inScript := r.scriptType()
@@ -60,7 +60,7 @@ func (r *Run) heldIn(out map[string]any) string {
 	return held
 }
 
-// weightsInTraining is what becomes of weights after they are loaded. DeepSpeed casts all of them to its
+// weightsInTraining returns the types of weights and arithmetic once weights are loaded. DeepSpeed casts all to its
 // 16 bits and keeps copies of the trained ones in float32 (deepspeed 0.19, runtime/engine.py). Trained
 // weights are cast to float32 by accelerate under FSDP and autocast (accelerate 1.15, utils/fsdp_utils.py:
 // fsdp2_prepare_model), and by LLaMA-Factory always (llamafactory 0.9.5, model/adapter.py: init_adapter).

@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Bound is a binding with what it takes to change it.
+// Bound is a binding with the information needed to change it.
 type Bound struct {
 	Binding
 	Key    *systems.Key // its row in the table
@@ -103,7 +103,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
-// notes are what the user should know about a binding.
+// notes returns what the user should know about a binding.
 func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string

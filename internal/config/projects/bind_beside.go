@@ -21,7 +21,7 @@ func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
 	return []Bound{*b}, nil
 }
 
-// PathBeside is the path of the key for an optimizer's kernel.
+// PathBeside returns the path of the key for an optimizer's kernel.
 func PathBeside(p doc.Path, kernel *systems.Key) doc.Path {
 	return p[:len(p)-1].Join(strings.Split(kernel.Path, ".")...)
 }

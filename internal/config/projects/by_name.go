@@ -55,7 +55,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	return out
 }
 
-// hits are the values whose names end as keys do, in the order of the file and of
+// hits returns the values whose names end as keys do, in the order of the file and of
 // the table. The config of DeepSpeed's that a script passes comes first, as key -1.
 func hits(a *systems.System, x *tree.Index) []hit {
 	table := a.Keys()

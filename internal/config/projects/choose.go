@@ -56,7 +56,7 @@ func holds(s *Source, settings ...string) bool {
 	return err != nil || slices.ContainsFunc(found, func(b Bound) bool { return slices.Contains(settings, b.Setting) })
 }
 
-// links are the files that a source names.
+// links returns the files that a source names.
 func links(s *Source) []string {
 	found, err := s.Bind()
 	if err != nil {

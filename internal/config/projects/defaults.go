@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Default is a key's default in a setup's terms; nil if it has none.
+// Default returns a key's default in a setup's terms; nil if it has none.
 func Default(k *systems.Key, world int) any {
 	if k.Default == "" {
 		return nil

@@ -36,7 +36,7 @@ func Unusable(err error) string {
 	return strings.TrimPrefix(n.why, unreadable)
 }
 
-// likeliest is the note on the file that a run would start from, by its name.
+// likeliest returns the note on the file that a run would start from, by its name.
 func likeliest(notes []string) string {
 	for _, note := range notes {
 		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
@@ -113,7 +113,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	return p.follow()
 }
 
-// withTied is what belongs to a main file that the user named: what was attached,
+// withTied returns what belongs to a main file that the user named: what was attached,
 // and everything else that was named and has to agree with it; each once.
 func withTied(main *Source, beside, attached []*Source) []*Source {
 	for _, s := range beside {
@@ -242,7 +242,7 @@ func (p *Found) unbind(setting string) {
 // BindingsOf returns the bindings of one setting. The caller must not change them.
 func (p *Found) BindingsOf(setting string) []Bound { return p.bySetting[setting] }
 
-// Main is the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of
+// Main returns the file with the run's settings, and its kind; snug.yaml without a kind if that describes all of
 // them.
 func (p *Found) Main() (file, title string) {
 	if p.Primary == nil {
@@ -275,10 +275,10 @@ func Enumerate(names []string) string {
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
 	File string // relative to the folder
-	Err  error  // with the line where it has one
+	Err  error  // with the line, if it has one
 }
 
-// SourcesRead is the sources that the settings come from, the main one first.
+// SourcesRead returns the sources that the settings come from, the main one first.
 func (p *Found) SourcesRead() []*Source {
 	var out []*Source
 	if p.Primary != nil {

@@ -29,7 +29,7 @@ type Found struct {
 	Notes []string
 
 	files   *reader
-	Names   []string // of the files that were named, where any were
+	Names   []string // of the files that were named, if any
 	Primary *Source  // the file that holds the run's settings, nil if snug.yaml binds all
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings

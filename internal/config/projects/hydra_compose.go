@@ -151,7 +151,7 @@ func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Pat
 	return c.add(name, d, in, c.mounted(e, d, in, mount))
 }
 
-// mounted is the key that a file is put under.
+// mounted returns the key that a file is put under.
 func (c *hydraComposer) mounted(e defaultsEntry, d *doc.Document, group string, parent doc.Path) doc.Path {
 	pkg := e.pkg
 	if pkg == "" {

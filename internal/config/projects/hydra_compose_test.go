@@ -150,7 +150,7 @@ func TestHydraPassesOver(t *testing.T) {
 	})
 }
 
-// valuesByPath is all values of a tree, by path.
+// valuesByPath returns all values of a tree, by path.
 func valuesByPath(t tree.Tree) map[string]string {
 	out := map[string]string{}
 	for _, l := range t.Layers {

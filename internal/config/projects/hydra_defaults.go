@@ -60,7 +60,7 @@ func listed(d *doc.Document, most int) (out []defaultsEntry, err error) {
 	return out, err
 }
 
-// aliased are the entries of a map that is defined elsewhere.
+// aliased returns the entries of a map that is defined elsewhere.
 func aliased(d *doc.Document, item doc.Value) ([]defaultsEntry, error) {
 	var out []defaultsEntry
 	for _, key := range item.Keys {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// merged are n maps, each of which merges the one before it so many times, and a
+// merged are n maps, each of which merges the previous one several times, and a
 // trainer that merges the last.
 func merged(n, times int) string {
 	var b strings.Builder

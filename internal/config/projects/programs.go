@@ -10,7 +10,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// programs are the Python files that a shell script starts, as it names them.
+// programs returns the Python files that a shell script starts, as it names them.
 func (s *Source) programs() []string {
 	var out []string
 	for _, words := range s.Tree.Layers[0].Doc.Commands() {
@@ -42,7 +42,7 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// Program is the Python file in the folder that a script's only command starts, with its arguments; "" where
+// Program returns the Python file in the folder that a script's only command starts, with its arguments; "" where
 // there is none. Arguments with variables in them are left out: what they give is read by their settings.
 func (s *Source) Program(files Files) (program string, args []string) {
 	for _, words := range s.Tree.Layers[0].Doc.Commands() {
@@ -63,7 +63,7 @@ func (s *Source) Program(files Files) (program string, args []string) {
 	return program, args
 }
 
-// plainArgs is the flags whose values are plain words.
+// plainArgs returns the flags whose values are plain words.
 func plainArgs(words []string) (out []string) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]

@@ -56,7 +56,7 @@ func (k valueReader) readOn(at tree.Place) any {
 	return ""
 }
 
-// readNames is a list, or names in one text. Which layers are Liger's is often one
+// readNames returns a list, or names in one text. Which layers are Liger's is often one
 // switch for all.
 func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	if on, ok := at.Value.Data.(bool); ok && k.Setting == "liger" {
@@ -84,7 +84,7 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	return names, nil
 }
 
-// readSchedule is a map from epochs to numbers.
+// readSchedule returns a map from epochs to numbers.
 func (k valueReader) readSchedule(t tree.Tree, at tree.Place) (any, error) {
 	if at.Value.Kind != doc.Map {
 		return nil, k.wrong(at)
@@ -110,7 +110,7 @@ func (k valueReader) readSchedule(t tree.Tree, at tree.Place) (any, error) {
 	return phases, nil
 }
 
-// object is a map as JSON would have it.
+// object returns a map as JSON would have it.
 func object(t tree.Tree, at tree.Place) (any, error) {
 	switch at.Value.Kind {
 	case doc.Map:

@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// reader is a project's files, each read once, and what remains of the limits.
+// reader reads a project's files, each once, and tracks the limits.
 type reader struct {
 	files   Files
 	named   []string // by the user
@@ -171,7 +171,7 @@ func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	return &searched{name, s, notes, err}
 }
 
-// unsearchedNote is the note on what a search did not read.
+// unsearchedNote returns the note on what a search did not read.
 func unsearchedNote(n, of int) string {
 	if n == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// allocated is how many bytes f asks the heap for, given back or not.
+// allocated returns how many bytes f asks the heap for, given back or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -21,7 +21,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// bounded runs f, which may ask the heap for so many bytes, and not for ever.
+// bounded runs f, which may allocate this many bytes and must end.
 func bounded(t *testing.T, most int, f func()) {
 	t.Helper()
 	watch := time.AfterFunc(30*time.Second, func() { panic("it takes for ever") }) // a thousandth of that is usual
@@ -31,7 +31,7 @@ func bounded(t *testing.T, most int, f func()) {
 	}
 }
 
-// text is a file of so many bytes that holds nothing of interest.
+// text returns a file of this many bytes with nothing of interest.
 func text(head string, size int) string {
 	var b strings.Builder
 	b.WriteString(head)

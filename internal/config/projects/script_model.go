@@ -15,7 +15,7 @@ import (
 // class that is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are
 // loaded by the same name and are not the model.
 
-// findType is the type that a script loads its model in, "" if it names none.
+// findType returns the type that a script loads its model in, "" if it names none.
 func (s *Source) findType() string {
 	if found := newDType.Find(s.Tree.Layers[0].Doc.Text()); found != nil {
 		return found[1]
@@ -71,7 +71,7 @@ func (s *Source) findModel() LoadedModel {
 	return LoadedModel{}
 }
 
-// exampleHead is the head that one of transformers' examples trains.
+// exampleHead returns the head that one of transformers' examples trains.
 func (s *Source) exampleHead(d *doc.Document) LoadedModel {
 	at := exampleProgram.Index(d.Text())
 	if at == nil {
@@ -86,7 +86,7 @@ func (s *Source) exampleHead(d *doc.Document) LoadedModel {
 	return LoadedModel{}
 }
 
-// classModel is the first model that a script loads by its class.
+// classModel returns the first model that a script loads by its class.
 func (s *Source) classModel(d *doc.Document) LoadedModel {
 	text := d.Text()
 	for from := 0; ; {
@@ -107,7 +107,7 @@ func (s *Source) classModel(d *doc.Document) LoadedModel {
 	}
 }
 
-// headOf is the head that a class of models is counted with, "" for its own.
+// headOf returns the head that a class of models is counted with, "" for its own.
 func headOf(class string) string {
 	bare := strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel")
 	if bare {
@@ -121,7 +121,7 @@ func headOf(class string) string {
 	return ""
 }
 
-// literal is a text in quotes, or the one that the file binds a name to, as an
+// literal returns a text in quotes, or the one that the file binds a name to, as an
 // argument's default too.
 func (s *Source) literal(text string) string {
 	if strings.ContainsAny(text, `"'`) {
@@ -140,7 +140,7 @@ func (s *Source) literal(text string) string {
 	return found[0]
 }
 
-// Submatch is the text of a group that a pattern found.
+// Submatch returns the text of a group that a pattern found.
 func Submatch(d *doc.Document, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""

@@ -66,7 +66,7 @@ func callsOn(text string, line int) (calls []int, end int) {
 	}
 }
 
-// argumentModel is the argument named model of a call whose arguments begin at a byte, or "".
+// argumentModel returns the argument named model of a call whose arguments begin at a byte, or "".
 func argumentModel(text string, at int) string {
 	for range maxUnits + 1 {
 		if strings.HasPrefix(text[at:], "model") && !isWordByte(text[at-1]) {

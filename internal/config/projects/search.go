@@ -49,7 +49,7 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 			if queue[n] == "." {
 				return nil, nil, reason(err)
 			}
-			continue // a folder that may not be read is not the one
+			continue // skip folders that cannot be read
 		}
 		if entriesSeen += len(entries); entriesSeen > maxEntries {
 			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", maxEntries)
@@ -95,7 +95,7 @@ func mayBeConfig(name string) bool {
 // are common.
 func isData(name string) bool { return strings.EqualFold(path.Ext(name), ".json") && !usualName(name) }
 
-// largeNote is the note on files that are too large to be read unless they are named, the usual names
+// largeNote returns the note on files that are too large to be read unless they are named, the usual names
 // first.
 func largeNote(large []string) string {
 	slices.SortStableFunc(large, func(a, b string) int {
@@ -133,7 +133,7 @@ func saysBatch(text []byte) bool {
 	return false
 }
 
-// cutFold takes a word off the beginning of a text, in whatever case.
+// cutFold cuts a word off the beginning of a text, ignoring case.
 func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
 		return text, false

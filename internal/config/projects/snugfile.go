@@ -157,7 +157,7 @@ func (r *ownReader) command(at tree.Place) error {
 	return nil
 }
 
-// Command is the training command that a project's snug.yaml names, nil if it
+// Command returns the training command that a project's snug.yaml names, nil if it
 // names none.
 func Command(files Files) ([]string, error) {
 	own, err := readSnugFile(files)
@@ -225,7 +225,7 @@ func (r *ownReader) bind(at tree.Place) error {
 	return nil
 }
 
-// readPlaces is one text or a list of them; a place may have spaces in it.
+// readPlaces returns one text or a list of them; a place may have spaces in it.
 func (k valueReader) readPlaces(t tree.Tree, at tree.Place) ([]string, error) {
 	if text, ok := at.Value.Data.(string); ok {
 		return []string{text}, nil

@@ -15,8 +15,8 @@ import (
 type Source struct {
 	File   string          // the one that people would name
 	System *systems.System // whose convention it follows
-	Tree   tree.Tree       // what it holds
-	// Link is the binding that names the file, where one does.
+	Tree   tree.Tree       // its contents
+	// Link is the binding that names the file, if one does.
 	Link *Bound
 	// program is the system of the program that a shell script passes its flags
 	// to, where that program is here and says so.
@@ -26,10 +26,10 @@ type Source struct {
 	Bind      func() ([]Bound, error) // the settings
 	Trainer   func() *systems.System  // the one that reads it
 	Model     func() LoadedModel      // the model that a script loads
-	ModelType func() string           // and the type that it names for it
+	ModelType func() string           // returns the type that it is loaded in
 }
 
-// NewSource is a configuration that follows a system.
+// NewSource returns a configuration that follows a system.
 func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	s := &Source{File: file, System: a, Tree: t}
 	s.Bind = sync.OnceValues(s.findSettings)

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Trainer is the system whose defaults hold for settings that no file has.
+// Trainer returns the system whose defaults hold for settings that no file has.
 func (p *Found) Trainer() *systems.System {
 	if p.Primary != nil {
 		return p.Primary.Trainer()

@@ -38,7 +38,7 @@ func started(found, mains []*Source) *Source {
 	return byPlace[0]
 }
 
-// startedBy is the sources that the commands of a script start, one a command: of a
+// startedBy returns the sources that the commands of a script start, one a command: of a
 // program and the file after it the file is meant.
 func (s *Source) startedBy(of []*Source) []*Source {
 	var out []*Source
@@ -94,7 +94,7 @@ func (s *Source) startsMain(main *Source) bool {
 		len(s.startedBy([]*Source{main})) > 0)
 }
 
-// startingScripts are the scripts among some files that hold no setting themselves and start
+// startingScripts returns the scripts among some files that hold no setting themselves and start
 // one of the sources.
 func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 	var out []*Source

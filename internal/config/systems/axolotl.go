@@ -37,7 +37,7 @@ func axolotlKeys() []Key {
 	return slices.Concat(axolotlRunKeys(), axolotlNotedKeys(), axolotlLigerKeys(), deepspeedWithin())
 }
 
-// axolotlRunKeys are the keys that describe the run.
+// axolotlRunKeys returns the keys that describe the run.
 func axolotlRunKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "base_model", Kind: Name, Source: axolotlSchema},

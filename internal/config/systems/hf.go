@@ -57,7 +57,7 @@ func hfTable() []Key {
 	)
 }
 
-// hfKeys are the keys of every trainer on top of TrainingArguments, and the only place with its defaults.
+// hfKeys returns the keys of every trainer on top of TrainingArguments, and the only place with its defaults.
 // Scripts that pass its flags use them too.
 func hfKeys() []Key {
 	return slices.Concat([]Key{

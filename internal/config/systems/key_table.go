@@ -21,7 +21,7 @@ type KeyTable struct {
 	Names map[string][]string
 }
 
-// keysOf is the table of keys that are put together when they are first asked for.
+// keysOf returns the table of keys that are put together when they are first asked for.
 func keysOf(keys func() []Key) func() *KeyTable {
 	return sync.OnceValue(func() *KeyTable { return newKeyTable(keys()) })
 }

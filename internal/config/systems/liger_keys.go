@@ -9,7 +9,7 @@ const (
 	overLogits = "overwrites the logits with their gradients"
 )
 
-// ligerKeys are TrainingArguments' switch and what its kernels may be told.
+// ligerKeys are TrainingArguments' switch and the options of its kernels.
 func ligerKeys(source string) []Key {
 	source += ": liger_kernel_config; " + ligerPatches
 	return []Key{

@@ -49,7 +49,7 @@ func lightningKeys(under string) []Key {
 	return append(keys, at(under+"trainer.strategy", strategyKeys()...)...)
 }
 
-// strategyKeys is a strategy by its name, or by its class with arguments.
+// strategyKeys returns a strategy by its name, or by its class with arguments.
 func strategyKeys() []Key {
 	classes := "lightning 2.6, pytorch/strategies"
 	return []Key{
@@ -64,7 +64,7 @@ func strategyKeys() []Key {
 	}
 }
 
-// strategyClasses is the classes with their modules, as class_path has them.
+// strategyClasses returns the classes with their modules, as class_path has them.
 func strategyClasses() []Term {
 	var out []Term
 	for _, module := range []string{"lightning.pytorch.strategies.", "pytorch_lightning.strategies.", ""} {

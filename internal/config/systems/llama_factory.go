@@ -56,7 +56,7 @@ func llamaFactoryKeys() []Key {
 	)
 }
 
-// llamaFactoryUnsimulated are the keys that are not counted. stage is sft by default, and pt
+// llamaFactoryUnsimulated returns the keys that are not counted. stage is sft by default, and pt
 // is the same to memory.
 func llamaFactoryUnsimulated(args string) []Key {
 	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"

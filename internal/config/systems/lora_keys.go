@@ -29,8 +29,8 @@ var loraMade = []Key{
 	{Setting: "lora.peft", Kind: Switch, Source: upcast},
 }
 
-// LoRAArguments is the keys of PEFT's LoraConfig in a script.
+// LoRAArguments returns the keys of PEFT's LoraConfig in a script.
 func LoRAArguments() []Key { return slices.Clone(loraArguments) }
 
-// LoRAMade are the settings that follow from making a LoraConfig in a script.
+// LoRAMade returns the settings that follow from making a LoraConfig in a script.
 func LoRAMade() []Key { return slices.Clone(loraMade) }

@@ -25,12 +25,12 @@ var objectives = []Term{
 	{"gkd", distils}, {"distillation", distils},
 }
 
-// objective is a key that names the training objective.
+// objective returns a key that names the training objective.
 func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }
 
-// Objective is the kind of training of a class or program, by the longest known name within its name.
+// Objective returns the kind of training of a class or program, by the longest known name within its name.
 func Objective(name string) string {
 	best := Term{Means: notTokens}
 	for _, o := range objectives {

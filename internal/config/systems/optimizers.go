@@ -37,7 +37,7 @@ var foundryOptimizers = []Term{{"decoupled_adamw", "adamw"}, {"decoupled_lionw",
 
 const torchFused = "torch 2.9, optim/adamw.py"
 
-// fusedSwitch is the argument of torch.optim's classes that picks the fused kernel.
+// fusedSwitch returns the argument of torch.optim's classes that picks the fused kernel.
 func fusedSwitch(path, source string) *Key {
 	return &Key{Setting: "optimizer.kernel", Path: path, Kind: Switch, Means: "fused", Source: source}
 }

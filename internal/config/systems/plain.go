@@ -72,5 +72,5 @@ func plainKeys() []Key {
 // telling are the settings that make a file of unknown making worth a look.
 var telling = []string{"batch", "accumulation", "positives", "negatives"}
 
-// Telling are the settings that make a file of unknown making worth a look.
+// Telling returns the settings that make a file of unknown making worth a look.
 func Telling() []string { return slices.Clone(telling) }

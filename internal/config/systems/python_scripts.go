@@ -26,10 +26,10 @@ var trlScript = System{
 	Keys: keysOf(func() []Key { return append(scriptKeys(trl.Keys().All), plainKeys()...) }),
 }
 
-// trainingArguments are the arguments of TrainingArguments, which SFTConfig inherits.
+// trainingArguments returns the arguments of TrainingArguments, which SFTConfig inherits.
 func trainingArguments() []Key { return hfKeys() }
 
-// scriptKeys are a trainer's keys as arguments of calls. The type of the weights is an argument of the
+// scriptKeys returns a trainer's keys as arguments of calls. The type of the weights is an argument of the
 // call that loads them; keys of other objectives belong to their own classes.
 func scriptKeys(keys []Key) []Key {
 	var out []Key

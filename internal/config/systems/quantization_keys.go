@@ -45,7 +45,7 @@ func quantBits(path, source string, by Quantizer) Key {
 	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
 
-// quantMethod is the name of what quantizes, where that can be another than bitsandbytes.
+// quantMethod returns the key that names the quantizing library, if it can be another than bitsandbytes.
 func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
 }
@@ -59,7 +59,7 @@ var (
 	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}
 )
 
-// bnbKeys are the arguments of BitsAndBytesConfig.
+// bnbKeys returns the arguments of BitsAndBytesConfig.
 func bnbKeys(prefix, source string) []Key {
 	return at(prefix,
 		Key{Setting: "quantization.type", Path: "bnb_4bit_quant_type", Kind: Word, Words: quantTypes, Source: source},
@@ -68,7 +68,7 @@ func bnbKeys(prefix, source string) []Key {
 	)
 }
 
-// ComputeType is the type of products by a name of PyTorch's, "" for one that is not
+// ComputeType returns the type of products by a name of PyTorch's, "" for one that is not
 // known.
 func ComputeType(name string) string {
 	means, _ := Meaning(computeTypes, name)

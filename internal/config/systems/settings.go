@@ -19,12 +19,12 @@ type Setting struct {
 	// Name is the setup's field; workers and effective are the files' own.
 	Name  string
 	Kind  Kind     // how files write it
-	Words []string // what it may be, for Kind Word
+	Words []string // possible values, for Kind Word
 	What  string   // in a few words
 	Least int      // of whole numbers
 }
 
-// Settings is all of them, in the order in which people think of them.
+// Settings returns all of them, in the order in which people think of them.
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
 var allSettings = sync.OnceValue(func() []Setting {

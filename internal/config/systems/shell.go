@@ -64,7 +64,7 @@ func shellKeys() []Key {
 	return append(out, plainKeys()...)
 }
 
-// shellUnsimulated are the flags that are not counted.
+// shellUnsimulated returns the flags that are not counted.
 func shellUnsimulated(megatron, swift string) []Key {
 	return []Key{
 		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
@@ -101,5 +101,5 @@ func shellUnsimulated(megatron, swift string) []Key {
 	}
 }
 
-// Shell is the system of scripts with flags.
+// Shell returns the system of scripts with flags.
 func Shell() *System { return &shell }

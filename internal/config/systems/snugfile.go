@@ -15,7 +15,7 @@ var snugFile = System{
 	Finding: Finding{OwnProgram: true},
 }
 
-// SnugFile is the system of what snug.yaml binds.
+// SnugFile returns the system of what snug.yaml binds.
 func SnugFile() *System { return &snugFile }
 
 // unknownProgram is the system of a run whose program is not known.
@@ -24,7 +24,7 @@ var unknownProgram = System{Keys: keysOf(func() []Key { return nil })}
 // UnknownProgram returns the system of a run whose program is not known: it has no defaults.
 func UnknownProgram() *System { return &unknownProgram }
 
-// BoundKey is the key for a value that the user binds to a setting. It depends on the setting alone, and
+// BoundKey returns the key for a value that the user binds to a setting. It depends on the setting alone, and
 // understands the words of every system.
 func (s Setting) BoundKey(path doc.Path) *Key {
 	k := &Key{Setting: s.Name, Path: path.String(), Kind: s.Kind}

@@ -88,11 +88,11 @@ type Key struct {
 	Locks *Lock
 	// Default is the value if the key is missing, as its file would write it; "" if there is none.
 	Default string
-	// Source is where this was read.
+	// Source is the source of this information.
 	Source string
 }
 
-// Term is a value as files write it and as a setup does.
+// Term maps a value's spelling in a file to its spelling in a setup.
 type Term struct {
 	File  string // as a file writes it
 	Means string // as in a setup; "" means nothing
@@ -126,7 +126,7 @@ type System struct {
 	Sharding
 }
 
-// All is every system, the most specific first: where a file looks like
+// All returns every system, the most specific first: where a file looks like
 // several, the first that matches has it.
 func All() []*System {
 	return []*System{
@@ -136,7 +136,7 @@ func All() []*System {
 	}
 }
 
-// ForSetting is the keys of one setting, in the order of the table.
+// ForSetting returns the keys of one setting, in the order of the table.
 func (s *System) ForSetting(setting string) []*Key { return s.Keys().bySetting[setting] }
 
 // Together is for settings that several keys express together: bf16 and fp16. For the others the first
@@ -153,7 +153,7 @@ func (k *Key) OnlyNoted() bool {
 	return k.Setting == "refused" || k.Setting == "noted" || k.Setting == "quantized" || k.Setting == "quant_method"
 }
 
-// SettingKind is the kind of the setting that the key decides.
+// SettingKind returns the kind of the setting that the key decides.
 func (k *Key) SettingKind() Kind {
 	if k.Setting == "lora" {
 		return Switch

@@ -48,7 +48,7 @@ func torchtuneKeys() []Key {
 	}
 }
 
-// inBackward is the key for a step within backward. A gradient is gone as soon as it is
+// inBackward returns the key for a step within backward. A gradient is gone as soon as it is
 // used, so that recipes refuse to accumulate any (torchtune 0.6.1,
 // recipes/full_finetune_single_device.py).
 func inBackward() Key {

@@ -51,7 +51,7 @@ type Commands struct {
 	// Flag is one that only Trainer has. A script that passes it starts the trainer
 	// most likely, unless it starts one of those with OwnDefaults.
 	Flag        string
-	Trainer     *System          // whose flag that is
+	Trainer     *System          // the trainer that has the flag
 	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
 	// PEFT is command lines whose LoRA is PEFT's.
 	PEFT *pattern.Pattern
@@ -60,7 +60,7 @@ type Commands struct {
 // Started is a trainer and the text that shows it.
 type Started struct {
 	Text    *pattern.Pattern // of the command or the program
-	Trainer *System          // whose flags it takes
+	Trainer *System          // the trainer whose flags it takes
 }
 
 // Behaviour is what a trainer does differently from others.

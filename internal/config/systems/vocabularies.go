@@ -73,7 +73,7 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 // zeroStages is DeepSpeed's zero_optimization.stage.
 var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
-// Meaning is the meaning of a word of a file; ok is false if it is not known.
+// Meaning returns the meaning of a word of a file; ok is false if it is not known.
 func Meaning(words []Term, file string) (means string, ok bool) {
 	for _, w := range words {
 		if w.File == file {
@@ -83,7 +83,7 @@ func Meaning(words []Term, file string) (means string, ok bool) {
 	return "", false
 }
 
-// Understand is the meaning of a word under a key, in any case.
+// Understand returns the meaning of a word under a key, in any case.
 func (k *Key) Understand(text string) (means string, ok bool) {
 	for _, words := range [][]Term{k.Words, k.Reads} {
 		for _, t := range []string{text, strings.ToLower(text)} {
@@ -95,7 +95,7 @@ func (k *Key) Understand(text string) (means string, ok bool) {
 	return "", false
 }
 
-// Spelling is the word with which a file writes a meaning. The current word stays if it has the same
+// Spelling returns the word with which a file writes a meaning. The current word stays if it has the same
 // meaning; otherwise the new one has its style, if possible.
 func Spelling(words []Term, means, current string) (file string, ok bool) {
 	if m, known := Meaning(words, current); known && m == means {
@@ -132,7 +132,7 @@ func style(w string) string {
 	return "short"
 }
 
-// ZeroStage is the kind of spread that a stage of DeepSpeed's is, "" for none.
+// ZeroStage returns the kind of spread that a stage of DeepSpeed's is, "" for none.
 func ZeroStage(stage string) string {
 	kind, _ := Meaning(zeroStages, stage)
 	return kind

@@ -12,13 +12,13 @@ const (
 // torchTypes is the types that models are loaded in.
 var torchTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
 
-// deciding is a key that decides over something else too.
+// deciding returns a key that decides over something else too.
 func (k Key) deciding(setting string) Key {
 	k.Setting = setting
 	return k
 }
 
-// TorchType is the type that weights are loaded in by a name of PyTorch's, "" for one
+// TorchType returns the type that weights are loaded in by a name of PyTorch's, "" for one
 // that is not known.
 func TorchType(name string) string {
 	held, _ := Meaning(torchTypes, name)

@@ -16,7 +16,7 @@ type noChange struct{}
 // Unchanged means that a key already has the right value.
 var Unchanged any = noChange{}
 
-// Write is a setting's value as the key's file has it: a bool, int, float64 or
+// Write returns a setting's value as the key's file has it: a bool, int, float64 or
 // string, or same.
 func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	switch k.Kind {
@@ -104,7 +104,7 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	return typed(file), nil
 }
 
-// typed is a word as the file's format would read it: true is a bool there and
+// typed returns a word as the file's format would read it: true is a bool there and
 // 2 a number.
 func typed(file string) any {
 	if b, err := strconv.ParseBool(file); err == nil && (file == "true" || file == "false") {
@@ -116,7 +116,7 @@ func typed(file string) any {
 	return file
 }
 
-// Spell is a value as the key writes it, if the key alone can express it.
+// Spell returns a value as the key writes it, if the key alone can express it.
 func (k *Key) Spell(value any) (file any, ok bool) {
 	switch k.Kind {
 	case Word:

@@ -52,7 +52,7 @@ func newIndex(t Tree) *Index {
 	return x
 }
 
-// Named is the values of a name, each with its number.
+// Named returns the values of a name, each with its number.
 func (x *Index) Named(name string) iter.Seq2[int, *Value] {
 	return func(yield func(int, *Value) bool) {
 		for i := x.first[name]; i > 0; i = x.Values[i-1].next {
@@ -71,7 +71,7 @@ func (t Tree) Walk(f func(doc.Path, doc.Value)) {
 	}
 }
 
-// named is every path that ends in a key, as it is written.
+// named returns every path that ends in a key, as it is written.
 func (t Tree) named(key string) []doc.Path {
 	var out []doc.Path
 	parts := NameParts(doc.Path{key})

@@ -13,7 +13,7 @@ import (
 // interpolation is OmegaConf's ${name}, alone in its value.
 var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
-// interpolated is the name in a ${name}; a resolver (${oc.env:X}) or text
+// interpolated returns the name in a ${name}; a resolver (${oc.env:X}) or text
 // around it is not simple.
 func interpolated(text string) (name string, simple bool) {
 	m := interpolation.Find(strings.TrimSpace(text))
@@ -23,7 +23,7 @@ func interpolated(text string) (name string, simple bool) {
 	return strings.TrimSpace(m[1]), true
 }
 
-// resolveName is the path that an interpolation at p means: from the root, or
+// resolveName returns the path that an interpolation at p means: from the root, or
 // with leading dots from where it stands, one for its own map and one more for
 // each map further up.
 func resolveName(p doc.Path, name string) (doc.Path, error) {

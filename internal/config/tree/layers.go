@@ -12,7 +12,7 @@ import (
 // layerIndex finds the layer of a tree that decides a path, so that a tree of many layers is not searched
 // layer by layer.
 type layerIndex struct {
-	last map[string]int // by path: the last layer that writes it down
+	last map[string]int // by path: the last layer that sets it
 	// refer are layers with aliases and merge keys, through which a path leads that is
 	// not written down. They are asked one by one; maxReferring of them.
 	refer []int
@@ -43,7 +43,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 
 func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
 
-// above are the layers beyond one that may hold a path, the last one first.
+// above returns the layers beyond one that may hold a path, the last one first.
 func (x *layerIndex) above(i int, p doc.Path) []int {
 	var out []int
 	last, ok := x.last[pathKey(p)]
@@ -61,7 +61,7 @@ func (x *layerIndex) above(i int, p doc.Path) []int {
 	return out
 }
 
-// layersWith are the layers of a tree that may hold a path, the last one first,
+// layersWith returns the layers of a tree that may hold a path, the last one first,
 // beyond the i-th.
 func (t Tree) layersWith(i int, p doc.Path) []int {
 	if t.lastWriters != nil && len(t.Layers) > 1 {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Expand is the paths of a tree that a pattern of a table means.
+// Expand returns the paths of a tree that a pattern of a table means.
 func (t Tree) Expand(pattern string) []doc.Path {
 	if name, ok := strings.CutPrefix(pattern, "**."); ok {
 		return t.named(name)
@@ -46,7 +46,7 @@ func (t Tree) step(p doc.Path, step string) []doc.Path {
 	return out
 }
 
-// NameParts is a path in lower case with underscores, without a flag's dashes
+// NameParts returns a path in lower case with underscores, without a flag's dashes
 // and number.
 func NameParts(p doc.Path) []string {
 	parts := make([]string, 0, len(p))
@@ -64,7 +64,7 @@ func NameParts(p doc.Path) []string {
 	return parts
 }
 
-// Users are the other places of a tree that take their value from a leaf
+// Users returns the other places of a tree that take their value from a leaf
 // through an interpolation.
 func (t Tree) Users(leaf Place) []string {
 	var out []string

@@ -20,7 +20,7 @@ import (
 // Layer is one document of a tree and the key that it is put under.
 type Layer struct {
 	File  string        // its name
-	Doc   *doc.Document // what it holds
+	Doc   *doc.Document // its contents
 	Mount doc.Path      // the key, nil for the root
 }
 
@@ -28,10 +28,10 @@ type Layer struct {
 type Tree struct {
 	Layers      []Layer            // the first is the main document
 	Index       func() *Index      // every value
-	lastWriters func() *layerIndex // which layer has the last word on a path
+	lastWriters func() *layerIndex // the layer that decides each path
 }
 
-// New is the tree of some layers, whose values are gone through once at most.
+// New returns the tree of some layers, whose values are visited at most once.
 func New(layers ...Layer) Tree {
 	t := Tree{Layers: layers, lastWriters: sync.OnceValue(func() *layerIndex { return newLayerIndex(layers) })}
 	t.Index = sync.OnceValue(func() *Index { return newIndex(t) })
@@ -53,7 +53,7 @@ type Place struct {
 // ErrAbsent means that a tree has no such key.
 var ErrAbsent = errors.New("not there")
 
-// Find is the value at a path, interpolations followed.
+// Find returns the value at a path, interpolations followed.
 func (t Tree) Find(p doc.Path) (Place, error) { return t.follow(p, nil) }
 
 const maxHops = 16
@@ -111,7 +111,7 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest is the layer that a new key goes into: the last of those that are put
+// Nearest returns the layer that a new key goes into: the last of those that are put
 // furthest down on the way to it.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]

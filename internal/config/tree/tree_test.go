@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// layered is a tree of YAML texts, each under a key.
+// layered returns a tree of YAML texts, each under a key.
 func layered(t *testing.T, texts ...string) Tree {
 	t.Helper()
 	var layers []Layer

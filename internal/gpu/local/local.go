@@ -19,7 +19,7 @@ import (
 	"snug/internal/gpu/smi"
 )
 
-// Sources are all ways to ask, the best of each maker first. Nothing is loaded
+// Sources returns all ways to ask, the best of each maker first. Nothing is loaded
 // or started before one is asked.
 func Sources() []gpu.Source {
 	return []gpu.Source{

@@ -161,7 +161,7 @@ func whole(ask func(handle, *uint32) code, h handle) (int, code) {
 	return int(n), c
 }
 
-// zeroEnded is a C string.
+// zeroEnded returns a C string.
 func zeroEnded(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

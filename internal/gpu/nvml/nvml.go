@@ -24,10 +24,10 @@ type Source struct {
 	Paths []string
 }
 
-// Name is the name of the source in messages.
+// Name returns the name of the source in messages.
 func (Source) Name() string { return "NVML" }
 
-// Maker is the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the GPUs that it lists.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 // handle is the library's pointer to a device.

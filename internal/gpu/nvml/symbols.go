@@ -34,7 +34,7 @@ type functions struct {
 	processName     func(uint32, *byte, uint32) code
 }
 
-// table is the symbol of each function.
+// table returns the symbol of each function.
 func (f *functions) table() map[string]any {
 	return map[string]any{
 		"nvmlInit_v2":                              &f.init,

@@ -22,10 +22,10 @@ type AMDSMI struct {
 	Run Run // starts the program
 }
 
-// Name is the name of the source in messages.
+// Name returns the name of the source in messages.
 func (AMDSMI) Name() string { return "amd-smi" }
 
-// Maker is the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the GPUs that it lists.
 func (AMDSMI) Maker() gpu.Maker { return gpu.AMD }
 
 // Report combines the cards, their memory and their processes. The processes may be missing, as for
@@ -103,7 +103,7 @@ func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// uuid is the name under which ROCR_VISIBLE_DEVICES takes a card: its serial
+// uuid returns the name under which ROCR_VISIBLE_DEVICES takes a card: its serial
 // number in lower case.
 func uuid(serial string) string {
 	hex, ok := strings.CutPrefix(strings.ToLower(serial), "0x")

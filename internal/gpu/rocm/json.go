@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// answer is the JSON in what a program wrote. Both of AMD's are Python and may
+// answer returns the JSON in what a program wrote. Both of AMD's are Python and may
 // write warnings before it.
 func answer(out []byte) ([]byte, error) {
 	for rest := out; ; {
@@ -80,7 +80,7 @@ func (a *amount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// bytes is the amount as memory. What amd-smi calls MB is MiB.
+// bytes returns the amount in bytes. amd-smi's MB is MiB.
 func (a amount) bytes() uint64 {
 	scale := uint64(1)
 	switch strings.ToUpper(a.unit) {

@@ -19,10 +19,10 @@ type ROCmSMI struct {
 	Run Run // starts the program
 }
 
-// Name is the name of the source in messages.
+// Name returns the name of the source in messages.
 func (ROCmSMI) Name() string { return "rocm-smi" }
 
-// Maker is the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the GPUs that it lists.
 func (ROCmSMI) Maker() gpu.Maker { return gpu.AMD }
 
 // Report reads one answer with everything in it.
@@ -74,7 +74,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// product is the card's name; older versions swap series and model, and a number is not a name.
+// product returns the card's name; older versions swap series and model, and a number is not a name.
 func product(text func(string) string) string {
 	for _, key := range []string{"Card Series", "Card series", "Card Model", "Card model"} {
 		if s := text(key); s != "" && !strings.HasPrefix(s, "0x") {

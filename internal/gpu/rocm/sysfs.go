@@ -20,10 +20,10 @@ type Sysfs struct {
 	Root fs.FS // the file system at /
 }
 
-// Name is the name of the source in messages.
+// Name returns the name of the source in messages.
 func (Sysfs) Name() string { return "/sys/class/drm" }
 
-// Maker is the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the GPUs that it lists.
 func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
 
 const amdVendor = "0x1002"
@@ -118,7 +118,7 @@ func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	}
 }
 
-// product is the name that data-centre cards carry, else the device's number.
+// product returns the name that data-centre cards carry, else the device's number.
 func (s Sysfs) product(dir string) string {
 	if name := s.text(dir + "/product_name"); name != "" {
 		return name
@@ -126,7 +126,7 @@ func (s Sysfs) product(dir string) string {
 	return strings.TrimSpace("AMD GPU " + s.text(dir+"/device"))
 }
 
-// text is a file's content, or nothing.
+// text returns a file's content, or nothing.
 func (s Sysfs) text(file string) string {
 	data, err := fs.ReadFile(s.Root, file)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s Sysfs) text(file string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// value is what follows a key at the beginning of a line.
+// value returns what follows a key at the beginning of a line.
 func (s Sysfs) value(file, key string) string {
 	for line := range strings.Lines(s.text(file)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {
@@ -145,7 +145,7 @@ func (s Sysfs) value(file, key string) string {
 	return ""
 }
 
-// number is the one at the end of a name: card10, renderD128.
+// number returns the number at the end of a name: card10, renderD128.
 func number(name string) int {
 	n, _ := strconv.Atoi(name[strings.LastIndexFunc(name, func(r rune) bool { return r < '0' || r > '9' })+1:])
 	return n

@@ -22,10 +22,10 @@ type Source struct {
 	Run Run // starts the program
 }
 
-// Name is the name of the source in messages.
+// Name returns the name of the source in messages.
 func (Source) Name() string { return "nvidia-smi" }
 
-// Maker is the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the GPUs that it lists.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 const program = "nvidia-smi"
@@ -118,7 +118,7 @@ func on(text string) string {
 	return ""
 }
 
-// settle fills in what follows from the rest: what processes can be given is
+// settle fills in derived values: the memory available to processes is
 // the total without the driver's share.
 func settle(d *gpu.Device, total uint64) {
 	d.Maker = gpu.NVIDIA

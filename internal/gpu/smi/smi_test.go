@@ -139,7 +139,7 @@ func seed(f *testing.F, files ...string) {
 	}
 }
 
-// sane is what holds of any answer that was taken.
+// sane checks properties that any accepted answer has.
 func sane(t *testing.T, r *gpu.Report, err error) {
 	if (err == nil) != (r != nil) || r != nil && len(r.Devices) == 0 {
 		t.Fatalf("%+v, %v", r, err)

@@ -14,7 +14,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// pieces are what the texts are made of that patterns are tried on.
+// pieces are the parts of the texts that patterns are tried on.
 var pieces = strings.Fields(`AutoLigerKernelForCausalLM. apply_liger_kernel_to_llama( TrlParser( HfArgumentParser( SFTConfig
 	prepare_model_for_kbit_training( use_gradient_checkpointing=False bnb_4bit_compute_dtype = torch. from_pretrained( dtype= bfloat16
 	get_peft_model( LoraConfig( trl sft /scripts/sft.py .scripts.sft swift megatron llamafactory-cli lmf run_no_trainer.py

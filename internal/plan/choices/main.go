@@ -50,7 +50,7 @@ type choice struct {
 	Expected    float64        `json:"samples_per_second"` // as simulated
 }
 
-// cases is the recommended choice, then all others that could possibly fit.
+// cases returns the recommended choice, then all others that could possibly fit.
 func (r run) cases() ([]choice, error) {
 	s, err := r.setup()
 	if err != nil {
@@ -77,7 +77,7 @@ func (r run) cases() ([]choice, error) {
 	return out, nil
 }
 
-// grid is every split of the effective batch, with and without checkpointing,
+// grid returns every split of the effective batch, with and without checkpointing,
 // with each form of the optimizer, and with expandable segments.
 func (r run) grid(s *setup.Setup) []*setup.Setup {
 	var out []*setup.Setup
@@ -105,7 +105,7 @@ func same(a, b *setup.Setup) bool {
 }
 
 // choice reports whether a setup is worth measuring: not where even its tensors
-// alone are beyond the cap, nor with expandable segments where it fits anyway.
+// alone are beyond the cap, nor with expandable segments if it fits anyway.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)
 	if err != nil {

@@ -55,7 +55,7 @@ var runs = []run{
 	{name: "gpt2-8g", modelType: "gpt2", config: map[string]any{}, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 32, gib: 8, optimizers: adamw, checkpointing: either},
 }
 
-// setup is the run as it is today: one sample at a time.
+// setup returns the run as it is today: one sample at a time.
 func (r run) setup() (*setup.Setup, error) {
 	model := map[string]any{"name": "torchvision/" + r.arch}
 	fields := map[string]any{
@@ -80,7 +80,7 @@ var (
 	optimizers = map[string]string{"adamw": "adamw", "adamw-fused": "adamw_fused", "sgd-momentum": "sgdm"}
 )
 
-// harness is a setup as testdata/measured/harness.py takes it.
+// harness returns a setup as testdata/measured/harness.py takes it.
 func (r run) harness(s *setup.Setup) map[string]any {
 	c := map[string]any{
 		"id":    fmt.Sprintf("%s-b%d-acc%d-%s%s%s", r.name, s.Batch, s.Accumulation, s.Optimizer, flag(s.Checkpointing, "-ckpt"), flag(s.Allocator != "", "-expandable")),

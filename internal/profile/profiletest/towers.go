@@ -13,7 +13,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Towers is a model that no family covers, recorded on an H200 at batch 64 and 96. The test fills in other
+// Towers returns a model that no family covers, recorded on an H200 at batch 64 and 96. The test fills in other
 // facts.
 func Towers(t testing.TB) *profile.Program {
 	t.Helper()

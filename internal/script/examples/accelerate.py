@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A loop with accelerate, as in its examples.
+# A loop that uses accelerate, as in its examples.
 import torch
 from accelerate import Accelerator
 from snug import load_model, loader, settings

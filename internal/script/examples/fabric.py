@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A loop with Lightning's Fabric, as in its documentation.
+# A loop that uses Lightning's Fabric, as in its documentation.
 import lightning as L
 import torch
 from snug import load_model, loader, settings

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The loop of tutorials, at the top level of a script: outputs and loss keep their values until the next
-# forward has made new ones.
+# The usual tutorial loop, at the top level of a script: outputs and loss keep their values until the next
+# forward pass replaces them.
 import torch
 from snug import load_model, loader, settings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# transformers' Trainer, with the arguments that a setup gives.
+# transformers' Trainer, with the setup's arguments.
 from snug import load_model, loader, settings
 from transformers import Trainer, TrainingArguments
 

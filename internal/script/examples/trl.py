@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# TRL's SFTTrainer, with the arguments that a setup gives.
+# TRL's SFTTrainer, with the setup's arguments.
 from snug import load_model, loader, settings
 from trl import SFTConfig, SFTTrainer
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nn has the layers that models are built of, as in torch.nn, transformers, PEFT and
+// Package nn has the layers that models are built from, as in torch.nn, transformers, PEFT and
 // bitsandbytes: the parameters of each layer and the ops of its forward pass. A Builder collects a
 // model's parameters in PyTorch's order, and then changes the model as libraries do: ties, casts,
 // adapters, 4-bit weights.
@@ -22,13 +22,13 @@ type Builder struct {
 	WholeQuantized bool          // bitsandbytes quantizes that layer too
 	Blocks         []string      // paths of the lists of blocks, which FSDP wraps one by one
 	all            []*shadow.Tensor
-	made           []*shadow.Tensor // parameters and buffers, in the order of their making
+	made           []*shadow.Tensor // parameters and buffers, in the order they were made
 	layers         []any            // each *Linear, *Embedding and buffer's *Tensor, in order
-	inputs         *Embedding       // the first one: what get_input_embeddings returns
+	inputs         *Embedding       // the first embedding, returned by get_input_embeddings
 	outer          *Builder         // of the model that contains this one
 	prefix         string           // its path there
 	tied           []Tie
-	mapped         bool             // the table of quantized scales is on the GPU
+	mapped         bool             // the table of quantized scales exists on the GPU
 	norms          []*shadow.Tensor // the parameters of each nn.LayerNorm
 }
 
@@ -38,13 +38,13 @@ type Tie struct {
 	To *shadow.Tensor // the shared parameter
 }
 
-// Within is the builder of a model inside this one: what it makes belongs to
-// both, and what is done to the inner model leaves the rest of the outer alone.
+// Within returns the builder of a model inside this one. Its parameters belong to
+// both, and changes to the inner model leave the rest of the outer one alone.
 func (b *Builder) Within(name string) *Builder {
 	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, Output: b.Output, outer: b, prefix: b.prefix + name + "."}
 }
 
-// keep lists a parameter with the model and those around it.
+// keep adds a parameter to the model and those around it.
 func (b *Builder) keep(p *shadow.Tensor) {
 	for ; b != nil; b = b.outer {
 		b.all = append(b.all, p)
@@ -53,7 +53,7 @@ func (b *Builder) keep(p *shadow.Tensor) {
 }
 
 // CastParameters is model.to(dtype) without its buffers: each floating parameter is copied before its old
-// memory goes.
+// memory is freed.
 func (b *Builder) CastParameters(dt shadow.DType) {
 	for _, p := range b.Parameters() {
 		p.CastInPlace(dt)
@@ -76,7 +76,7 @@ func (b *Builder) Buffer(dt shadow.DType, d ...int) *shadow.Tensor {
 	return b.Register(b.W.Empty(shadow.Dims(d...), dt))
 }
 
-// BufferAt is Buffer with the buffer's path, where other modules are made after it in its own.
+// BufferAt is Buffer with a path, for a module in which other modules are made after the buffer.
 func (b *Builder) BufferAt(name string, dt shadow.DType, d ...int) *shadow.Tensor {
 	t := b.Buffer(dt, d...)
 	t.Rename(b.prefix + name)
@@ -92,7 +92,7 @@ func (b *Builder) Register(t *shadow.Tensor) *shadow.Tensor {
 	return t
 }
 
-// Buffers is the registered ones that are still there, in order.
+// Buffers returns the registered buffers that still exist, in order.
 func (b *Builder) Buffers() []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, m := range b.layers {
@@ -108,12 +108,12 @@ func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }
 
-// Parameters is all of them, in the order of Module.parameters(): a module's
+// Parameters returns all parameters in the order of Module.parameters(): a module's
 // own before those of the modules inside it.
 func (b *Builder) Parameters() []*shadow.Tensor { return moduleOrder(b.all) }
 
-// Count is the number of elements of all parameters, and of those that are
-// trained.
+// Count returns the number of elements of all parameters, and of the trained
+// ones.
 func (b *Builder) Count() (all, trained int) {
 	for _, p := range b.all {
 		all += p.Numel()
@@ -124,7 +124,7 @@ func (b *Builder) Count() (all, trained int) {
 	return all + b.quantizedAway(), trained
 }
 
-// Trainable is those that require grad.
+// Trainable returns the parameters that require grad.
 func (b *Builder) Trainable() []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, p := range b.Parameters() {
@@ -135,7 +135,7 @@ func (b *Builder) Trainable() []*shadow.Tensor {
 	return out
 }
 
-// Tie replaces a parameter that was made with another: its memory goes back.
+// Tie replaces a parameter with another one and frees its memory.
 func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
 	for o := b; o != nil; o = o.outer {
 		if i := slices.Index(o.all, *p); i >= 0 {
@@ -147,11 +147,11 @@ func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
 	*p = to.Hold()
 }
 
-// Ties is the modules that were tied to a parameter, in that order.
+// Ties returns the modules that were tied to a parameter, in that order.
 func (b *Builder) Ties() []Tie { return b.tied }
 
-// CopyData is p.data = F.pad(p.data, ...) by nothing: what transformers does to
-// the bias of a layer whose weight it ties. The copy exists before the old goes.
+// CopyData is p.data = F.pad(p.data, ...) with no padding, which transformers does to
+// the bias of a layer whose weight it ties. The copy exists before the old memory is freed.
 func (b *Builder) CopyData(p *shadow.Tensor) {
 	defer b.W.As(shadow.Parameters)()
 	p.CopyInPlace()

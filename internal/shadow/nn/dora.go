@@ -9,13 +9,13 @@ import (
 )
 
 // DoRA trains the length of each row of a weight besides LoRA's direction: DoraLinearLayer of
-// peft/tuners/lora/dora.py, 0.21. It computes the whole weight again in each forward, in the type of the
-// adapters, and that is what takes memory: B(A(1)) of a square of ones, a copy of the weight, and their
+// peft/tuners/lora/dora.py, 0.21. It recomputes the whole weight in each forward, in the type of the
+// adapters, which takes most of the memory: B(A(1)) for an identity matrix, a copy of the weight, and their
 // sum.
 
-// magnitude is the trained lengths, one a row: what update_layer makes, of the
+// magnitude returns the trained lengths, one per row. update_layer computes them in the
 // weight's type, from the weight and the product of the adapters. The product is
-// the first on the GPU, so that cuBLAS takes its workspace here.
+// the first one on the GPU, so cuBLAS allocates its workspace here.
 func (b *Builder) magnitude(lin *Linear, ad *adapter) *shadow.Tensor {
 	defer b.W.NoGrad()()
 	delta := ad.b.Weight.Mm(ad.a.Weight).Hold()
@@ -27,9 +27,9 @@ func (b *Builder) magnitude(lin *Linear, ad *adapter) *shadow.Tensor {
 	return p
 }
 
-// dora is a layer's result with what DoRA adds to it (DoraLinearVariant.forward
-// of variants.py). With dropout the layer's own part is computed again, from what
-// is left of x.
+// dora adds DoRA's part to a layer's result (DoraLinearVariant.forward
+// of variants.py). With dropout, the layer's own part is computed again from the
+// dropped-out x.
 func (ad *adapter) dora(x, result *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, result)
 	base := result
@@ -60,7 +60,7 @@ func (ad *adapter) doraDelta(x, base *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(scale.AddScalar().Mul(base).Add(scale.Mul(lora).MulScalar()))
 }
 
-// product is get_lora_weight: the adapters' product, by way of their forward.
+// product is get_lora_weight: the adapters' product, computed by their forward.
 func (ad *adapter) product(w *shadow.World) *shadow.Tensor {
 	fn := w.Func()
 	w.Op("eye")
@@ -77,7 +77,7 @@ func (ad *adapter) norm(weight, delta *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(fn.Let(weight.Norm(1)))
 }
 
-// TrainsCopies reports whether the run would meet a bug in PEFT: with dropout, the transposed weight of a
+// TrainsCopies reports whether the run would hit a bug in PEFT: with dropout, the transposed weight of a
 // Conv1D becomes a Parameter with its own gradient. That is not simulated.
 func (b *Builder) TrainsCopies(l Lora) bool {
 	return l.DoRA && l.Dropout > 0 && slices.ContainsFunc(b.layers, func(m any) bool {
@@ -86,7 +86,7 @@ func (b *Builder) TrainsCopies(l Lora) bool {
 	})
 }
 
-// rows is a weight the way nn.Linear has it.
+// rows returns a weight in nn.Linear's orientation.
 func (ad *adapter) rows(weight *shadow.Tensor) *shadow.Tensor {
 	if ad.of.flipped {
 		return weight.T()

@@ -12,9 +12,9 @@ import (
 type Embedding struct {
 	shadow.Path
 	Weight *shadow.Tensor // (vocabulary, width)
-	Scale  *shadow.Tensor // multiplies the rows, where it is set (Gemma)
-	grads  bool           // its output is made to require a gradient
-	noise  bool           // is added to its output while training (NEFTune)
+	Scale  *shadow.Tensor // multiplies the rows, if set (Gemma)
+	grads  bool           // its output requires a gradient
+	noise  bool           // noise is added to its output in training (NEFTune)
 }
 
 // Embedding makes an nn.Embedding.

@@ -33,8 +33,8 @@ type BatchNorm2d struct {
 	RunningMean, RunningVar *shadow.Tensor // (channels), buffers
 }
 
-// BatchNorm2d makes an nn.BatchNorm2d; the number of batches that it counts is
-// a tensor too.
+// BatchNorm2d makes an nn.BatchNorm2d. Its counter of batches is also
+// a tensor.
 func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 	n := &BatchNorm2d{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", width), Bias: b.Parameter(at+".bias", width)}
 	n.RunningMean = b.Buffer(b.DType, width)
@@ -71,8 +71,8 @@ type Apply struct {
 // Forward runs the function.
 func (a Apply) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor { return a.Run(x) }
 
-// To is model.to(dtype): each floating tensor is copied, then its old memory
-// goes back.
+// To is model.to(dtype): each floating tensor is copied, then its old memory is
+// freed.
 func (b *Builder) To(dt shadow.DType) {
 	b.DType = dt
 	for _, t := range b.made {

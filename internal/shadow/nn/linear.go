@@ -4,13 +4,13 @@ package nn
 
 import "snug/internal/shadow"
 
-// Linear is nn.Linear, or one with LoRA around it.
+// Linear is nn.Linear, possibly with LoRA around it.
 type Linear struct {
 	shadow.Path
 	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
 	In, Out      int            // features
-	flipped      bool           // its weight lies the other way round
-	quant        *quantState    // of a weight that is quantized
+	flipped      bool           // its weight is transposed
+	quant        *quantState    // for a quantized weight
 	lora         *adapter
 	output       bool // it makes logits
 }
@@ -29,8 +29,8 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 // makesLogits reports whether the layer at a path is the one that makes logits.
 func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
 
-// SharedLinear makes an nn.Linear without a bias whose weight was another module's
-// before the model came to the GPU.
+// SharedLinear makes an nn.Linear without a bias whose weight belonged to another module
+// before the model was moved to the GPU.
 func (b *Builder) SharedLinear(at string, weight *shadow.Tensor) *Linear {
 	l := &Linear{Path: shadow.Path(at), Weight: weight.Hold(), In: weight.Size(1), Out: weight.Size(0), output: b.makesLogits(at)}
 	b.tied = append(b.tied, Tie{At: at, To: weight})

@@ -5,8 +5,8 @@ package nn
 import "snug/internal/shadow"
 
 // forward4bit is Linear4bit.forward: the input is cast to the compute type, and the result back. A bias of
-// another type is cast permanently in the first forward that uses it; before 0.50 to the input's type, and
-// from there each time.
+// another type is cast permanently in the first forward that uses it; before 0.50 to the input's type, and then
+// again in each forward.
 func (l *Linear) forward4bit(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	dtype, older := x.DType(), x.World().Rules.BitsAndBytes < 50
 	if older {
@@ -34,7 +34,7 @@ func (l *Linear) castBias(dt shadow.DType) {
 }
 
 // matmul is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
-// keeps nothing but the quantized weight, and dequantizes it again in backward.
+// keeps only the quantized weight and dequantizes it again in backward.
 func (q *quantState) matmul(x, bias *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	return x.Function("MatMul4BitBackward",
@@ -48,11 +48,11 @@ func (q *quantState) matmul(x, bias *shadow.Tensor) *shadow.Tensor {
 		})
 }
 
-// product is gemm_4bit for CUDA (backends/cuda/ops.py). One kernel does it where the
-// rows are few, else the weight is dequantized and multiplied; autocast reaches that.
+// product is gemm_4bit for CUDA (backends/cuda/ops.py). With few rows it is one kernel;
+// otherwise the weight is dequantized and multiplied, which autocast affects.
 //
-// Before 0.50 there was no such op: a weight was always dequantized, into the type that it
-// had, and cast to the input's.
+// Before 0.50 there was no such op: a weight was always dequantized into its original
+// type, and cast to the input's.
 func (q *quantState) product(x, bias *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	fn := w.Func(x)
@@ -92,7 +92,7 @@ func (q *quantState) dequantize(w *shadow.World) *shadow.Tensor {
 }
 
 // forward4bit is Linear4bit.forward of peft/tuners/lora/bnb.py, 0.21. The result
-// of the layer is copied; types are only seen to where autocast does not.
+// of the layer is copied; types are converted only if autocast does not do it.
 func (ad *adapter) forward4bit(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	fn.Set(&result, result.Clone())

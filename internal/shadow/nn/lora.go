@@ -14,9 +14,9 @@ type Lora struct {
 	Rank    int             // of the adapters' matrices
 	Dropout float64         // on the adapters' input
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
-	PEFT    bool            // as that library does it, with adapters in float32
+	PEFT    bool            // as PEFT does it, with adapters in float32
 	DoRA    bool            // lengths of the weights' rows are trained too
-	Save    []string        // layers that are trained whole: PEFT's modules_to_save
+	Save    []string        // layers that are trained in full: PEFT's modules_to_save
 }
 
 // adapts reports whether a target names the module at a path, as PEFT matches a
@@ -30,22 +30,22 @@ func (l Lora) adapts(at string) bool {
 	return l.Targets[at]
 }
 
-// adapter is the pair of small matrices beside a frozen Linear.
+// adapter is the pair of small matrices added to a frozen Linear.
 type adapter struct {
 	of      *Linear
 	a, b    *Linear
-	lengths *shadow.Tensor // of DoRA
+	lengths *shadow.Tensor // for DoRA
 	drop    float64
 	peft    bool
 }
 
-// AddLora freezes a model and puts adapters around the linear layers that l
+// AddLora freezes a model and adds adapters to the linear layers that l
 // names, in the order of the model's modules. Adapters are made in float32 and
-// moved to the GPU all together; a 16-bit model is then cast as a whole, which
-// reaches them and the buffers that were kept in float32.
+// moved to the GPU all together; a 16-bit model is then cast as a whole,
+// including them and the buffers that were kept in float32.
 //
-// PEFT makes them of the model's type instead, and in the end casts them alone,
-// to float32 (autocast_adapter_dtype, which is on unless turned off).
+// PEFT makes them in the model's type instead, and finally casts only them
+// to float32 (autocast_adapter_dtype, which is on by default).
 func (b *Builder) AddLora(l Lora) {
 	for _, p := range b.all {
 		p.SetTrained(false)
@@ -70,7 +70,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			held := b.DType
-			if lin.quant != nil { // bytes, which tell no type
+			if lin.quant != nil { // bytes, which do not show the type
 				b.DType = shadow.Float32
 			}
 			lin.lora = &adapter{
@@ -98,7 +98,7 @@ func (b *Builder) Adapted() bool {
 	})
 }
 
-// LinearNames lists the names that targets can have: the last names of the linear layers, each once, in
+// LinearNames lists the possible targets: the last names of the linear layers, each once, in
 // the order of the model's modules.
 func (b *Builder) LinearNames() []string {
 	var out []string
@@ -110,8 +110,15 @@ func (b *Builder) LinearNames() []string {
 	return out
 }
 
+// AllLinear adds what PEFT's all-linear stands for to the targets: every linear layer except the output.
+func (b *Builder) AllLinear(targets map[string]bool) {
+	for _, name := range b.LinearNames() {
+		targets[name] = name != b.Output
+	}
+}
+
 // moveInside renames a parameter of a layer that is now a module inside another,
-// beside its adapters.
+// next to its adapters.
 func moveInside(module string, p *shadow.Tensor) {
 	if p != nil {
 		own := lastName(p.Name())
@@ -119,7 +126,7 @@ func moveInside(module string, p *shadow.Tensor) {
 	}
 }
 
-// castLora is model.to(dtype) for what is not of that type yet.
+// castLora is model.to(dtype) for tensors that do not have that type yet.
 func castLora(layers []any, dt shadow.DType) {
 	for _, m := range layers {
 		switch m := m.(type) {
@@ -184,9 +191,9 @@ func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Ten
 }
 
 // forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
-// to 0.21: the input goes to the adapters' type first, the result comes back to
-// the layer's. Under autocast an input of 16 bits so becomes float32 and is then
-// cast down again, into a copy that is kept beside the one it came from.
+// to 0.21: the input is cast to the adapters' type, and the result back to
+// the layer's. Under autocast a 16-bit input thus becomes float32 and is then
+// cast down again, into a second copy that is kept as well.
 func (ad *adapter) forwardPEFT(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	dtype := result.DType()

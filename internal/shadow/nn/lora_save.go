@@ -10,16 +10,16 @@ import (
 )
 
 // PEFT's modules_to_save: a layer is copied, in its own type, and the copy is trained in its place. The
-// original stays, frozen, and other layers go on sharing its weight (peft/utils/other.py,
+// original stays, frozen, and other layers continue to share its weight (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
-// saves reports whether the module at a path is trained whole, alone or with one that contains it.
+// saves reports whether the module at a path is trained in full, alone or with one that contains it.
 func (l Lora) saves(at string) bool {
 	return slices.ContainsFunc(l.Save, func(name string) bool { return Named(at, name) })
 }
 
-// Named reports whether modules_to_save takes the module at a path by a name. PEFT looks at the end of the path,
-// and of those of the modules around it, letter by letter.
+// Named reports whether a name in modules_to_save matches the module at a path. PEFT compares the end of the path,
+// and of the paths of the modules around it, as strings.
 func Named(at, name string) bool {
 	return strings.HasSuffix(at, name) || strings.Contains(at, name+".")
 }
@@ -40,7 +40,7 @@ func (b *Builder) save(layers []any, l Lora) {
 	}
 }
 
-// saved is the copy of a parameter of the layer at a path.
+// saved returns the copy of a parameter of the layer at a path.
 func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	if p == nil {
 		return nil
@@ -56,7 +56,7 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	return c
 }
 
-// Saves reports whether name is the name of a layer that can be trained whole, or of a module made of such layers.
+// Saves reports whether name is a layer that can be trained in full, or a module made of such layers.
 func (b *Builder) Saves(name string) bool {
 	layers := map[string]bool{}
 	for _, m := range b.layers {

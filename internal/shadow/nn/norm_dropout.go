@@ -14,7 +14,7 @@ type LayerNorm struct {
 	Weight, Bias *shadow.Tensor // (width)
 }
 
-// LayerNorm makes an nn.LayerNorm with a bias or without.
+// LayerNorm makes an nn.LayerNorm with or without a bias.
 func (b *Builder) LayerNorm(at string, width int, bias bool) *LayerNorm {
 	l := &LayerNorm{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", width)}
 	b.norms = append(b.norms, l.Weight)
@@ -36,7 +36,7 @@ func (l *LayerNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.LayerNorm(l.Weight, l.Bias)
 }
 
-// Dropout is nn.Dropout while training.
+// Dropout is nn.Dropout in training.
 type Dropout float64
 
 // Call is dropout(x).

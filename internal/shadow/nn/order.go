@@ -9,12 +9,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// scope is a module in the tree that parameters' names span.
+// scope is a module in the tree given by the parameters' names.
 type scope struct {
+	name    string
 	own     []*shadow.Tensor
 	buffers []*shadow.Tensor
 	inner   []*scope
-	at      map[string]*scope
 }
 
 // moduleOrder puts parameters in the order in which nn.Module.parameters()
@@ -32,25 +32,27 @@ func scopeOf(made []*shadow.Tensor) *scope {
 	return root
 }
 
-// of is the module that a tensor of a name belongs to.
+// of returns the module that the tensor with this name belongs to.
 func (m *scope) of(tensor string) *scope {
-	names := strings.Split(tensor, ".")
-	for _, name := range names[:len(names)-1] {
-		m = m.child(name)
+	for {
+		name, rest, inside := strings.Cut(tensor, ".")
+		if !inside {
+			return m
+		}
+		m, tensor = m.child(name), rest
 	}
-	return m
 }
 
+// child is the module of a name inside m. Tensors mostly come module by module, so the newest is looked at
+// first.
 func (m *scope) child(name string) *scope {
-	c := m.at[name]
-	if c == nil {
-		c = &scope{}
-		if m.at == nil {
-			m.at = map[string]*scope{}
+	for _, c := range slices.Backward(m.inner) {
+		if c.name == name {
+			return c
 		}
-		m.at[name] = c
-		m.inner = append(m.inner, c)
 	}
+	c := &scope{name: name}
+	m.inner = append(m.inner, c)
 	return c
 }
 
@@ -69,8 +71,8 @@ func (m *scope) visitInside(out []*shadow.Tensor) []*shadow.Tensor {
 	return append(out, m.own...)
 }
 
-// ParametersInsideOut is all parameters with those of the modules inside a module
-// before the module's own: the order in which FSDP shards them.
+// ParametersInsideOut returns all parameters, those of inner modules before
+// the module's own: the order in which FSDP shards them.
 func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
@@ -78,7 +80,7 @@ func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 // ToCard is model.to("cuda").
 func (b *Builder) ToCard() { b.apply((*shadow.Tensor).Fill) }
 
-// ToHost is model.cpu(): gradients go with their parameters.
+// ToHost is model.cpu(). Gradients move with their parameters.
 func (b *Builder) ToHost() {
 	b.apply(func(t *shadow.Tensor) {
 		t.ToMeta()
@@ -86,7 +88,7 @@ func (b *Builder) ToHost() {
 	})
 }
 
-// Convert is model.to(dtype) with its buffers, on the card or before it comes there.
+// Convert is model.to(dtype) with its buffers, on the card or before it is moved there.
 func (b *Builder) Convert(dt shadow.DType) {
 	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })
 }
@@ -105,8 +107,8 @@ func (b *Builder) apply(f func(*shadow.Tensor)) {
 	visit(b.modules())
 }
 
-// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. A buffer
-// is copied by its storage, for which an empty tensor is made first and given it.
+// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. For a
+// buffer, an empty tensor is made first, then its storage is copied.
 func (b *Builder) CopyToCard() {
 	var visit func(m *scope)
 	visit = func(m *scope) {
@@ -124,7 +126,7 @@ func (b *Builder) CopyToCard() {
 	visit(b.modules())
 }
 
-// modules is the tree of modules with their parameters and buffers. A buffer without a name belongs to the
+// modules returns the tree of modules with their parameters and buffers. A buffer without a name belongs to the
 // module of the parameter that was made before it.
 func (b *Builder) modules() *scope {
 	root := &scope{}
@@ -145,7 +147,7 @@ func (b *Builder) modules() *scope {
 	return root
 }
 
-// BlockOf is the path of the block that contains a parameter; empty if none does.
+// BlockOf returns the path of the block that contains a parameter, or "".
 func (b *Builder) BlockOf(name string) string {
 	for _, list := range b.Blocks {
 		rest, ok := strings.CutPrefix(name, list+".")
@@ -156,13 +158,13 @@ func (b *Builder) BlockOf(name string) string {
 	return ""
 }
 
-// OwnerOf is the path of the module that the parameter of a name belongs to.
+// OwnerOf returns the path of the module that a parameter belongs to.
 func OwnerOf(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
 }
 
-// Early runs construct now, as PyTorch does, but lists what it makes after what
-// follow makes: a module that is constructed first and assigned last.
+// Early runs construct now, as PyTorch does, but lists its parameters after those of
+// follow: a module that is constructed first and assigned last.
 func (b *Builder) Early(construct, follow func()) {
 	all, made := len(b.all), len(b.made)
 	construct()

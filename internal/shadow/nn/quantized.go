@@ -12,32 +12,32 @@ import (
 // 4-bit weights of bitsandbytes, 0.50 (nn/modules.py and
 // functional.py), as from_pretrained of transformers 5.17 loads them
 // (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight comes to
-// the GPU whole, is quantized there, and goes before the next one comes.
+// the GPU in full, is quantized there, and is freed before the next one.
 
 const (
 	quantBlock = 64  // numbers that share a scale
-	scaleBlock = 256 // scales that share one, where those are quantized too
-	quantCodes = 16  // numbers that 4 bits can mean
-	scaleCodes = 256 // and 8 bits
+	scaleBlock = 256 // scales that share one, if those are quantized too
+	quantCodes = 16  // values of 4 bits
+	scaleCodes = 256 // values of 8 bits
 )
 
 // Quantization says how the frozen weights of linear layers are quantized. The choice of the 4-bit type
 // does not matter to memory.
 type Quantization struct {
 	Double   bool         // scales are quantized too, into 8 bits
-	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs are cast to it, and so are results of dequantizing
-	Prepare  bool         // prepare_model_for_kbit_training: what is not quantized becomes float32
+	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
+	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
 	Saved    bool         // the files hold quantized weights, so no weight is ever loaded in full
 	CastBack bool         // norms, embeddings and head are cast back after that, as Axolotl does
 }
 
-// quantState holds what a quantized weight is dequantized with: bitsandbytes' QuantState.
+// quantState holds the data to dequantize a weight: bitsandbytes' QuantState.
 type quantState struct {
 	in, out int
-	dtype   shadow.DType // of the weight before it was quantized
+	dtype   shadow.DType // type of the weight before it was quantized
 	compute shadow.DType
 	double  bool
-	scales  int // how many
+	scales  int // number of scales
 }
 
 // Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
@@ -91,14 +91,14 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	t.Pack(2)
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
-	w.Scratch(quantCodes * shadow.Float32.Bytes()) // without their signs, for the largest
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the largest
 	if p.Double {
 		b.quantizeScales(scales)
 	}
 	whole.Drop()
 }
 
-// placeScales is QuantState.from_dict: what a file holds beside a quantized weight.
+// placeScales is QuantState.from_dict: the data stored in a file with a quantized weight.
 func (b *Builder) placeScales(q *quantState) {
 	w := b.W
 	if q.double {
@@ -112,13 +112,13 @@ func (b *Builder) placeScales(q *quantState) {
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
 }
 
-// quantizeScales quantizes the scales too, about their mean.
+// quantizeScales quantizes the scales too, relative to their mean.
 func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	w, n := b.W, scales.Numel()
 	defer w.NoGrad()()
 	mean := scales.Mean(false, 0).Hold()
 	apart := scales.Sub(mean).Hold()
-	if !b.mapped { // a table that is made once and stays
+	if !b.mapped { // a table that is allocated once and stays
 		b.mapped = true
 		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
 	}
@@ -129,7 +129,7 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	scales.Drop()
 }
 
-// quantizedAway is how many more numbers are in quantized weights than bytes.
+// quantizedAway returns how many more numbers quantized weights have than bytes.
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {
@@ -139,7 +139,7 @@ func (b *Builder) quantizedAway() (n int) {
 	return n
 }
 
-// QuantizedLayers is the paths of the layers whose weights are quantized.
+// QuantizedLayers returns the paths of the layers whose weights are quantized.
 func (b *Builder) QuantizedLayers() (out []string) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {

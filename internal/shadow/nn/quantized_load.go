@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// How a quantized model is loaded, and what trainers cast once it is there.
+// How a quantized model is loaded, and which tensors trainers cast afterwards.
 
 // warmUp is caching_allocator_warmup: memory for the whole model is allocated at once and freed, so that
 // the allocator has it cached.
@@ -29,8 +29,8 @@ func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
 	b.W.Scratch(uint64(halves/4) * shadow.Float16.Bytes())
 }
 
-// loadOrder is the order in which from_pretrained loads parameters: by their names,
-// the numbers in them as numbers (dot_natural_key).
+// loadOrder returns parameters in the order in which from_pretrained loads them: by name,
+// with numbers compared as numbers (dot_natural_key).
 func loadOrder(all []*shadow.Tensor) []*shadow.Tensor {
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(x, y *shadow.Tensor) int { return naturally(x.Name(), y.Name()) })
@@ -53,8 +53,8 @@ func naturally(x, y string) int {
 	})
 }
 
-// castToFloat32 is what prepare_model_for_kbit_training of PEFT 0.21 does to parameters of
-// 16 bits. The cache is emptied after it.
+// castToFloat32 casts 16-bit parameters as prepare_model_for_kbit_training of PEFT 0.21
+// does. The cache is emptied afterwards.
 func (b *Builder) castToFloat32() {
 	for _, p := range b.Parameters() {
 		if p.DType().Half() {
@@ -65,7 +65,7 @@ func (b *Builder) castToFloat32() {
 }
 
 // castBack is _convert_embedding_modules_dtype of Axolotl 0.19 (loaders/model.py), which
-// leaves biases as they are. What it frees the allocator keeps.
+// leaves biases as they are. The allocator keeps the memory that it frees.
 func (b *Builder) castBack() {
 	for _, p := range b.Parameters() {
 		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
@@ -74,10 +74,10 @@ func (b *Builder) castBack() {
 	}
 }
 
-// axolotlCasts are parts of the names of what Axolotl casts.
+// axolotlCasts are parts of the names of parameters that Axolotl casts.
 var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embed_out"}
 
-// CastTrained casts what is trained, one after another, as TRL 1.16 does to adapters
+// CastTrained casts the trained parameters one by one, as TRL 1.16 does with adapters
 // of quantized weights (trainer/sft_trainer.py).
 func (b *Builder) CastTrained(dt shadow.DType) {
 	for _, p := range b.Trainable() {

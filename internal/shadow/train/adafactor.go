@@ -25,7 +25,7 @@ func newAdafactor(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adafactor{w: w, params: params, state: map[*shadow.Tensor]*factors{}}
 }
 
-// Step goes through the parameters one by one; the loop's variables keep their values from the previous
+// Step goes through the parameters one by one. The loop's variables keep the values of the previous
 // one.
 func (a *adafactor) Step() {
 	defer a.w.NoGrad()()

@@ -13,7 +13,7 @@ type adagrad struct {
 	params []*shadow.Tensor
 }
 
-// newAdagrad makes the sums already: Adagrad does not wait for the first step.
+// newAdagrad allocates the sums at once: Adagrad does not wait for the first step.
 func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	for _, p := range params {
 		zerosLike(p, p.DType())
@@ -21,7 +21,7 @@ func newAdagrad(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adagrad{w: w, params: params}
 }
 
-// Counters is how many steps it counts before the first one, one for each parameter, in the host's memory.
+// Counters returns the number of step counters that exist before the first step, one for each parameter, on the host.
 func (a *adagrad) Counters() int { return len(a.params) }
 
 // Step allocates the square roots of all sums and the scaled gradients.

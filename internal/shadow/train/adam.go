@@ -5,11 +5,11 @@ package train
 import "snug/internal/shadow"
 
 // torch.optim.Adam and AdamW (torch/optim/adam.py, 2.11). Both moments have the
-// parameter's type and come into being at the first step, for every parameter
+// parameter's type and are allocated in the first step, for every parameter
 // before the first is updated. The step counters are on the CPU, except for the
 // fused kernels.
 
-// moments is what the three forms share.
+// moments is shared by the three variants.
 type moments struct {
 	w      *shadow.World
 	params []*shadow.Tensor
@@ -27,7 +27,7 @@ func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
 	return live
 }
 
-// make makes the states of parameters that have none.
+// make allocates the states of parameters that have none.
 func (m *moments) make(of []*shadow.Tensor, before func(p *shadow.Tensor)) {
 	for _, p := range of {
 		if _, ok := m.state[p]; ok {
@@ -40,10 +40,10 @@ func (m *moments) make(of []*shadow.Tensor, before func(p *shadow.Tensor)) {
 	}
 }
 
-// Restore makes the states before the first step, as load_state_dict does with those of a file.
+// Restore allocates the states before the first step, as load_state_dict does for those of a file.
 func (m *moments) Restore() { m.make(m.params, nil) }
 
-// adam is the default form: foreach.
+// adam is the default variant: foreach.
 type adam struct{ moments }
 
 func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
@@ -56,7 +56,7 @@ func (a *adam) Step() {
 	})
 }
 
-// adamFused is one kernel for everything. Its step counters are on the GPU.
+// adamFused is a single kernel for everything. Its step counters are on the GPU.
 type adamFused struct {
 	moments
 	steps []*shadow.Tensor
@@ -66,12 +66,12 @@ func newAdamFused(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamFused{moments: newMoments(w, params)}
 }
 
-// Step allocates nothing but the states.
+// Step allocates only the states.
 func (a *adamFused) Step() {
 	a.init(a.counter)
 }
 
-// Restore is that of moments, with the counters.
+// Restore is moments.Restore with the counters.
 func (a *adamFused) Restore() { a.make(a.params, a.counter) }
 
 func (a *adamFused) counter(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) }
@@ -80,14 +80,14 @@ func (a *adamFused) counter(p *shadow.Tensor) { a.steps = append(a.steps, zeros(
 // divided before.
 func (a *adamFused) scalesItself() {}
 
-// adamLoop is foreach=False: one parameter after another.
+// adamLoop is foreach=False: one parameter after the other.
 type adamLoop struct{ moments }
 
 func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter; the quotient has a name and stays until
+// Step needs a square root and its quotient for each parameter. The quotient has a name and lives until
 // the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
@@ -100,7 +100,7 @@ func (a *adamLoop) Step() {
 	denom.Drop()
 }
 
-// States is the moments of each parameter that has some, in their order.
+// States returns the moments of each parameter that has any, in order.
 func (m *moments) States() [][]*shadow.Tensor {
 	var out [][]*shadow.Tensor
 	for _, p := range m.params {
@@ -111,7 +111,7 @@ func (m *moments) States() [][]*shadow.Tensor {
 	return out
 }
 
-// Replace puts loaded moments in the place of those that there are, or that the first step would make. It
+// Replace replaces the moments with loaded ones, or sets those that the first step would make. It
 // takes them over.
 func (m *moments) Replace(states [][]*shadow.Tensor) {
 	for i, p := range m.params {

@@ -13,7 +13,7 @@ func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
 	ClippedNorm(w, params, false).Drop()
 }
 
-// ClippedNorm is ClipGradNorm with the norm as its result, nil without gradients. Checked is
+// ClippedNorm is ClipGradNorm that returns the norm, or nil without gradients. Checked is
 // error_if_nonfinite.
 func ClippedNorm(w *shadow.World, params []*shadow.Tensor, checked bool) *shadow.Tensor {
 	defer w.NoGrad()()

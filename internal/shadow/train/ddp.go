@@ -14,16 +14,16 @@ import (
 // processes. The first backward has one bucket per element type. Before the second forward the buckets
 // are rebuilt in the order in which the gradients arrived, with a small one first.
 //
-// One thing depends on milliseconds: a watchdog of the NCCL process group checks every 100 ms for
+// One thing depends on timing: a watchdog of the NCCL process group checks every 100 ms for
 // collectives that have ended, and releases their tensors. If the second forward comes sooner, the first
 // buckets are still alive when the new ones are made (Late). That happened in 5 of 25 measured runs, and
 // the same run can go either way.
 
 const (
-	ddpBroadcastBytes = 250 << 20 // of one flat copy when states are broadcast
-	ddpFirstBytes     = 1 << 20   // the bucket that is ready first
+	ddpBroadcastBytes = 250 << 20 // bytes of a flat copy when states are broadcast
+	ddpFirstBytes     = 1 << 20   // the bucket that is full first
 	ddpBucketBytes    = 25 << 20  // bucket_cap_mb
-	ddpInFlight       = 2         // broadcasts that run at a time
+	ddpInFlight       = 2         // concurrent broadcasts
 )
 
 // DDP is DistributedDataParallel around a model.
@@ -37,11 +37,11 @@ type DDP struct {
 	ready   []*shadow.Tensor // in the order of the first backward's gradients
 	rebuilt bool
 
-	Late bool      // the watchdog comes after the second forward has begun
-	late []*bucket // buckets that it has not released
+	Late bool      // the watchdog runs after the second forward has begun
+	late []*bucket // buckets that it has not released yet
 }
 
-// bucket is one flat tensor that gradients are reduced in.
+// bucket is a flat tensor in which gradients are reduced.
 type bucket struct {
 	flat   *shadow.Tensor
 	params []*shadow.Tensor
@@ -71,7 +71,7 @@ func (d *DDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 }
 
 // verify is verify_params_across_processes: the number of parameters is
-// gathered from every process, then sizes and strides go out from the first.
+// gathered from every process, then the first one sends its sizes and strides.
 func (d *DDP) verify(world int) {
 	w := d.w
 	counts := []*shadow.Tensor{w.Empty(shadow.Dims(), shadow.Int64).Hold()}
@@ -103,7 +103,7 @@ func broadcastCoalesced(w *shadow.World, ts []*shadow.Tensor) {
 	}
 }
 
-// flatten is one flat copy of tensors that share a type.
+// flatten returns a flat copy of tensors of one type.
 func flatten(w *shadow.World, ts []*shadow.Tensor) *shadow.Tensor {
 	if len(ts) == 1 {
 		return ts[0].Detach().Hold()
@@ -120,8 +120,8 @@ func numelOf(ts []*shadow.Tensor) int {
 	return n
 }
 
-// fill is initialize_buckets. A gradient that is there already moves into its
-// new bucket.
+// fill is initialize_buckets. An existing gradient is moved into its new
+// bucket.
 func (d *DDP) fill(groups [][]*shadow.Tensor) {
 	old := d.buckets
 	d.buckets, d.of = nil, map[*shadow.Tensor]*bucket{}
@@ -151,7 +151,7 @@ func (d *DDP) letGo(buckets []*bucket) {
 }
 
 // rebuild is rebuild_buckets: the processes agree on the first one's order,
-// then old buckets go and new ones come.
+// then the old buckets are replaced.
 func (d *DDP) rebuild() {
 	d.rebuilt = true
 	groups := assignBuckets(d.ready, ddpFirstBytes, ddpBucketBytes)
@@ -162,8 +162,8 @@ func (d *DDP) rebuild() {
 	d.fill(groups)
 }
 
-// reduce is the hook on AccumulateGrad: the gradient is copied into its bucket
-// or, as a view of it, is there from then on.
+// reduce is the hook on AccumulateGrad: the gradient is copied into its bucket,
+// or becomes a view of it.
 func (d *DDP) reduce(p *shadow.Tensor) {
 	b := d.of[p]
 	if b == nil {
@@ -179,8 +179,8 @@ func (d *DDP) reduce(p *shadow.Tensor) {
 }
 
 // assignBuckets is compute_bucket_assignment_by_size: tensors of one type fill
-// a bucket until it has reached its limit. The last limit holds for all that
-// follow; without one a bucket takes everything.
+// a bucket until it has reached its limit. The last limit applies to all further
+// buckets; without any limit, a bucket takes everything.
 func assignBuckets(ts []*shadow.Tensor, limits ...uint64) [][]*shadow.Tensor {
 	type filling struct {
 		at    int // the index in out

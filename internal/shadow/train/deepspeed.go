@@ -4,11 +4,11 @@ package train
 
 import "snug/internal/shadow"
 
-// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It was read
-// in the sources, and the allocations of DeepSpeed itself are compared with its own code on the CPU
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It follows
+// the sources, and the allocations of DeepSpeed itself are compared with its own code on the CPU
 // (testdata/measured/deepspeed_cpu.py); no run on a GPU has confirmed it.
 //
-// All stages have parameters of the model's own type; a float32 copy of this process's part of them,
+// All stages have parameters in the model's own type; a float32 copy of this process's part of them,
 // which the optimizer updates; and one flat bucket that gradients are copied into and reduced in.
 
 // zeroBucket is reduce_bucket_size, in elements.
@@ -22,7 +22,7 @@ type zero struct {
 	dtype     shadow.DType
 	master    *shadow.Tensor // this process's part in float32
 	bucket    *shadow.Tensor
-	filled    []*shadow.Tensor // parameters whose gradients stand in the bucket
+	filled    []*shadow.Tensor // parameters whose gradients are in the bucket
 	elements  int
 	averaged  *shadow.Tensor // this process's part of the gradients, for the step
 	partition int            // its elements
@@ -33,14 +33,14 @@ type zero struct {
 // Masters are the tensors that the optimizer updates.
 func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
 
-// flat is a new tensor of n elements that stays.
+// flat allocates a tensor of n elements that stays.
 func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
 	defer z.w.As(c)()
 	return z.w.Empty(shadow.Dims(n), dt).Hold()
 }
 
-// addMaster makes the float32 copy by way of another of the given type, then the
-// gradient of zeros that DeepSpeed makes to set up its optimizer.
+// addMaster makes the float32 copy from another of the given type, and then the
+// zero gradient that DeepSpeed makes to set up its optimizer.
 func (z *zero) addMaster(through shadow.DType) {
 	copied := z.w.Empty(shadow.Dims(z.partition), through).Hold()
 	if z.dtype != shadow.Float32 {
@@ -52,8 +52,8 @@ func (z *zero) addMaster(through shadow.DType) {
 	z.w.Scratch(z.master.Bytes())
 }
 
-// collect copies a gradient into the bucket, where it stays as a view; a bucket
-// that it does not fit into is reduced first. A gradient larger than the bucket
+// collect copies a gradient into the bucket, where it stays as a view. A full bucket
+// is reduced first. A gradient larger than the bucket
 // is reduced by itself.
 func (z *zero) collect(p *shadow.Tensor, reduce func()) {
 	if z.elements+p.Numel() > zeroBucket && len(z.filled) > 0 {
@@ -66,13 +66,13 @@ func (z *zero) collect(p *shadow.Tensor, reduce func()) {
 	z.filled = append(z.filled, p)
 }
 
-// zeroOptimizer is the step of a ZeRO optimizer around that of another.
+// zeroOptimizer wraps the step of another optimizer.
 type zeroOptimizer struct {
 	z     *zero
 	inner Optimizer
 }
 
-// Around is the optimizer that updates the master weights.
+// Around returns an optimizer that updates the master weights.
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
 // Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient of

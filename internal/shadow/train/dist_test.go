@@ -14,7 +14,7 @@ func newWorld() *shadow.World {
 	return shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
-// tensorsOf makes float32 tensors of so many elements.
+// tensorsOf makes float32 tensors with these numbers of elements.
 func tensorsOf(w *shadow.World, numels ...int) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, n := range numels {
@@ -60,7 +60,7 @@ func TestZeroPartition(t *testing.T) {
 	}
 }
 
-// The tables that the kernels read, with sizes from recordings: a block of four
+// TestShardTables checks the tables that the kernels read against sizes from recordings: a block of four
 // square and three wide matrices and two vectors over four processes.
 func TestShardTables(t *testing.T) {
 	w := newWorld()

@@ -18,14 +18,14 @@ const (
 	least8bit     = 4096
 )
 
-// eightBit is Adam8bit and Lion8bit: the kernels work in place.
+// eightBit is Adam8bit or Lion8bit, whose kernels work in place.
 type eightBit struct {
 	w      *shadow.World
 	params []*shadow.Tensor
 	states int // moments per parameter
 	tables []*shadow.Tensor
 	made   map[*shadow.Tensor]bool
-	wide   map[*shadow.Tensor]bool // whose states stay in float32
+	wide   map[*shadow.Tensor]bool // parameters whose states stay in float32
 }
 
 // Widen keeps the states of parameters in float32: an override of bitsandbytes' GlobalOptimManager.
@@ -51,7 +51,7 @@ func newLion8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &eightBit{w: w, params: params, states: 1, made: map[*shadow.Tensor]bool{}}
 }
 
-// Step makes the states that are missing.
+// Step allocates the states that are missing.
 func (e *eightBit) Step() {
 	for _, p := range withGrad(e.params) {
 		if !e.made[p] {

@@ -12,8 +12,8 @@ import (
 // (torch/distributed/fsdp/_fully_shard, 2.11).
 //
 // Each process keeps its part of every parameter, cut along the first
-// dimension. A group of parameters, one block's or what is left at the root, is
-// gathered before its block runs, forward and backward, and given up after it.
+// dimension. A group of parameters, those of one block or the rest at the root, is
+// gathered before its block runs, forward and backward, and freed afterwards.
 // Gathering goes through one flat tensor that lives on a CUDA stream of its
 // own; gradients are reduced into a flat tensor on another. So this memory is
 // never shared with the model's.
@@ -21,9 +21,9 @@ import (
 // Sharding is the configuration of FSDP2.
 type Sharding struct {
 	World   int          // the number of GPUs
-	Reshard bool         // give gathered parameters up after forward
-	Param   shadow.DType // of gathered parameters; None keeps theirs
-	Reduce  shadow.DType // of reduced gradients; None keeps the gradients'
+	Reshard bool         // free gathered parameters after forward
+	Param   shadow.DType // type of gathered parameters; None keeps theirs
+	Reduce  shadow.DType // type of reduced gradients; None keeps the gradients'
 }
 
 // FSDP is fully_shard around a model and its blocks.
@@ -31,14 +31,14 @@ type FSDP struct {
 	w        *shadow.World
 	how      Sharding
 	groups   []*shardGroup  // the root first, then blocks in the model's order
-	copyIn   uint16         // the stream that all-gather outputs live on
-	scatter  uint16         // the stream that reduced gradients live on
+	copyIn   uint16         // stream of the all-gather outputs
+	scatter  uint16         // stream of the reduced gradients
 	gathered *shadow.Tensor // of the last group that ran forward: kept for the next copy-out
 	reducing *shadow.Tensor // the last reduce-scatter's input: kept for the next one
-	order    []*shardGroup  // in which groups ended their forward
+	order    []*shardGroup  // groups in the order in which they ended their forward
 }
 
-// training is what a group is about to do: FSDP's TrainingState.
+// training is FSDP's TrainingState of a group.
 type training uint8
 
 const (
@@ -48,24 +48,24 @@ const (
 	postBackward
 )
 
-// shardGroup is FSDPParamGroup: parameters that travel together.
+// shardGroup is FSDPParamGroup: parameters that are gathered together.
 type shardGroup struct {
 	f         *FSDP
 	params    []shardParam
 	state     training
 	backward  bool // its block's backward has begun: running forward again is recomputation
 	unsharded bool
-	result    *shadow.Tensor // a gather whose copy-out is still to come
+	result    *shadow.Tensor // a gather that has not been copied out yet
 	places    []int          // in the order of forwards
 }
 
 // shardParam is FSDPParam. Full is the parameter that the model computes with;
-// its storage comes and goes, so that what autograd saved of it stays valid.
+// its storage comes and goes, so that tensors saved by autograd stay valid.
 type shardParam struct {
 	full, shard *shadow.Tensor
 }
 
-// NewFSDP shards a model block by block; what is in none belongs to the root.
+// NewFSDP shards a model block by block; parameters outside blocks belong to the root.
 func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
 	w := b.W
 	f := &FSDP{w: w, how: how, copyIn: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
@@ -93,10 +93,10 @@ func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
 	return f
 }
 
-// shard makes the group's shards, then lets go of the parameters they come from.
-// A model that was not on the GPU before is moved there a group at a time, which
-// is the most of it that is ever whole: fully_shard does so for one on the CPU, and
-// filling one on the meta device takes less, a parameter (accelerate's
+// shard makes the group's shards, then frees the parameters they come from.
+// A model that was not on the GPU before is moved there one group at a time, so no
+// more than that is ever whole: fully_shard does so for a model on the CPU, and
+// filling one on the meta device needs even less, one parameter (accelerate's
 // fsdp2_load_full_state_dict) or nothing (to_empty).
 func (g *shardGroup) shard(params []*shadow.Tensor) {
 	w := g.f.w

@@ -7,10 +7,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// What FSDP2's collectives allocate (_fsdp_collectives.py, 2.11).
+// The allocations of FSDP2's collectives (_fsdp_collectives.py, 2.11).
 
-// unshard begins to gather a group: its shards, cast where they have to be, are
-// copied into one flat tensor that the other processes' fill up.
+// unshard begins to gather a group: its shards, cast if necessary, are
+// copied into one flat tensor, which the other processes' shards fill up.
 func (g *shardGroup) unshard() {
 	f, w := g.f, g.f.w
 	if g.result != nil || g.unsharded {
@@ -36,7 +36,7 @@ func (g *shardGroup) unshard() {
 	})
 }
 
-// copyOut ends it: each parameter gets its memory, and the flat tensor is split
+// copyOut ends the gather: each parameter gets its memory, and the flat tensor is split
 // over them. In forward the flat tensor stays until the next group's copy-out,
 // so that one can be filled while the other is read.
 func (g *shardGroup) copyOut() {
@@ -67,7 +67,7 @@ func (g *shardGroup) copyOut() {
 	before.Drop()
 }
 
-// reshard gives the memory of the group's parameters back.
+// reshard frees the memory of the group's parameters.
 func (g *shardGroup) reshard() {
 	if !g.unsharded {
 		return
@@ -78,8 +78,8 @@ func (g *shardGroup) reshard() {
 	}
 }
 
-// reduce is foreach_reduce: gradients are laid out process by process in one
-// flat tensor, which is the result; the sum of all processes' is scattered to
+// reduce is foreach_reduce: gradients are copied process by process into one
+// flat tensor, which it returns. The sum over all processes is scattered to
 // shards, whose gradients are views of it.
 func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tensor {
 	w := f.w
@@ -96,7 +96,7 @@ func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tenso
 	w.Op("reduce_scatter")
 	input := f.scatterInput(numel*f.how.World, dt)
 	chunkCat(w, chunks)
-	last := len(grads) - 1 // a loop's variable still names it
+	last := len(grads) - 1 // a loop variable still refers to it
 	dropList(grads[:last])
 	w.OnQueue(f.scatter, shadow.Gradients, func() {
 		output := w.Empty(shadow.Dims(numel), dt).Hold()
@@ -114,19 +114,19 @@ func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tenso
 	return input
 }
 
-// scatterInput is the flat tensor that gradients are laid out in.
+// scatterInput allocates the flat tensor for the gradients.
 func (f *FSDP) scatterInput(numel int, dt shadow.DType) *shadow.Tensor {
 	defer f.w.As(shadow.Gradients)()
 	return f.w.Empty(shadow.Dims(numel), dt).Hold()
 }
 
-// splitWithSizesCopy is split_with_sizes_copy of rows into chunks of so many bytes.
+// splitWithSizesCopy is split_with_sizes_copy of rows into chunks of these sizes in bytes.
 func splitWithSizesCopy(w *shadow.World, chunks []int, rows int) {
 	w.Op("split_with_sizes_copy")
 	w.Scratch(w.Rules.SplitWithSizes(chunks, rows))
 }
 
-// chunkCat is _chunk_cat of tensors whose chunks have so many bytes.
+// chunkCat is _chunk_cat of tensors whose chunks have these sizes in bytes.
 func chunkCat(w *shadow.World, chunks []int) {
 	w.Op("_chunk_cat")
 	w.Scratch(kernel.ChunkCat(chunks))

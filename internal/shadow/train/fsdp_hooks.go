@@ -8,8 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// The hooks of FSDP2 on a module: before and after its forward, when its
-// output's gradient is there, and when its input's is
+// The hooks of FSDP2 on a module: before and after its forward, when the
+// gradient of its output arrives, and when that of its input does
 // (_fsdp_state.py and _fsdp_param_group.py, 2.11).
 
 // PreForward gathers the group for its block, which takes x. It returns the block's input: x cast to the
@@ -34,7 +34,7 @@ func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return x.AfterGrad("RegisterPostBackwardFunctionBackward", g.postBackward)
 }
 
-// PostForward gives the parameters up and waits for the output's gradient.
+// PostForward frees the parameters and waits for the output's gradient.
 func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	if g.backward {
 		return
@@ -68,7 +68,7 @@ func (g *shardGroup) preBackward() {
 	}
 }
 
-// postBackward gives the parameters up and reduces their gradients.
+// postBackward frees the parameters and reduces their gradients.
 func (g *shardGroup) postBackward() {
 	g.state = postBackward
 	var with []shardParam
@@ -85,8 +85,8 @@ func (g *shardGroup) postBackward() {
 	}
 }
 
-// finish is the root's callback at the end of backward: groups whose input had
-// no gradient, as the root's, have their turn now.
+// finish is the root's callback at the end of backward. It handles groups whose input had
+// no gradient, such as the root's.
 func (f *FSDP) finish() {
 	for _, g := range f.groups {
 		if g.state != postBackward {

@@ -4,7 +4,7 @@ package train
 
 import "snug/internal/shadow"
 
-// Lion as lion-pytorch has it.
+// Lion, as in lion-pytorch.
 
 type lion struct {
 	w      *shadow.World

@@ -14,7 +14,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Optimizers (torch/optim, 2.11): their states, which are made at the first step, and the temporary
+// Optimizers (torch/optim, 2.11): their states, which are allocated in the first step, and the temporary
 // memory of a step.
 
 // Optimizer updates parameters from their gradients.
@@ -22,12 +22,12 @@ type Optimizer interface {
 	Step() // one update of all parameters
 }
 
-// optimizers is every optimizer by the name that a setup gives it.
+// optimizers maps the names used in a setup to optimizers.
 var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optimizer{
-	"adamw":        newAdam, // foreach, as PyTorch chooses on its own
+	"adamw":        newAdam, // foreach, PyTorch's default
 	"adamw-fused":  newAdamFused,
 	"adamw-loop":   newAdamLoop,
-	"adam":         newAdam, // without weight decay the two differ in no allocation
+	"adam":         newAdam, // without weight decay the allocations are the same
 	"adam-fused":   newAdamFused,
 	"adam-loop":    newAdamLoop,
 	"sgd":          newSGD,
@@ -50,8 +50,8 @@ func OptimizerNames() []string {
 	return names
 }
 
-// NewOptimizer makes an optimizer over the parameters that are trained, in one
-// group or several. An empty name is AdamW.
+// NewOptimizer makes an optimizer over the trained parameters, in one
+// group or several. An empty name means AdamW.
 func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Optimizer, error) {
 	if name == "" {
 		name = "adamw"
@@ -63,7 +63,7 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
 	}
-	if name == "adafactor" { // its loop's names go on from group to group
+	if name == "adafactor" { // its loop variables live on from group to group
 		return newOne(w, slices.Concat(params...)), nil
 	}
 	all := make(groups, len(params))
@@ -76,8 +76,8 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	return all, nil
 }
 
-// groups is an optimizer over several groups of parameters: it goes through them
-// one by one, and each makes its states when its turn comes.
+// groups is an optimizer over several groups of parameters. It steps them one
+// by one, and each makes its states in its first step.
 type groups []Optimizer
 
 // Step updates one group after the other.
@@ -87,7 +87,7 @@ func (g groups) Step() {
 	}
 }
 
-// Restore makes the states that an optimizer loads from a file, and reports whether it has some that are known.
+// Restore allocates the states that an optimizer loads from a file, and reports whether their sizes are known.
 func Restore(o Optimizer) bool {
 	switch o := o.(type) {
 	case groups:
@@ -107,7 +107,7 @@ func Restore(o Optimizer) bool {
 	return false
 }
 
-// Counters is those of all groups.
+// Counters returns the sum over all groups.
 func (g groups) Counters() int {
 	n := 0
 	for _, o := range g {
@@ -118,12 +118,12 @@ func (g groups) Counters() int {
 	return n
 }
 
-// scaledGroups is groups whose optimizer takes the loss scale along.
+// scaledGroups is groups of an optimizer that applies the loss scale itself.
 type scaledGroups struct{ groups }
 
 func (scaledGroups) scalesItself() {}
 
-// stateLike makes a tensor of the optimizer's state for p, as an op makes it from one
+// stateLike makes a state tensor for p with an op, from a tensor
 // of the same shape.
 func stateLike(p *shadow.Tensor, op string, of *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	w := p.World()
@@ -132,12 +132,12 @@ func stateLike(p *shadow.Tensor, op string, of *shadow.Tensor, dt shadow.DType) 
 	return of.EmptyLike(dt).Hold()
 }
 
-// zerosLike is a state of p's shape.
+// zerosLike makes a state of p's shape.
 func zerosLike(p *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	return stateLike(p, "zeros_like", p, dt)
 }
 
-// zeros is a float32 state with its own shape.
+// zeros makes a float32 state with its own shape.
 func zeros(p *shadow.Tensor, size shadow.Shape) *shadow.Tensor {
 	w := p.World()
 	defer w.Tagged(shadow.OptimizerState, p.Name())()
@@ -156,8 +156,8 @@ func foreach(w *shadow.World, op string, ts []*shadow.Tensor) []*shadow.Tensor {
 }
 
 // foreachEach runs a step over each group of parameters that share a type. The
-// list that a group's step makes has a Python name, so that it goes when the
-// next group's list is there, or at the end.
+// list that a group's step makes has a Python name, so it is freed when the
+// next group's list exists, or at the end.
 func foreachEach(params []*shadow.Tensor, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
 	var held []*shadow.Tensor
 	for _, group := range byType(params) {
@@ -175,7 +175,7 @@ func dropList(ts []*shadow.Tensor) {
 	}
 }
 
-// withGrad is the parameters that have a gradient.
+// withGrad returns the parameters that have a gradient.
 func withGrad(params []*shadow.Tensor) []*shadow.Tensor {
 	out := make([]*shadow.Tensor, 0, len(params))
 	for _, p := range params {
@@ -188,7 +188,7 @@ func withGrad(params []*shadow.Tensor) []*shadow.Tensor {
 
 // byType groups tensors by element type. The type seen last comes first: PyTorch
 // collects the groups in a C++ hash map (_group_tensors_by_device_and_dtype), which
-// hands them out so.
+// returns them in this order.
 func byType(ts []*shadow.Tensor) [][]*shadow.Tensor {
 	var order []shadow.DType
 	groups := map[shadow.DType][]*shadow.Tensor{}

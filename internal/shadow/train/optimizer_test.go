@@ -15,8 +15,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestOptimizers compares what optimizers allocate and free with what torch, lion-pytorch and bitsandbytes
-// did, in two steps over parameters of two types (testdata/measured/optim_ops.py).
+// TestOptimizers compares the allocations and frees of optimizers with those of torch, lion-pytorch and
+// bitsandbytes, in two steps over parameters of two types (testdata/measured/optim_ops.py).
 func TestOptimizers(t *testing.T) {
 	data, err := os.ReadFile("testdata/optimizers.txt")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// twoSteps is what an optimizer does, in the words of the recordings.
+// twoSteps returns the events of an optimizer in the format of the recordings.
 func twoSteps(t *testing.T, name string, shapes []string) string {
 	t.Helper()
 	w := newWorld()
@@ -75,11 +75,11 @@ func twoSteps(t *testing.T, name string, shapes []string) string {
 	return out.String()
 }
 
-// types are the recordings' names of them.
+// types maps the names used in the recordings.
 var types = map[string]shadow.DType{"f32": shadow.Float32, "bf16": shadow.BFloat16, "f16": shadow.Float16}
 
-// trained is a parameter as the recordings write it, bf16:50x100, with its gradient,
-// or "none": one without.
+// trained makes a parameter with a gradient from its name in the recordings, such as bf16:50x100;
+// "none" is one without a gradient.
 func trained(t *testing.T, w *shadow.World, text string) *shadow.Tensor {
 	t.Helper()
 	if text == "none" {

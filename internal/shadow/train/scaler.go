@@ -5,16 +5,16 @@ package train
 import "snug/internal/shadow"
 
 // GradScaler is torch.amp.GradScaler, for float16: the loss is multiplied by a
-// scale before backward, gradients are divided by it before the update. No step
-// is taken to overflow.
+// scale before backward, and gradients are divided by it before the update. No step
+// is assumed to overflow.
 type GradScaler struct {
 	w        *shadow.World
 	scale    *shadow.Tensor
 	tracker  *shadow.Tensor
-	foundInf *shadow.Tensor // of the step under way, once gradients are unscaled
+	foundInf *shadow.Tensor // of the current step, once gradients are unscaled
 }
 
-// NewGradScaler makes a scaler; its tensors come with the first loss.
+// NewGradScaler makes a scaler; its tensors are allocated with the first loss.
 func NewGradScaler(w *shadow.World) *GradScaler { return &GradScaler{w: w} }
 
 // Scale is scaler.scale(loss).
@@ -29,9 +29,9 @@ func (s *GradScaler) Scale(loss *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(loss.Mul(s.scale))
 }
 
-// Unscale is scaler.unscale_(optimizer): one over the scale, in double
-// precision on the way, and a flag for infinities; each is copied for the
-// device, and the flag's copy lasts until Update.
+// Unscale is scaler.unscale_(optimizer): it computes the inverse of the scale, in double
+// precision, and a flag for infinities. Each is copied for the
+// device, and the flag's copy lives until Update.
 func (s *GradScaler) Unscale(params []*shadow.Tensor) {
 	if s.scale == nil { // no loss was scaled: PyTorch raises an error
 		return
@@ -59,9 +59,9 @@ func (s *GradScaler) check(params []*shadow.Tensor, inverse *shadow.Tensor) {
 	found.Drop()
 }
 
-// Step is scaler.step(optimizer). An optimizer that scales by itself is given
-// the scale, times one, and the sum of the flags; any other waits until
-// gradients are divided.
+// Step is scaler.step(optimizer). An optimizer that scales by itself gets
+// the scale, times one, and the sum of the flags; for any other, gradients
+// are divided first.
 func (s *GradScaler) Step(opt Optimizer, params []*shadow.Tensor) {
 	if _, ok := opt.(interface{ scalesItself() }); !ok {
 		if s.foundInf == nil {
@@ -84,8 +84,8 @@ func (s *GradScaler) Step(opt Optimizer, params []*shadow.Tensor) {
 	found.Drop()
 }
 
-// Skip is scaler.step(optimizer) when a scaled gradient overflowed: it is seen,
-// and the optimizer is not called.
+// Skip is scaler.step(optimizer) when a scaled gradient overflowed: the
+// optimizer is not called.
 func (s *GradScaler) Skip(params []*shadow.Tensor) {
 	if s.foundInf == nil {
 		s.Unscale(params)

@@ -38,7 +38,7 @@ func (s *sgdMomentum) Step() {
 	}
 }
 
-// States is each parameter's momentum buffer, none for one that was not updated yet.
+// States returns each parameter's momentum buffer, none for one that was not updated yet.
 func (s *sgdMomentum) States() [][]*shadow.Tensor {
 	var out [][]*shadow.Tensor
 	for _, p := range s.params {
@@ -49,7 +49,7 @@ func (s *sgdMomentum) States() [][]*shadow.Tensor {
 	return out
 }
 
-// Replace takes other momentum buffers in the place of those that are there.
+// Replace replaces the momentum buffers.
 func (s *sgdMomentum) Replace(states [][]*shadow.Tensor) {
 	for i, p := range s.params {
 		if i >= len(states) || len(states[i]) < 1 {

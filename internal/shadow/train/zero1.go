@@ -9,12 +9,12 @@ import (
 
 // Zero1 is DeepSpeed's stage 1 (stage_1_and_2.py without partition_grads), which
 // is not PyTorch's ZeroRedundancyOptimizer: master weights and optimizer states
-// are partitioned, gradients stay whole until the last backward of a step has
+// are partitioned, and gradients stay whole until the last backward of a step has
 // ended. Only then are they copied into the bucket, parameter by parameter, and
-// reduced; the bucket itself is there from the step's first gradient on.
+// reduced; the bucket itself exists from the step's first gradient on.
 type Zero1 struct {
 	flatZero
-	last bool // the backward under way is the step's last
+	last bool // the current backward is the step's last
 }
 
 // NewZero1 flattens the trainable parameters of a model.
@@ -28,8 +28,8 @@ func NewZero1(b *nn.Builder, world int) *Zero1 {
 // Boundary sets whether the next backward is the last one before an update.
 func (z *Zero1) Boundary(last bool) { z.last = last }
 
-// finish is reduce_gradients at the boundary: what is not this process's stays a
-// view of the bucket, or by itself where it is too large for that, until all is
+// finish is reduce_gradients at the boundary: gradients of other processes stay
+// views of the bucket, or separate tensors if they are too large for it, until all are
 // reduced.
 func (z *Zero1) finish() {
 	if !z.last {
@@ -47,7 +47,7 @@ func (z *Zero1) finish() {
 	z.bucket = nil
 }
 
-// reduce sums the bucket up and moves what belongs to this process into its part.
+// reduce sums the bucket and copies this process's gradients into its part.
 func (z *Zero1) reduce() {
 	z.average()
 	for _, p := range z.filled {

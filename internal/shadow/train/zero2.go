@@ -19,13 +19,13 @@ func NewZero2(b *nn.Builder, world int) *Zero2 {
 	return z
 }
 
-// gradient takes a gradient as soon as it is there.
+// gradient takes a gradient as soon as it arrives.
 func (z *Zero2) gradient(p *shadow.Tensor) {
 	z.setupBucket()
 	z.collect(p, z.reduce)
 }
 
-// reduce sums the bucket up. What belongs to this process moves into its part,
+// reduce sums the bucket. This process's gradients are copied into its part;
 // the rest is dropped.
 func (z *Zero2) reduce() {
 	z.average()
@@ -38,8 +38,8 @@ func (z *Zero2) reduce() {
 	z.filled, z.elements = nil, 0
 }
 
-// finish ends a backward. Gradients of an earlier one of the same step are
-// added to.
+// finish ends a backward. It adds to gradients of an earlier one of the same
+// step.
 func (z *Zero2) finish() {
 	z.reduce()
 	z.bucket.Drop()

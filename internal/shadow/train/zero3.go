@@ -15,13 +15,13 @@ import (
 // elements ahead of time, is not simulated.
 type Zero3 struct {
 	zero
-	gather  uint16 // the stream that gathered parameters live on
-	scatter uint16 // the stream that reduces gradients
+	gather  uint16 // stream of the gathered parameters
+	scatter uint16 // stream that reduces gradients
 	modules []*zeroModule
-	at      map[string]*zeroModule // by their paths
+	at      map[string]*zeroModule // by path
 	order   []*zeroModule          // of the first forward
 	learned bool
-	users   map[*shadow.Tensor]int // modules that have a parameter gathered
+	users   map[*shadow.Tensor]int // how many modules have a parameter gathered
 }
 
 const (
@@ -32,15 +32,15 @@ const (
 // zeroModule is a module with parameters of its own.
 type zeroModule struct {
 	z      *Zero3
-	params []*shadow.Tensor // those that come and go
+	params []*shadow.Tensor // those that are gathered and freed
 	live   bool
 	again  bool // its backward has begun
 	after  int  // elements that the modules after it use in forward
 }
 
 // NewZero3 partitions a model: parameter by parameter, then all parts together
-// into one flat tensor, by way of the CPU. Under zero.Init each parameter is made
-// here and is whole no longer than until its part is cut out.
+// into one flat tensor, via the CPU. Under zero.Init each parameter is made
+// here, and is whole only until its part is cut out.
 func NewZero3(b *nn.Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
@@ -74,7 +74,7 @@ func NewZero3(b *nn.Builder, world int) *Zero3 {
 	return z
 }
 
-// add lists a parameter with the module at a path.
+// add adds a parameter to the module at a path.
 func (z *Zero3) add(at string, p *shadow.Tensor) {
 	m := z.at[at]
 	if m == nil {
@@ -86,7 +86,7 @@ func (z *Zero3) add(at string, p *shadow.Tensor) {
 	m.params = append(m.params, p)
 }
 
-// Forward runs the model; the first one teaches the order.
+// Forward runs the model; the first run records the order of modules.
 func (z *Zero3) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	loss := run()
 	if !z.learned {
@@ -126,7 +126,7 @@ func (m *zeroModule) PostForward(out *shadow.Tensor) {
 	})
 }
 
-// fetch gathers what no other module has gathered: one parameter straight into
+// fetch gathers the parameters that no other module has gathered: a single one directly into
 // its memory, several through a flat tensor.
 func (m *zeroModule) fetch() {
 	if m.live {
@@ -155,7 +155,7 @@ func (m *zeroModule) fetch() {
 	})
 }
 
-// release gives up the parameters that no other module needs.
+// release frees the parameters that no other module needs.
 func (m *zeroModule) release() {
 	if !m.live {
 		return
@@ -168,8 +168,8 @@ func (m *zeroModule) release() {
 	}
 }
 
-// reduce sums the bucket up, through a copy with the parts in order, and adds
-// this process's to its gradients.
+// reduce sums the bucket, through a copy with the parts in order, and adds
+// this process's part to its gradients.
 func (z *Zero3) reduce() {
 	z.w.OnQueue(z.scatter, shadow.Gradients, func() {
 		if len(z.filled) > 1 {
@@ -180,7 +180,7 @@ func (z *Zero3) reduce() {
 	z.filled, z.elements = nil, 0
 }
 
-// finish ends a backward: what is still gathered goes.
+// finish ends a backward and frees everything still gathered.
 func (z *Zero3) finish() {
 	z.reduce()
 	for _, m := range z.modules {

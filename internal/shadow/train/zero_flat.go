@@ -19,7 +19,7 @@ type flatZero struct {
 	part *shadow.Tensor          // their gradients
 }
 
-// newFlatZero flattens a model's trainable parameters by way of the CPU. DeepSpeed makes the copy on the
+// newFlatZero flattens a model's trainable parameters via the CPU. DeepSpeed makes the copy on the
 // GPU if there is room for it next to the parameters, so the copy never decides whether a run fits.
 func newFlatZero(b *nn.Builder, world int) flatZero {
 	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*shadow.Tensor]bool{}}
@@ -47,14 +47,14 @@ func newFlatZero(b *nn.Builder, world int) flatZero {
 // Forward adds nothing to the model's.
 func (z *flatZero) Forward(run func() *shadow.Tensor) *shadow.Tensor { return run() }
 
-// setupBucket makes the bucket, unless a gradient has found it already.
+// setupBucket makes the bucket unless it exists.
 func (z *flatZero) setupBucket() {
 	if z.bucket == nil {
 		z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
 	}
 }
 
-// average sums the bucket up over all processes, through a copy where it holds
+// average sums the bucket over all processes, through a copy if it holds
 // more than one gradient.
 func (z *flatZero) average() {
 	if len(z.filled) > 1 {
@@ -62,7 +62,7 @@ func (z *flatZero) average() {
 	}
 }
 
-// setupPart makes the memory for the gradients of this process's part.
+// setupPart allocates the gradients of this process's part.
 func (z *flatZero) setupPart() {
 	if z.part == nil {
 		z.part = z.flat(shadow.Gradients, z.own, z.dtype)

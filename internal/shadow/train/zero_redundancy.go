@@ -8,11 +8,11 @@ import (
 	"snug/internal/shadow"
 )
 
-// ZeroPartition is the parameters that the first process updates under
-// torch.distributed.optim.ZeroRedundancyOptimizer: the largest first, each goes
+// ZeroPartition returns the parameters that the first process updates under
+// torch.distributed.optim.ZeroRedundancyOptimizer: from the largest to the smallest, each goes
 // to the process that has the fewest elements so far
 // (torch/distributed/optim/zero_redundancy_optimizer.py, 2.11). Updated
-// parameters are broadcast in place, one by one, which takes no memory.
+// parameters are broadcast in place, one by one, without additional memory.
 func ZeroPartition(params []*shadow.Tensor, world int) []*shadow.Tensor {
 	byCount := append([]*shadow.Tensor(nil), params...)
 	sort.SliceStable(byCount, func(i, j int) bool { return byCount[i].Numel() > byCount[j].Numel() })

@@ -8,17 +8,20 @@ import (
 	"snug/internal/units"
 )
 
-// What spreading a run over GPUs adds outside PyTorch's allocator, measured on
+// One GPU's memory outside PyTorch's allocator, the CUDA context and the kernels, is a fact of its card:
+// see outside in gpu/card.go. This file is about several GPUs.
+
+// Memory that a run over several GPUs takes outside PyTorch's allocator, measured on
 // the reference card: an NCCL communicator of one process took 558 MiB; the
-// CUDA streams that FSDP2 makes took 70 MiB where the collectives themselves
-// were left out. A real communicator's size depends on the links between the
-// cards, so that FSDP2 and ZeRO are shown without one.
+// CUDA streams that FSDP2 makes took 70 MiB without the collectives
+// themselves. A real communicator's size depends on the links between the
+// cards, so FSDP2 and ZeRO are shown without one.
 const (
 	outsideNCCL    = 558 * units.MiB
 	outsideStreams = 70 * units.MiB
 )
 
-// spread is the card as a process sees it in a run over several GPUs.
+// spread returns the card as seen by a process of a run over several GPUs.
 func spread(card gpu.Card, d *setup.Dist) gpu.Card {
 	if d == nil {
 		return card
@@ -32,10 +35,10 @@ func spread(card gpu.Card, d *setup.Dist) gpu.Card {
 	return card
 }
 
-// Outside is the memory that the process of such a run holds outside PyTorch's allocator.
+// Outside returns the memory that a process of this run holds outside PyTorch's allocator.
 func Outside(s *setup.Setup, card gpu.Card) uint64 { return spread(card, s.Dist).Outside }
 
-// Reservable is the number of bytes that PyTorch may reserve in such a run; 0 if the rest of the process
+// Reservable returns the number of bytes that PyTorch may reserve in this run; 0 if the rest of the process
 // fills the card. A card without a total has no limit.
 func Reservable(s *setup.Setup, card gpu.Card) uint64 {
 	if card.Total == 0 {

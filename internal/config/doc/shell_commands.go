@@ -4,8 +4,8 @@ package doc
 
 import "strings"
 
-// Commands is the words of each command of a shell script, without the quotes
-// around them and with the variables in them; nil for any other file.
+// Commands returns the words of each command of a shell script, without the quotes
+// around them and with $VARIABLES unexpanded (shell.go expands them); nil for any other file.
 func (d *Document) Commands() [][]string {
 	if d.format != Shell {
 		return nil
