@@ -34,6 +34,22 @@ func (p *Program) drawing(run drawnRun) *Program {
 	return &q
 }
 
+// middle is p for the run with the median peak alone, which is played once instead of being looked for.
+func (p *Program) middle(values []int64) *Program {
+	if p.ragged.given != nil {
+		return p
+	}
+	at := Point{}
+	for i, name := range p.Names {
+		at[name] = values[i]
+	}
+	_, run, err := p.raggedPredict(values, at, 0)
+	if err != nil {
+		return p
+	}
+	return p.drawing(run)
+}
+
 // raggedMargin is Margin for a run whose steps differ.
 func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
 	w := &worstCase{peak: peak, plain: p}
@@ -45,7 +61,7 @@ func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program
 	w.plan(Drawn, others)
 	v := p.nearest(values)
 	sizes := slices.Repeat([]uint64{1}, len(p.formulas))
-	w.plan(Workspaces, p.rescaled(v, sizes, (*formula).bounded))
+	w.plan(Workspaces, p.middle(values).rescaled(v, sizes, (*formula).bounded))
 	if now := card.Kernels(p.torch()); (card.Capability != 0 || card.Maker == gpu.AMD) && now != p.rules() {
 		w.because(Elsewhere)
 	}
