@@ -43,6 +43,8 @@ func (r estimateReport) causes() (out []string) {
 			}
 		case profile.Unplaced:
 			out = append(out, "the recordings do not name their card")
+		case profile.Drawn:
+			out = append(out, "steps differ in size, with the samples that come")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

@@ -76,6 +76,9 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
 		p, err := program.Predict(at)
+		if err == nil {
+			err = program.WithInterval(p)
+		}
 		if err != nil {
 			return fmt.Errorf("--at %s: %w", at, err)
 		}

@@ -19,7 +19,7 @@ func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if sum = w.linear(i, i+1); sum == nil {
 		sum = w.product(i)
 	}
-	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k]), w.f.rules) != 0 {
+	if sum != nil && sum.bytes(w.monos(i), w.f.rules) != 0 {
 		return nil, false
 	}
 	return sum, false
@@ -190,8 +190,8 @@ func (w *writer) confirmed(sum *columnSum, i int) bool {
 }
 
 func (w *writer) gives(sum *columnSum, id uint32) bool {
-	for _, o := range w.f.observations(w.k, id) {
-		if uint64(sum.bytes(w.f.program.at(w.f.points[o.recording]), w.f.rules)) != o.size {
+	for monos, size := range w.observed(id) {
+		if uint64(sum.bytes(monos, w.f.rules)) != size {
 			return false
 		}
 	}

@@ -60,6 +60,9 @@ func (f *fitter) fit() (*Program, error) {
 		return nil, err
 	}
 	f.arrange()
+	if r := f.ragged(); r != nil {
+		return f.program, r.fit()
+	}
 	if err := f.align(); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,13 @@ func (p *Program) Trace(at Point) (*stream.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.ragged != nil {
+		run, err := p.raggedRun(values, at)
+		if err != nil {
+			return nil, err
+		}
+		return run.Trace, nil
+	}
 	v := p.nearest(values)
 	return p.trace(v, whole{events: v.events, made: v.made}, values, at)
 }

@@ -51,6 +51,7 @@ type Program struct {
 	Facts   Facts             // what else was recorded: parameters, step times
 	Doubts  []string          // signs that the recordings are not what the user says; not stored in a file
 
+	ragged   *ragged       // how steps differ from one another; nil if they do not
 	on       *kernel.Rules // another card than that of the recordings; nil is that
 	monos    []monomial
 	formulas []formula

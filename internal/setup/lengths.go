@@ -262,8 +262,8 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 		return Wrong("{seq} is %d, but {lengths} gives the length of samples; remove one of them", s.Seq)
 	}
 	switch {
-	case s.Model.Program != nil:
-		return Wrong("{lengths} cannot be used with a profile yet; remove it")
+	case s.Model.Program != nil && !s.Model.Program.Recorded().Length:
+		return Wrong("{lengths} is for batches that are padded to their longest sample, but the steps in the profile do not differ in one such length; remove it")
 	case s.TargetSeq > 0:
 		return Wrong("{lengths} cannot be used with {target_seq}; remove one of them")
 	case l.Each != nil && !saysSteps:
@@ -282,7 +282,9 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
-	s.Seq = l.padded(l.Longest())
+	if s.Model.Program == nil {
+		s.Seq = l.padded(l.Longest())
+	}
 	return nil
 }
 

@@ -33,6 +33,7 @@ type Recorded struct {
 	Accumulation  int                // backward passes per step
 	World         int                // processes that trained together
 	Kind          string             // of dist
+	Length        bool               // steps differ in one length, that of their longest sample
 }
 
 // profile reads the profile that a model names, and the quantities that it

@@ -22,6 +22,7 @@ func (m *machine) recording(root value) (*Recording, error) {
 		Texts:       m.texts,
 		Settings:    m.settings(top["allocator_settings"]),
 		Torch:       m.torch(),
+		Probe:       m.textOf(top["snug"]),
 	}
 	slices.SortStableFunc(rec.Annotations, func(a, b Annotation) int { return cmp.Compare(a.Time, b.Time) })
 	traces, err := m.traces(top["device_traces"])

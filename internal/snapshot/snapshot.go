@@ -49,6 +49,7 @@ type Recording struct {
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
 	Texts       []string     // what Device.Metadata refers to; Texts[0] is ""
 	Torch       string       // the PyTorch release, as far as the keys show it: "2.11"
+	Probe       string       // what snug's probe noted about the steps, as JSON; "" if it did not record this
 }
 
 // Device is the recording of one GPU.
