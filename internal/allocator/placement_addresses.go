@@ -21,7 +21,7 @@ type addresses struct {
 	undo   undo
 }
 
-// forget leaves nothing of the chunks.
+// forget removes all chunks.
 func (a *addresses) forget() {
 	a.chunks, a.rooms, a.gone = a.chunks[:0], nil, 0
 	if a.owner == nil {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// Quantum is what every request is rounded up to, with default options.
+// Quantum is the unit that every request is rounded up to, with default options.
 const Quantum = 512
 
 // The allocator's constants: the same in every version read, 1.7 to main.

@@ -56,7 +56,7 @@ func (c *counter) add(n uint64) {
 	}
 }
 
-// raise is add for the row of all pools, whose sums are those of the other two.
+// raise is add for the row of all pools, which counts no totals: they are the sums of the other two rows.
 func (c *counter) raise(n uint64) {
 	c.current += n
 	if c.current > c.peak {
@@ -144,18 +144,18 @@ func (a *Allocator) Stats() Stats {
 	return out
 }
 
-// Allocated is torch.cuda.memory_allocated, without the cost of Stats.
+// Allocated returns torch.cuda.memory_allocated, without the cost of Stats.
 func (a *Allocator) Allocated() uint64 { return a.stats.row[rowAll][allocatedBytes].current }
 
-// Reserved is torch.cuda.memory_reserved, without the cost of Stats.
+// Reserved returns torch.cuda.memory_reserved, without the cost of Stats.
 func (a *Allocator) Reserved() uint64 { return a.stats.row[rowAll][reservedBytes].current }
 
-// ResetPeak is torch.cuda.reset_peak_memory_stats.
+// ResetPeak does what torch.cuda.reset_peak_memory_stats does.
 func (a *Allocator) ResetPeak() {
 	a.stats.each(func(c *counter) { c.peak = c.current })
 }
 
-// ResetAccumulated is torch.cuda.reset_accumulated_memory_stats.
+// ResetAccumulated does what torch.cuda.reset_accumulated_memory_stats does.
 func (a *Allocator) ResetAccumulated() {
 	a.stats.each((*counter).resetSums)
 	a.stats.plain = Stats{}

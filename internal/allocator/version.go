@@ -62,7 +62,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // AtLeast reports whether v is 2.minor or later.
 func (v Version) AtLeast(minor int) bool { return v.Major > 2 || v.Major == 2 && v.Minor >= minor }
 
-// rules is everything in which the versions differ. The allocator uses these fields and never a version
+// rules holds everything in which the versions differ. The allocator uses these fields and never a version
 // number, so this table is complete. Each fact was read in the sources of the tags v2.1.0 to v2.11.0 and
 // of the branch release/2.12.
 type rules struct {
