@@ -75,7 +75,7 @@ func line(xs, ys []float64) (base, slope float64) {
 	return base, slope
 }
 
-// sane reports whether facts are possible; those of a damaged file may not be.
+// sane reports whether the facts are possible; in a damaged file they may not be.
 func (f *Facts) sane() bool {
 	const most = 1 << 50
 	bytes := f.Parameters < most && f.Gradients < most && f.States < most

@@ -134,7 +134,7 @@ func inverse(pairs []int32, n int) []int32 {
 	return out
 }
 
-// sameProgram refuses recordings that have little in common. Bytes decide: two
+// sameProgram returns an error for recordings that have little in common. It compares bytes, because two
 // programs of one library share many small allocations.
 func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 	var all, paired uint64
@@ -166,7 +166,7 @@ func (f *fitter) observations(k int, id uint32) []observation {
 	return obs
 }
 
-// intern gives equal formulas one index.
+// intern returns the index of a formula; equal formulas have the same.
 func (f *fitter) intern(x *formula) uint32 {
 	if i, ok := f.known[x]; ok {
 		return i

@@ -22,9 +22,9 @@ type change struct {
 	squares       uint64 // of those, what grew as its square or cube
 }
 
-// likely refuses two recordings whose sizes are probably not the named ones, and notes other oddities.
-// Growth by the square is odd for the batch only: attention has it for a sequence, and an image for its
-// side.
+// likely returns an error for two recordings whose sizes are probably not the named ones, and notes other
+// oddities. Growth by the square is odd for the batch only: attention has it for a sequence, and an image
+// for its side.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {

@@ -54,8 +54,8 @@ func (al *aligner) resync(i, j int) (int, int) {
 	}
 }
 
-// path fills the table for n allocations of a and m of b and walks back from
-// its best cell. It is ok when it ends in step: a row of sure pairs.
+// path fills the table for n allocations of a and m of b and walks back from its best cell. ok is true if
+// it ends in step, with a row of sure pairs.
 func (al *aligner) path(i, j, n, m int) (pairs [][2]int, ok bool) {
 	al.fill(i, j, n, m)
 	x, y := al.best(n, m)
@@ -114,7 +114,7 @@ func (al *aligner) worth(i, j int) int32 {
 	return 2*gapCost - 1 // never better than two gaps
 }
 
-// apart is by how many allocations two lifetimes differ.
+// apart returns by how many allocations two lifetimes differ.
 func apart(a, b int32) int32 {
 	if a > b {
 		return a - b

@@ -42,7 +42,7 @@ type Files interface {
 	Stat(name string) (fs.FileInfo, error)
 	// Inside reports whether a file is in the folder that the command runs in when all links are followed.
 	Inside(name string) bool
-	// Abs is a name from the root.
+	// Abs returns the absolute path of a file.
 	Abs(name string) (string, error)
 
 	// MkdirAll makes a folder and those above it.
@@ -53,7 +53,7 @@ type Files interface {
 
 // Signals delivers signals to a session, and handles Ctrl-Z.
 type Signals interface {
-	// Notify has signals that end or pause a run sent to a channel.
+	// Notify sends the signals that end or pause a run to a channel.
 	Notify(chan<- os.Signal)
 	// Stop ends Notify: signals have their usual effect again.
 	Stop(chan<- os.Signal)

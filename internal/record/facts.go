@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// facts returns what the probe reported besides the streams: that of the last run, which is one of the
-// larger ones, and the times of all.
+// facts returns what the probe reported besides the streams: the facts of the last run, which is one of
+// the larger ones, and the times of all runs.
 func facts(trials []*Trial) profile.Facts {
 	last := trials[len(trials)-1]
 	x := last.Report

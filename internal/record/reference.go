@@ -19,7 +19,7 @@ type Reference struct {
 	base   *setup.Setup // where the setup was decoded before; nil otherwise
 }
 
-// NewReference returns a reference to a setup as a file has it.
+// NewReference returns a reference to a setup given by its fields.
 func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }

@@ -50,8 +50,8 @@ func (s *Session) row(t *Trial) store.Run {
 	return row
 }
 
-// commandToKeep is the command for the store, without its secrets. The script's path is absolute, since
-// every project has a train.py.
+// commandToKeep returns the command for the store, without its secrets. The script's path is absolute,
+// since every project has a train.py.
 func (s *Session) commandToKeep() string {
 	words := slices.Clone(s.binder.launch.Args)
 	if i := run.ScriptIndex(words); i >= 0 && s.binder.files.isRegular(words[i]) {
