@@ -91,7 +91,7 @@ func (e Env) screen() term.Screen {
 	return term.Detect(e.Stdout, e.Getenv)
 }
 
-// raw is standard output or standard error itself, for a command that snug starts.
+// raw returns standard output or standard error itself, for a command that snug starts.
 func raw(w io.Writer) io.Writer {
 	if o, ok := w.(*term.Output); ok {
 		return o.Unwrap()
@@ -154,7 +154,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason strips the operation and the path from an error; the message has them already.
+// reason returns an error without its operation and path; the message has them already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -163,7 +163,7 @@ func reason(err error) error {
 	return err
 }
 
-// printJSON writes one line.
+// printJSON writes v as one line of JSON.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

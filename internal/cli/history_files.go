@@ -50,8 +50,8 @@ func exportHistory(env Env, args []string, force bool) error {
 	return err
 }
 
-// mayReplace refuses to overwrite a file with an export unless --force is given. An empty export never
-// replaces a file that has content.
+// mayReplace returns an error if an export would overwrite a file, unless --force is given. An empty
+// export never replaces a file that has content.
 func (e Env) mayReplace(path string, empty, force bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -97,7 +97,7 @@ func importHistory(env Env, file string) error {
 	return err
 }
 
-// wereOf says, in a sentence, how many there were.
+// wereOf returns "2 of 5 were", for a sentence.
 func wereOf(n, all int) string {
 	switch {
 	case n == 1:

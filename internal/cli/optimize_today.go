@@ -73,8 +73,8 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	return t, err
 }
 
-// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is read
-// once before to see whether one is needed.
+// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is
+// first read once to see whether a card is needed.
 func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
 	if o.gpu != "" || o.gpuMemory != "" || o.auto {
 		rs, err := o.requestsOver(env, over)
@@ -169,7 +169,7 @@ func worldOf(fields map[string]any) int {
 	return max(int(world), 1)
 }
 
-// places is the cards to plan for.
+// places holds the cards to plan for.
 type places struct {
 	cards []gpu.Card
 	taken uint64 // bytes of it that others hold

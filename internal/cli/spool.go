@@ -49,5 +49,5 @@ func (s *spool) Read(p []byte) (int, error) {
 	return n, s.err
 }
 
-// again begins from the beginning.
+// again starts reading from the beginning.
 func (s *spool) again() { s.second = true }

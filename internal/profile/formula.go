@@ -58,7 +58,8 @@ func monomials(n int) []monomial {
 	return out
 }
 
-// appendMonomials appends the monomials of a total degree, without squares if flat is set.
+// appendMonomials appends the monomials of a total degree: those without squares if flat is set, or else
+// those with squares.
 func appendMonomials(out []monomial, m monomial, i, left int, flat bool) []monomial {
 	if i == len(m) {
 		if left == 0 && m.flat() == flat {

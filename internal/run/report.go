@@ -80,7 +80,7 @@ type State struct {
 	Dtypes     map[string]int `json:"dtypes"`     // parameters by type
 }
 
-// Snapshot is a recording that the process has left.
+// Snapshot is a recording that the process has written.
 type Snapshot struct {
 	File          string `json:"file"`           // the pickle file
 	Entries       []int  `json:"entries"`        // trace entries of each device
@@ -110,7 +110,7 @@ func ReadReport(text []byte) *Report {
 	return r
 }
 
-// take adds one line.
+// take adds one line of the report.
 func (r *Report) take(event string, line []byte) {
 	switch event {
 	case "start":

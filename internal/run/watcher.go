@@ -4,7 +4,7 @@ package run
 
 import "time"
 
-// watcher looks into the reports while the run goes on.
+// watcher reads the reports while the run goes on.
 type watcher struct {
 	folder   *Folder
 	tell     func([]*Report)
@@ -14,8 +14,8 @@ type watcher struct {
 	looked   time.Time
 }
 
-// over passes on what was reported, and reports whether the run has had its time to end
-// after its last step.
+// over passes the reports on, and reports whether the time that a run has to end after its last step is
+// over.
 func (w *watcher) over(now time.Time) bool {
 	reports, err := w.folder.Reports()
 	if err != nil {

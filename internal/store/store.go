@@ -167,7 +167,7 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// look requires a store that can be read.
+// look returns an error if the store cannot be read.
 func (s *Store) look() error {
 	made, err := isMade(s.db)
 	s.empty = !made

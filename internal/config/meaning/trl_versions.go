@@ -18,8 +18,8 @@ func (r *Run) trlMinor() (minor int) {
 	return minor
 }
 
-// lossByVersion is whose code computes the loss with the installed TRL. It introduced a loss in pieces in
-// 1.4, made it the default in 1.6, and has its own kernels since 1.15.
+// lossByVersion sets whose code computes the loss with the installed TRL. TRL introduced a loss in pieces
+// in 1.4, made it the default in 1.6, and has its own kernels since 1.15.
 func (r *Run) lossByVersion(out map[string]any) {
 	minor, chunks := r.trlMinor(), r.Value("chunks")
 	whole := chunks == "no" || chunks == nil && minor < 6 || minor < 4

@@ -18,8 +18,8 @@ type Source struct {
 	Tree   tree.Tree       // its contents
 	// Link is the binding that names the file, if one does.
 	Link *Bound
-	// program is the system of the program that a shell script passes its flags
-	// to, where that program is here and says so.
+	// program is the system of the program that a shell script passes its flags to, if that program is in
+	// the folder and shows it.
 	program *systems.System
 
 	// Results that are used repeatedly are computed once.
