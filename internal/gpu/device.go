@@ -10,7 +10,7 @@ import (
 // Hidden is the ordinal of a device that PyTorch would not see.
 const Hidden = -1
 
-// Device is a GPU that is there.
+// Device is a GPU of this machine.
 type Device struct {
 	Maker      Maker     `json:"maker"`                     // manufacturer
 	Index      int       `json:"index"`                     // as nvidia-smi or amd-smi count
@@ -46,7 +46,7 @@ type Slice struct {
 	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Process is one that holds memory of a GPU.
+// Process is a process that holds memory of a GPU.
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable

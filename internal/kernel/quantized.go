@@ -3,9 +3,9 @@
 package kernel
 
 // Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into
-// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on
-// the rows of the input that its authors measured, by card and by shape. A test compares every one of
-// them with the original.
+// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on the
+// rows of the input that its authors measured, by card and by shape. A test compares every limit with the
+// original. Larger numbers of rows: quantized_most.go.
 
 const (
 	fusedFloor   = 4    // rows that one kernel always does
@@ -51,7 +51,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 // hbm reports whether the card has the faster kind of memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
-// blackwell is for the cards of data centres, 10.0 and 10.3.
+// blackwell reports whether one kernel multiplies on the Blackwell cards of data centres, 10.0 and 10.3.
 func (f fusing) blackwell() bool {
 	switch {
 	case f.blocks >= 3*f.sms:
@@ -89,7 +89,7 @@ func (f fusing) small() int {
 	return 0
 }
 
-// smallFlat is the same for one with at least twice as many outputs as inputs.
+// smallFlat is small for a weight with at least twice as many outputs as inputs.
 func (f fusing) smallFlat() int {
 	low := 3*f.blocks < f.sms
 	switch {
@@ -109,7 +109,7 @@ func (f fusing) smallFlat() int {
 	return 320
 }
 
-// few is for 5 to 7 rows.
+// few reports whether one kernel multiplies 5 to 7 rows.
 func (f fusing) few() bool {
 	least := 48
 	if f.arch/10 == 9 {

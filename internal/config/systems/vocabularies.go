@@ -55,7 +55,7 @@ var mixedPrecision = []Term{
 	{"fp16", "amp-fp16"},
 }
 
-// weightTypes are the types of weights in files that have one key for type and precision.
+// weightTypes are the words for the type of the weights themselves.
 var weightTypes = []Term{
 	{"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
 	{"fp32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"},
