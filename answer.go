@@ -64,8 +64,8 @@ type Components struct {
 	Workspace     Bytes `json:"workspace"`     // of kernels
 	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	// Recorded is set for a profile, which does not tell activations from logits, batch,
-	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
+	// Recorded is set for a profile, which does not distinguish activations, logits, batch, temporaries
+	// and workspace: Activations is the sum of all five, and JSON has no others.
 	Recorded bool `json:"-"`
 }
 
@@ -78,10 +78,10 @@ type recordedComponents struct {
 	Fragmentation Bytes `json:"fragmentation"`
 }
 
-// plainComponents is Components without its own way into JSON.
+// plainComponents is Components without its methods for JSON.
 type plainComponents Components
 
-// MarshalJSON leaves out what a profile does not tell apart.
+// MarshalJSON writes the components. Those that a profile does not distinguish are left out.
 func (c Components) MarshalJSON() ([]byte, error) {
 	if !c.Recorded {
 		return json.Marshal(plainComponents(c))

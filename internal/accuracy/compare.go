@@ -21,7 +21,7 @@ type Case struct {
 // Reserved returns the error of the estimate of reserved memory, as a share of the truth.
 func (c *Case) Reserved() float64 { return off(c.Estimated.PeakReserved, c.Measured.PeakReserved) }
 
-// Allocated is the same of the allocated bytes.
+// Allocated returns the error of the estimate of allocated memory.
 func (c *Case) Allocated() float64 { return off(c.Estimated.PeakAllocated, c.Measured.PeakAllocated) }
 
 func off(estimated, truth uint64) float64 { return float64(estimated)/float64(truth) - 1 }

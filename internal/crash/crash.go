@@ -33,7 +33,7 @@ const (
 	Fail                // it fails
 )
 
-// Fault is what happens, and at which call, counted from 1.
+// Fault says what happens, and at which call, counted from 1.
 type Fault struct {
 	Kind  Kind          // what happens: a kill or an error
 	At    int           // the number of the system call, from 1

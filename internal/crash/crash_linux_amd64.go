@@ -94,7 +94,7 @@ func (t *tracer) follow() error {
 	}
 }
 
-// stopped resumes a thread where it was stopped.
+// stopped handles a stopped thread and resumes it.
 func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	pass := 0
 	switch first := !t.known[pid]; {
@@ -112,7 +112,7 @@ func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	_ = syscall.PtraceSyscall(pid, pass) // which fails for one that was killed
 }
 
-// call looks at a call as it begins, and once more as it ends.
+// call handles a system call, once when it begins and once when it ends.
 func (t *tracer) call(pid int) {
 	var r syscall.PtraceRegs
 	if syscall.PtraceGetRegs(pid, &r) != nil {
@@ -164,7 +164,7 @@ var changing = map[uint64]string{
 	syscall.SYS_FCHMOD: "chmod", syscall.SYS_FLOCK: "lock", syscall.SYS_FALLOCATE: "allocate", syscall.SYS_LINKAT: "link", syscall.SYS_SYMLINKAT: "link",
 }
 
-// changes names a call that changes something outside of the program; "" for others.
+// changes returns the name of a call that changes something outside the program; "" for others.
 func changes(pid int, r *syscall.PtraceRegs) string {
 	switch r.Orig_rax {
 	case syscall.SYS_OPENAT:

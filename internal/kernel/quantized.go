@@ -51,7 +51,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 // hbm reports whether the card has the faster kind of memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
-// blackwell reports whether one kernel multiplies on the Blackwell cards of data centres, 10.0 and 10.3.
+// blackwell is Fuses4bit for the Blackwell cards of data centres, 10.0 and 10.3.
 func (f fusing) blackwell() bool {
 	switch {
 	case f.blocks >= 3*f.sms:
@@ -109,7 +109,7 @@ func (f fusing) smallFlat() int {
 	return 320
 }
 
-// few reports whether one kernel multiplies 5 to 7 rows.
+// few is Fuses4bit for 5 to 7 rows.
 func (f fusing) few() bool {
 	least := 48
 	if f.arch/10 == 9 {

@@ -4,7 +4,7 @@ package plan
 
 import "slices"
 
-// divisors of n, in order.
+// divisors returns the divisors of n, in order.
 func divisors(n int) []int {
 	var out []int
 	for d := 1; d*d <= n; d++ {

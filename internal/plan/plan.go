@@ -33,8 +33,8 @@ type Request struct {
 
 	Library Library // how adapters would be made, if there were any
 
-	// Writable returns an error if a setting cannot be given a value in the run's files; nil allows every
-	// value. It may be called from several goroutines.
+	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
+	// It may be called from several goroutines.
 	Writable func(setting string, value any) bool
 
 	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured
@@ -57,7 +57,7 @@ const (
 	Quick      Goal = "quick"      // to try something out: only batch and accumulation change, within half the card
 )
 
-// Goals is all of them.
+// Goals are all goals.
 var Goals = []Goal{Throughput, Balanced, Quick}
 
 // Plan is a recommendation with its reasons.
@@ -125,7 +125,7 @@ type File struct {
 // Search finds the settings for one card.
 func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
 
-// SearchContext is Search that ends with the context.
+// SearchContext is Search, but ends when the context does.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
@@ -200,7 +200,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 	return out, err
 }
 
-// recommend finds the plan's first part: today's settings and better ones.
+// recommend returns a plan with its first part: today's settings and the recommended ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
 		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),
@@ -222,7 +222,7 @@ func (s *search) recommend() (*Plan, error) {
 	return p, nil
 }
 
-// goalShare is how much of the card a goal may use.
+// share returns how much of the card a goal may use.
 func (g Goal) share() float64 {
 	switch cmp.Or(g, Throughput) {
 	case Balanced:

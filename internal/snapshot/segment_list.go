@@ -62,7 +62,8 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next returns the position after the next segment, and false at the end.
+// next returns the same position in the part that holds the segment after it, and false at the end of the
+// list.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}

@@ -107,7 +107,7 @@ func capability(text string) (int, error) {
 	return 10*a + b, nil
 }
 
-// on returns how Device.ECC writes Enabled and Disabled.
+// on returns "on" for Enabled, "off" for Disabled, and "" for anything else.
 func on(text string) string {
 	switch strings.TrimSpace(text) {
 	case "Enabled":
