@@ -92,7 +92,7 @@ func (l *Lengths) String() string {
 	return strings.Join(parts, ",")
 }
 
-// lengths reads the field: a list, a distribution, or the name of a file.
+// lengths returns the value of the field: a list, a distribution, or the name of a file.
 func (o *object) lengths(key string) *Lengths {
 	v := o.value(key)
 	if v == nil {

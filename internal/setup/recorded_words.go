@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// recordedWords checks the settings of the run against the recordings.
+// recordedWords returns an error if a setting of the run differs from the recordings.
 func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	differs := func(field string, asked, was any, record string) error {
 		return Wrong("{"+field+"} is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",

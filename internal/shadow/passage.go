@@ -105,8 +105,8 @@ func (p *Passage) More() bool {
 	return p.write(stream.Changes{Ends: ends})
 }
 
-// swapTags restores the former tags of gradients that were taken over; called again, it
-// swaps them back.
+// swapTags restores the former tags of temporaries that became gradients; called again, it swaps them
+// back.
 func (p *Passage) swapTags() {
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.taken {
