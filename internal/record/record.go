@@ -13,7 +13,7 @@
 // The files:
 //
 //	plan.go      what to record: the command, the sizes, how long
-//	env.go       the outside world, as a session sees it
+//	env.go       the outside world, as a session sees it; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
 //	trial.go     one run of the command at one size
 //	record.go    all sizes of a plan, and the profile made of them

@@ -12,10 +12,13 @@
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
 //	stop.go      ends a run that does not end by itself
-//	process_*.go how this system starts, signals and finds processes
-//	terminal_*.go who has the terminal
+//	watcher.go   reads the reports while a run goes on
+//	process_*.go how this system starts and signals processes
+//	marked_*.go  finds the processes of a run by their mark
+//	attend.go, terminal_*.go, listener_linux.go  who has the terminal
 //	report.go    what a process reported
-//	launcher.go  what a command line starts
+//	tail.go      the end of the command's output
+//	launcher.go, script_index.go  what a command line starts
 package run
 
 import (
