@@ -109,10 +109,10 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; empty if any counts
-	Option string `json:"option,omitempty"` // that all of them had; empty if any counts
-	Card   string `json:"card,omitempty"`   // that they were made on
-	Torch  string `json:"torch,omitempty"`  // and with
-	Lacks  string `json:"lacks,omitempty"`  // what none of them had
+	Option string `json:"option,omitempty"` // the option that all of the runs had; empty if any counts
+	Card   string `json:"card,omitempty"`   // the card of the runs
+	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
+	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
 }
 
 // MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.

@@ -38,7 +38,7 @@ func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
 		return nil, public(err)
 	}
 	if in.Model.Name == "" {
-		in.Model.Name = s.Model.Name // which a hub has given a config for
+		in.Model.Name = s.Model.Name // a hub has replaced the name by a config
 	}
 	if !in.Model.Known() {
 		return nil, unknownType(in)
@@ -59,7 +59,7 @@ func unknownType(in *setup.Setup) error {
 func fieldsOf(s *Setup) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
-		var field *FieldError // which encoding/json has wrapped
+		var field *FieldError // encoding/json has wrapped it
 		if errors.As(err, &field) {
 			return nil, field
 		}

@@ -99,12 +99,12 @@ type measuredOverhead struct {
 	Plain   float64 `json:"plain_ms"` // medians of a step
 	Probed  float64 `json:"probed_ms"`
 	Paired  float64 `json:"paired"` // the median of the rounds' own ratios, less one
-	Low     float64 `json:"low"`    // where nine in ten resamples of it are
+	Low     float64 `json:"low"`    // nine in ten resamples of Paired lie between Low and High
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
 	Events  int     `json:"events"` // recorded a step; 0 if they were not counted
 
-	LargePages bool `json:"large_pages"` // the process asked for them
+	LargePages bool `json:"large_pages"` // the process asked for large pages
 }
 
 func yesNo(b bool) string {

@@ -54,7 +54,7 @@ func unlimited(card gpu.Card) gpu.Card {
 type MaxCase struct {
 	*Row
 	Estimated int   // the estimated largest batch
-	Err       error // why there is none
+	Err       error // why there is no estimate of the batch
 	OOMs      []OOM // the runs that ran out of memory
 }
 

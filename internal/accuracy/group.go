@@ -13,13 +13,13 @@ import (
 // Stats sums up a group of errors.
 type Stats struct {
 	Cases  int     // the number of runs
-	Exact  int     // to the byte
+	Exact  int     // runs whose estimate is exact to the byte
 	Median float64 // the median of the absolute errors
 	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
 	Under  int     // estimates that are too low by more than a thousandth
 	Low    float64 // the lowest of truth over estimate, less one
-	High   float64 // the highest of them
+	High   float64 // the highest of truth over estimate, less one
 }
 
 // under is by how much an estimate has to be too low to count as too low.

@@ -39,7 +39,7 @@ const (
 // Report holds all results of the comparison.
 type Report struct {
 	Cases    []Case             // of all files
-	Asides   []Case             // of those that count for intervals alone
+	Asides   []Case             // of the files that count only for intervals
 	Added    estimate.Range     // errors of profiles that count gradients or buckets on top
 	Recorded profile.Residuals  // errors of profiles, by cause
 	Max      []MaxCase          // searches for the largest batch

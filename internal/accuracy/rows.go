@@ -22,7 +22,7 @@ type Row struct {
 	Fields   map[string]any // the setup as written in the file
 	Setup    *setup.Setup   // nil if it is not one that can be simulated
 	Measured Measured       // what was measured
-	Card     gpu.Card       // that it was made on
+	Card     gpu.Card       // the card that it was measured on
 }
 
 // Measured is what a real run took.

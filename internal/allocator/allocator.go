@@ -58,8 +58,8 @@ type Allocator struct {
 
 	arena
 	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
-	streams  []uint64          // their handles
-	indices  map[uint64]uint16 // of streams, by handle
+	streams  []uint64          // the handles of the CUDA streams
+	indices  map[uint64]uint16 // indices of streams, by handle
 	ordered  []uint16          // streams sorted by handle, as far as sorted
 	ranges   []virtualRange    // expandable segments; 0 is none
 	created  uint64            // creation counter of blocks
@@ -74,7 +74,7 @@ type Allocator struct {
 	pending  pendingFrees
 	stats    statistics
 	scratch  []int32
-	work     uint64 // blocks that were looked at one by one
+	work     uint64 // blocks that were examined one by one
 }
 
 // New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.

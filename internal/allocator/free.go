@@ -13,9 +13,9 @@ type pendingFrees struct {
 	queued    int                // blocks in all queues
 	done      bool               // whether events count as over when they are looked at
 	uses      map[int32][]uint16 // streams recorded on a block
-	graphUses map[int32][]uint16 // those of them recorded while a capture was on
+	graphUses map[int32][]uint16 // streams recorded on a block during a capture
 	deferred  []int32            // freed during a capture, when events cannot be recorded
-	held      []int32            // a recording says when these end; may hold stale entries
+	held      []int32            // blocks whose completion a recording gives; may contain stale entries
 	heldCount int
 }
 

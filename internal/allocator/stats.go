@@ -13,15 +13,15 @@ type Stat struct {
 // ByPool is a statistic for the whole allocator and for each kind of pool,
 // private pools included.
 type ByPool struct {
-	All   Stat // of both kinds
+	All   Stat // of both kinds of pools
 	Small Stat // of the pools for allocations of up to 1 MiB
-	Large Stat // of those for larger ones
+	Large Stat // of the pools for larger allocations
 }
 
 // Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {
 	Allocation         ByPool // allocations that the program holds
-	AllocatedBytes     ByPool // in their blocks; All.Current is torch.cuda.memory_allocated
+	AllocatedBytes     ByPool // bytes in their blocks; All.Current is torch.cuda.memory_allocated
 	Active             ByPool // blocks held or waiting for another CUDA stream
 	ActiveBytes        ByPool // their bytes
 	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks

@@ -73,13 +73,13 @@ type rules struct {
 	// Private pools.
 	privateExpandable   bool // pools of CUDA graphs may be expandable
 	memPoolRefusesExp   bool // any user MemPool together with expandable segments is an error
-	customPoolRefuseExp bool // … only one with an allocator of its own
-	customPoolPlain     bool // … which simply gets plain segments
+	customPoolRefuseExp bool // only a MemPool with its own allocator is an error
+	customPoolPlain     bool // a MemPool with its own allocator gets plain segments
 	noSplitPools        bool
 	newestCaptureFirst  bool
 	emptyCacheInCapture bool // empty_cache during a capture is allowed and touches released pools only
 	overflowPools       bool // MemPools marked use_on_oom help the default pool
-	overflowBeforeFlush bool // … before the cache is flushed, not after
+	overflowBeforeFlush bool // they are used before the cache is flushed, not after
 	deferredAtPoolEnd   bool // frees deferred by a capture are done when it ends
 
 	// Limits and options.

@@ -32,7 +32,7 @@ type variant struct {
 	Hub    string         `json:"hub"`
 	Of     string         `json:"of"`
 	With   map[string]any `json:"with"`
-	Params int            `json:"params"` // where they are not the original's
+	Params int            `json:"params"` // if they differ from the original's
 }
 
 // Entry is one model.

@@ -147,7 +147,7 @@ func (r request) complain(env Env, json bool, err error, many bool) {
 		return
 	}
 	if !many {
-		return // the command's own error says it
+		return // the command's own error reports it
 	}
 	fmt.Fprintf(env.Stderr, "snug: %s\n", r.from.located(err))
 }

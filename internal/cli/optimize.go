@@ -32,7 +32,7 @@ type optimizeOptions struct {
 	vary                 []string
 	json                 bool
 
-	measured *record.Result // what --profile ran
+	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
 }
 
@@ -119,7 +119,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				notes.about(env, now, card)
 				notes.say(env, o.doubts)
 				notes.say(env, files.refusals(p))
-				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
+				if len(plans) > 1 || p.Recommended == nil { // a single plan has it among its own notes
 					notes.uncounted(env, now)
 				}
 			}

@@ -85,7 +85,7 @@ func (f *setupFlags) gpus() int {
 func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	model, _ := over["model"].(map[string]any)
 	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
-		return model != nil // a head is one of the folder's model
+		return model != nil // a head alone belongs to the folder's model
 	}
 	if model["profile"] != nil || over["batch"] != nil {
 		return false

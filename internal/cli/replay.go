@@ -163,7 +163,7 @@ func readSnapshot(env Env, path string) (*snapshot.Recording, error) {
 func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.torch)
 	if err != nil || !o.confSet {
-		return nil // which the replay says of the file
+		return nil // the replay reports that about the file
 	}
 	if _, err := allocator.ParseOptions(o.conf, version); err != nil {
 		return fmt.Errorf("--alloc-conf: %w", err)

@@ -119,7 +119,7 @@ func begin(rs requests, n int) ([]request, requests, error) {
 
 // requestOf returns one setup of a file, with the flags applied.
 func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
-	if raw.Err != nil { // which says where
+	if raw.Err != nil { // the error says where
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
 	}
 	where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}

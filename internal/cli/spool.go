@@ -17,7 +17,7 @@ var errSpooled = errors.New("too many setups with a limit of their own; name the
 // was read the first time, and releases it during the second.
 type spool struct {
 	in     io.Reader
-	err    error    // the error that ended in
+	err    error    // the error that ended reading
 	kept   [][]byte // data read so far
 	size   int
 	second bool

@@ -33,7 +33,7 @@ type Rates struct {
 // Constants are the calibrated values, in seconds unless said otherwise.
 type Constants struct {
 	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
-	Hook                       float64 // the same for a hook of a checkpoint
+	Hook                       float64 // time of the host for a hook of a checkpoint
 	Param                      float64 // time of the optimizer's Python per parameter
 	Sync                       float64 // reading a value back
 	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad

@@ -32,7 +32,7 @@ const (
 	hostMark tapeKind = iota
 	kernelMark
 	syncMark
-	joinMark // a kernel where gradients are there already
+	joinMark // a kernel that runs only if gradients exist already
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark

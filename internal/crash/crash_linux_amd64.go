@@ -18,7 +18,7 @@ func Run(p Program, f Fault) (Result, error) {
 		error
 	}
 	done := make(chan ended)
-	go func() { // tracing is a matter of one thread, which is not used again
+	go func() { // tracing belongs to one thread, which is not used again
 		runtime.LockOSThread()
 		r, err := run(p, f)
 		done <- ended{r, err}
@@ -39,7 +39,7 @@ type tracer struct {
 	Result
 	pid     int
 	inside  map[int]bool // threads that are within a call
-	failing map[int]bool // and whose call is to fail
+	failing map[int]bool // threads whose current call is to fail
 	known   map[int]bool
 }
 
@@ -106,10 +106,10 @@ func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	case s.StopSignal() == syscall.SIGTRAP|0x80:
 		t.inside[pid] = !t.inside[pid]
 		t.call(pid)
-	case s.StopSignal() != syscall.SIGTRAP: // a signal of its own
+	case s.StopSignal() != syscall.SIGTRAP: // a signal for the program itself
 		pass = int(s.StopSignal())
 	}
-	_ = syscall.PtraceSyscall(pid, pass) // which fails for one that was killed
+	_ = syscall.PtraceSyscall(pid, pass) // fails for a thread that was killed
 }
 
 // call handles a system call, once when it begins and once when it ends.

@@ -18,9 +18,9 @@ type Attention struct {
 
 // Mask describes the attention mask, as far as the choice of kernel depends on it.
 type Mask struct {
-	Given   bool // there is one
-	Trained bool // it needs a gradient
-	Strided bool // the numbers of a row do not lie together
+	Given   bool // there is a mask
+	Trained bool // the mask needs a gradient
+	Strided bool // the elements of a row are not adjacent
 }
 
 // Backend is one of the kernels that SDPA chooses among.

@@ -53,7 +53,7 @@ type Conv struct {
 	Last                     bool     // channels last
 	Batch, Channels, Filters int      // sizes; Channels is those of the input
 	Size, Kernel             Pair     // of an image and of a filter
-	Stride, Padding, Groups  int      // the same along both
+	Stride, Padding, Groups  int      // the same in both directions
 }
 
 // convCall is one of a convolution's products, without its batch size.

@@ -17,9 +17,9 @@ func (w ConvWorkspace) At(batch int) uint64 {
 
 // ConvSizes is a convolution as its tensors' sizes show it, in elements. Zero is unknown.
 type ConvSizes struct {
-	In     int // of one image that comes in
-	Out    int // of one image that goes out
-	Weight int // of the weight
+	In     int // elements of one input image
+	Out    int // elements of one output image
+	Weight int // elements of the weight
 }
 
 // ConvShape is a convolution whose workspaces were measured.

@@ -8,10 +8,10 @@ package kernel
 // original. Larger numbers of rows: quantized_most.go.
 
 const (
-	fusedFloor   = 4    // rows that one kernel always does
-	fusedMost    = 1536 // rows beyond which none does
+	fusedFloor   = 4    // rows up to which one kernel is always used
+	fusedMost    = 1536 // rows beyond which it never is
 	smallWeight  = 4 << 20
-	fusedColumns = 64 // that a block of threads computes
+	fusedColumns = 64 // columns that a block of threads computes
 	quantBlock   = 64 // numbers that share a scale
 )
 

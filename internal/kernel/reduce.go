@@ -44,8 +44,8 @@ type Reduced struct {
 
 // ReduceLaunch is the memory of one launch, in bytes.
 type ReduceLaunch struct {
-	Buffer     uint64 // that thread blocks share
-	Semaphores uint64 // with which they wait for each other
+	Buffer     uint64 // bytes of the buffer that thread blocks share
+	Semaphores uint64 // bytes of the semaphores with which they wait for each other
 }
 
 // Reduce returns the memory of a reduction: for its whole duration, the accumulators of 16-bit types that

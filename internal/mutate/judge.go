@@ -70,7 +70,7 @@ func (j judge) try(m mutant) (verdict, error) {
 	}
 	for _, pkg := range j.tests {
 		args := []string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1", "-timeout", j.timeout.String()}
-		if _, err := exec.LookPath("prlimit"); err == nil { // a mistake may ask for memory without end
+		if _, err := exec.LookPath("prlimit"); err == nil { // a mutant may allocate without end
 			args = append(args, "-exec", "prlimit --as=12000000000")
 		}
 		if exec.Command("go", append(args, pkg)...).Run() != nil {

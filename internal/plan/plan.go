@@ -26,7 +26,7 @@ type Request struct {
 	Card    gpu.Card     // the card to plan for
 	Target  int          // effective batch; 0 is today's
 	Margin  float64      // share of the card that stays free
-	Reserve uint64       // bytes of the card that are for others
+	Reserve uint64       // bytes of the card that other processes need
 	Goal    Goal         // what matters most; the zero value is Throughput
 	Lock    []string     // fields of the setup that stay as they are
 	Allow   []string     // fields that may change although this changes what is trained
@@ -76,8 +76,8 @@ type Plan struct {
 	Notes   []string `json:"-"` // what the user should know
 	Room    uint64   `json:"-"` // bytes that the run has to fit into
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
-	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
-	Rescued *Choice  `json:"-"` // with which it is this
+	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
+	Rescued *Choice  `json:"-"` // the run with Rescue
 }
 
 // Choice is one way to run.
@@ -179,7 +179,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // which is a list in JSON even without any
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // not nil, so that JSON has a list even if it is empty
 	return err
 }
 

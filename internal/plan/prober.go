@@ -18,7 +18,7 @@ import (
 type prober struct {
 	base    *setup.Setup
 	today   settings // its figures are shown however large they are
-	largest uint64   // bytes of a card that is searched for
+	largest uint64   // bytes of the largest card of the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
 
@@ -89,8 +89,8 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 
 // probe returns the simulated run with these settings on such a card.
 func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
-	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
-	x.allocator = p.base.Allocator          // which changes no stream
+	x.accumulation = min(x.accumulation, 2) // further micro-batches are like the second
+	x.allocator = p.base.Allocator          // it does not change the stream
 	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
 		largest := p.largest
 		if x == p.today {

@@ -175,7 +175,7 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Quantization != nil { // which is not simulated in parts
+	if s.base.Quantization != nil { // loading in parts is not simulated for quantized weights
 		return out
 	}
 	kind := setup.FSDP2

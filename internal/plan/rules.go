@@ -16,7 +16,7 @@ import (
 // rules say which settings a search may change, and to what.
 type rules struct {
 	locked, allowed map[string]bool
-	quick           bool // nothing but batch and accumulation
+	quick           bool // only batch and accumulation may change
 	gathers16       bool // FSDP already computes in 16 bits
 	writable        func(setting string, value any) bool
 }
@@ -30,7 +30,7 @@ func (r rules) writes(setting string, value any) bool {
 // contradict each other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
-	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
+	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // fields that a plan never changes may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known: "+strings.Join(fields, ", ")))
@@ -52,7 +52,7 @@ func readRules(r Request) (rules, error) {
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
-	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
+	if !(r.Margin >= 0 && r.Margin < 1) { // false for NaN too
 		return out, setup.Wrong("{margin} %g: it is the share of the card to keep free, from 0 to below 1", r.Margin)
 	}
 	if r.unreachable(out) {

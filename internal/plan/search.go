@@ -17,12 +17,12 @@ import (
 type search struct {
 	*prober
 	req     Request
-	exact   bool     // for this card itself, not for one of its generation
+	exact   bool     // for this card itself, not for any card of its generation
 	long    bool     // its runs take long to play
 	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch
-	share   int // of it, for each GPU
+	share   int // of the effective batch, for each GPU
 	batches []int
 	rules   rules
 	set     []settings // the variants that the choice was made from
@@ -159,7 +159,7 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 func (s *search) fits(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
-		return false, nil // under any options
+		return false, nil // it does not fit under any options
 	}
 	if r.careful {
 		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)

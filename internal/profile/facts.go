@@ -18,7 +18,7 @@ type Facts struct {
 	Checkpointing *bool    `json:"checkpointing,omitempty"` // of activations
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
 	World         int      `json:"world,omitempty"`         // processes that trained together
-	Stacks        bool     `json:"stacks,omitempty"`        // recorded too, which slows a step down
+	Stacks        bool     `json:"stacks,omitempty"`        // stacks were recorded too, which slows a step down
 	Timings       []Timing `json:"timings,omitempty"`       // step times by size
 }
 

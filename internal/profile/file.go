@@ -42,7 +42,7 @@ import (
 const (
 	fileMagic   = "snugmem\n"
 	fileVersion = 3
-	oldestFile  = 2 // has no certainty of its own for what was measured elsewhere
+	oldestFile  = 2 // version 2, without the certainty Measured
 	bodyAt      = 16
 )
 

@@ -29,11 +29,11 @@ type fitter struct {
 	program *Program
 	rules   kernel.Rules        // of the card of the recordings
 	index   map[string]uint32   // of formulas, by text
-	known   map[*formula]uint32 // the same, by address
+	known   map[*formula]uint32 // indices of formulas, by address
 	convs   map[convKey]kernel.ConvWorkspace
 	sizes   map[kernel.ConvSizes][]kernel.ConvShape
 	near    map[string]kernel.ConvWorkspace
-	strange bool // as if none of these convolutions had been measured
+	strange bool // fit as if no convolution had been measured
 }
 
 // Fit makes a program of two or more recordings of the same training step.

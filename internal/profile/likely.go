@@ -17,9 +17,9 @@ import (
 type change struct {
 	all           uint64
 	grown, shrunk uint64 // shrunk in bytes of the smaller one
-	kept          uint64 // what has grown and was there while others were made
-	faster        uint64 // of those, what grew faster than the quantity, but not as its square or cube
-	squares       uint64 // of those, what grew as its square or cube
+	kept          uint64 // grown tensors that stayed while others were made
+	faster        uint64 // of the kept ones: grew faster than the quantity, but not as its square or cube
+	squares       uint64 // of the kept ones: grew as its square or cube
 }
 
 // likely returns an error for two recordings whose sizes are probably not the named ones, and notes other

@@ -46,14 +46,14 @@ import (
 // Program is a training step as a function of its sizes.
 type Program struct {
 	Names   []string          // the quantities that were varied, in order
-	Fixed   Point             // those that were named and stayed the same
+	Fixed   Point             // the quantities that were named and stayed the same
 	Torch   allocator.Version // the PyTorch release of the recordings
 	Options allocator.Options // the allocator options of the recordings
 	Card    string            // the card of the recordings; "" if not known
 	Facts   Facts             // what else was recorded: parameters, step times
 	Doubts  []string          // signs that the recordings are not what the user says; not stored in a file
 
-	on       *kernel.Rules // another card than that of the recordings; nil is that
+	on       *kernel.Rules // rules of another card; nil means the card of the recordings
 	monos    []monomial
 	formulas []formula
 	variants []variant

@@ -13,9 +13,9 @@ type step uint8
 
 const (
 	start step = iota
-	pair       // both
+	pair       // an allocation of a and one of b
 	skipA      // an allocation that only a has
-	skipB      // one that only b has
+	skipB      // an allocation that only b has
 )
 
 // The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is seen
@@ -24,7 +24,7 @@ const (
 	surePair  = 10
 	oddPair   = 2
 	gapCost   = -4
-	spanShift = 3 // the most that a different lifetime takes off
+	spanShift = 3 // the most that a different lifetime lowers the score
 )
 
 // The table starts small and doubles if the sequences do not get back into step.

@@ -11,7 +11,7 @@ import (
 
 // call is what the stream shows of the call that a workspace belongs to.
 type call struct {
-	output   *formula // what it computes
+	output   *formula // the tensor that the call computes
 	input    *formula // for a weight's gradient: that of the input, computed before
 	incoming *formula // for a weight's gradient: what is freed after it
 	sibling  *formula // for a weight's gradient: the workspace of the input's

@@ -23,7 +23,7 @@ import (
 type binder struct {
 	files   userFiles
 	launch  run.Launch
-	configs []string // files that hold the settings; nil: those that the command names
+	configs []string // files that hold the settings; nil: the files that the command names
 }
 
 // bind returns the command with values in it. Copies of files go into the folder.

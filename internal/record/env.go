@@ -18,7 +18,7 @@ type Env struct {
 	Stdin          *os.File                    // standard input of the command; nil: none
 	Stdout, Stderr io.Writer                   // the command's output; nil discards it
 	Environ        func() []string             // the environment of the command; nil: empty
-	LookupEnv      func(string) (string, bool) // a variable of that; nil: none is set
+	LookupEnv      func(string) (string, bool) // a variable of that environment; nil: none is set
 	GPUs           []gpu.Source                // ways to ask which GPUs are here
 	Files          Files                       // the user's files; nil: those of this machine
 	TempDir        string                      // for the session's private folder; "": the system's place

@@ -49,7 +49,7 @@ type Result struct {
 	Program *profile.Program // nil if only one size was recorded
 	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
-	Notes   []string         // what the user should know about all of this
+	Notes   []string         // what the user should know about the recordings
 }
 
 // Run records a command as a plan says. When it returns, no process of the command is running and no

@@ -38,7 +38,7 @@ func (s *Session) row(t *Trial) store.Run {
 		At: s.env.Now().Unix(), Card: t.cardName(), Torch: t.torch(), CUDA: x.Versions["cuda"], Model: s.commandToKeep(),
 		Size: t.At.String(), Allocated: x.PeakAllocated(), Reserved: x.PeakReserved(),
 	}
-	if !t.Stacks { // with them a step takes longer than it would
+	if !t.Stacks { // recording stacks slows a step down
 		row.StepSeconds = x.StepSeconds()
 	}
 	if c := t.Comparison; c != nil {

@@ -34,7 +34,7 @@ type Session struct {
 	secrets redact.Values
 	signals chan os.Signal
 	work    *run.Work
-	hasGPU  bool     // the command will see one
+	hasGPU  bool     // the command will see a GPU
 	bound   []*Trial // the sizes of the plan, ready to run
 	inputAt *int64   // where standard input was, if it is a file
 }

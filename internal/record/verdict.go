@@ -93,7 +93,7 @@ func crashText(f *run.Failure) string {
 	if first, _, more := strings.Cut(what, "\n"); more {
 		what = first
 	}
-	if f.Type == "EOFError" { // of input()
+	if f.Type == "EOFError" { // raised by input()
 		what += "; it asked for input, which is not available here"
 	}
 	return f.Type + ": " + what

@@ -14,7 +14,7 @@ import (
 // full; and it compares every request with the recording and notes the first difference. From there on it
 // invents addresses.
 type follower struct {
-	events  []snapshot.SegmentEvent // those still to come
+	events  []snapshot.SegmentEvent // the recorded events still to come
 	now     int                     // the event being played
 	part    uint64                  // of events[0], what single pages have covered
 	refused int                     // len(events) at the last refusal

@@ -16,7 +16,7 @@ type Launch struct {
 	Program  int      // its index in Args, after commands that only run another
 	// Warning says why the probe may not get into the training; "" if it should.
 	Warning string
-	Lost    bool // it cannot: to run the command would show nothing
+	Lost    bool // the probe cannot get in: running the command would show nothing
 }
 
 // ReadLaunch analyses a command line. The probe is in the environment, so a launcher has to be known only
@@ -32,7 +32,7 @@ func ReadLaunch(words []string) Launch {
 		name := program(rest[0])
 		l.Launcher, l.Program = name, len(words)-len(rest)
 		if why := cutOff[name]; why != "" {
-			l.Warning, l.Lost = name+" "+why, name != "sudo" // which may be told to keep it
+			l.Warning, l.Lost = name+" "+why, name != "sudo" // sudo may be told to keep the environment
 			return l
 		}
 		if isPython(name) {

@@ -28,8 +28,8 @@ var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
 // Left describes the files that killed processes left behind.
 type Left struct {
-	Folders   int // that were removed
-	Processes int // that were ended
+	Folders   int // the number of removed folders
+	Processes int // the number of ended processes
 	Spared    int // runs that were to go on, and do
 }
 

@@ -17,7 +17,7 @@ type Report struct {
 	World    int               // processes of a distributed run
 	Versions map[string]string // of Python, torch and what else it loaded
 	GPU      *GPU              // nil if it used none
-	NoGPU    bool              // it trained, and not on a GPU
+	NoGPU    bool              // it trained, but not on a GPU
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock

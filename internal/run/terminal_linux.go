@@ -27,7 +27,7 @@ type terminal struct {
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
-	told   bool      // that it cannot be lent now
+	told   bool      // the user was told that it cannot be lent now
 }
 
 // openTerminal returns snug's terminal, or nil if it has none.

@@ -8,7 +8,7 @@ import "time"
 type watcher struct {
 	folder   *Folder
 	tell     func([]*Report)
-	torch    bool // a process has imported it, if the probe saw it
+	torch    bool // a process has imported PyTorch, as far as the probe saw
 	finished time.Time
 	blind    time.Time // since when PyTorch is in use that the probe does not see
 	looked   time.Time

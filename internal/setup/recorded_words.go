@@ -21,7 +21,7 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	} else if p.Precision != "" && s.Precision != p.Precision && !s.loadedIn(p.Precision) {
 		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
 	}
-	s.Weights = "" // as recorded, which the precision shows
+	s.Weights = "" // as recorded: the precision shows the type
 	recorded := optimizerOf(p.Optimizer)
 	if !given("optimizer") {
 		s.Optimizer = cmp.Or(recorded, p.Optimizer)

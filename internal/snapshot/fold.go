@@ -16,9 +16,9 @@ import (
 type before struct {
 	addr, requested uint64
 	block           uint64 // its block's size if the final state has it, else 0
-	learned         uint64 // the same by what was allocated behind it, for the large pool
+	learned         uint64 // its block's size according to later allocations, for the large pool
 	pending         bool   // its free was requested before the recording too
-	key             uint32 // what entries call it until IDs are given
+	key             uint32 // its number in entries until IDs are assigned
 }
 
 // early marks, in the numbers that resolve writes into entries, those that are indices of a before.

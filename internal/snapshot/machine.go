@@ -62,7 +62,7 @@ const (
 	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, and one for looking ahead
 	ahead    = 8192                // bytes available to any opcode but a long string: maxPairs and the lists
 
-	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
+	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )
 
 // firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a

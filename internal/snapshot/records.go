@@ -70,7 +70,7 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	case !d.known:
 		d.known = true
 		m.addRow(d, m.classify(kv))
-	case d.class == aFrame: // it becomes another one, for the lists that follow
+	case d.class == aFrame: // for the lists that follow, it is another frame
 		m.forgetShapes()
 	}
 	switch d.class {

@@ -32,7 +32,7 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e
 // window is a file seen through a buffer that slides along it.
 type window struct {
 	src    io.Reader
-	buf    []byte // what has been read and not yet slid away
+	buf    []byte // bytes that were read and are still in the window
 	pos    int    // the next byte, in buf
 	base   int64  // the file's offset of buf[0]
 	err    error  // why src gave no more

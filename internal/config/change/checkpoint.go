@@ -47,7 +47,7 @@ func (s *Store) LastCheckpoint() *Checkpoint {
 	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
 		entries, err := s.folder.ReadDir(queue[n])
 		if err != nil {
-			continue // a checkpoint that may not be read cannot be resumed either
+			continue // a checkpoint that cannot be read cannot be resumed either
 		}
 		for _, e := range entries {
 			seen++

@@ -65,7 +65,7 @@ func (s *Store) leave(release func()) {
 		}
 	}
 	release()
-	_ = s.folder.Remove(snugFolder) // fails where anything is in it
+	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
 // steps returns the number of changes that an interruption counts as. A revert that only had to remove its own

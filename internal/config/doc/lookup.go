@@ -10,7 +10,7 @@ import (
 
 // step is one node on the way to a value.
 type step struct {
-	node *node      // as written: an alias is not followed yet
+	node *node      // the node as written; an alias is not followed yet
 	via  *Reference // set if this step followed a reference
 	// through are the references that were followed to get here.
 	through []*node

@@ -33,7 +33,7 @@ const (
 // brackets and line continuations.
 type pyScanner struct {
 	src    []byte
-	text   string // the same, for tokens to be parts of
+	text   string // src as a string, so that tokens can be slices of it
 	at     int
 	open   []int // the tokens of the open brackets
 	tokens []pyToken
@@ -159,7 +159,7 @@ func (s *pyScanner) sign(c byte) error {
 		}
 	}
 	end := s.at + 1
-	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // the second of any of them
+	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // signs like **= and //=
 		for _, sign := range pySigns {
 			if strings.HasPrefix(s.text[s.at:], sign) {
 				end = s.at + len(sign)

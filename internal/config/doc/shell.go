@@ -54,7 +54,7 @@ func (shellSyntax) parse(src []byte) (*node, error) {
 
 type shParser struct {
 	src       []byte
-	all       string // the same, for values to be parts of
+	all       string // src as a string, so that values can be slices of it
 	root      *node
 	variables map[string][]*node
 	uses      []*node // values that are a variable

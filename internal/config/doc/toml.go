@@ -54,7 +54,7 @@ type tomlBuilder struct {
 	root    *node
 	current *node              // the table of the last header
 	there   map[tomlSpot]*node // every key of every table
-	key     int                // where the key of this expression stands
+	key     int                // the byte at which the key of this expression begins
 	err     error
 	wrong   error // an invalid value; it is reported if no key is at fault
 }

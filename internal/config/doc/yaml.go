@@ -152,7 +152,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 		}
 		v := r.node(y.Content[i+1], column, depth+1)
 		if r.err != nil {
-			return // ends that were not found are nowhere
+			return // an end was not found
 		}
 		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
 		n.end = max(k.end, v.end)

@@ -96,7 +96,7 @@ func (c *planner) among(of []projects.Bound, setting string, v any) error {
 		case b.Place.Computed != "":
 			return fmt.Errorf("%s: %s is %s, which cannot be changed in place; write a number there first", b.Where(), b.Place.At, b.Place.Computed)
 		case b.Key.Vague && likeKinds(b.Value, v):
-			continue // another key says which of them
+			continue // another key expresses the value
 		case c.keepsStage(b, v), c.namesWeights(b):
 			written++
 			continue

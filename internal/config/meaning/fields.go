@@ -175,7 +175,7 @@ func (r *Run) settleSpread(out map[string]any) {
 		return
 	}
 	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
-		return // and Missing reports it
+		return // Missing reports that
 	}
 	if kind == "" {
 		kind = "ddp"

@@ -28,7 +28,7 @@ func (r *Run) loadKind(kind string) string {
 		return load
 	}
 	if kind == "zero3" || !r.readByLibrary("dist.kind") {
-		return "" // which is sharded for ZeRO-3
+		return "" // the default, which is sharded for ZeRO-3
 	}
 	return setup.LoadSharded
 }

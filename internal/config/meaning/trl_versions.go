@@ -14,7 +14,7 @@ func (r *Run) trlMinor() (minor int) {
 	if r.trl == "" {
 		return 16
 	}
-	_, _ = fmt.Sscanf(r.trl, "1.%d", &minor) // which leaves 0 for 0.29
+	_, _ = fmt.Sscanf(r.trl, "1.%d", &minor) // leaves 0 for 0.29
 	return minor
 }
 

@@ -275,7 +275,7 @@ func Enumerate(names []string) string {
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
 	File string // relative to the folder
-	Err  error  // with the line, if it has one
+	Err  error  // the error, with its line if known
 }
 
 // SourcesRead returns the sources that the settings come from, the main one first.

@@ -45,7 +45,7 @@ func composeHydra(files *reader, main string, d *doc.Document) (tree.Tree, []str
 	if err := c.compose(main, d); err != nil {
 		return tree.Tree{}, nil, err
 	}
-	if len(c.overrides) > 0 { // known now: once more, with them
+	if len(c.overrides) > 0 { // overrides are known now: compose again with them
 		if err := c.compose(main, d); err != nil {
 			return tree.Tree{}, nil, err
 		}
@@ -198,7 +198,7 @@ func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
 			continue
 		}
 		var at *doc.Error
-		if err != nil && !errors.As(err, &at) { // which says where
+		if err != nil && !errors.As(err, &at) { // an error without a position
 			err = fmt.Errorf("reading %s: %w", name+ext, reason(err))
 		}
 		return d, name + ext, err

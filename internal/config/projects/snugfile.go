@@ -39,9 +39,9 @@ const SnugFile = "snug.yaml"
 type OwnFile struct {
 	Files   []string       // to read, and no others
 	Model   map[string]any // as in a setup
-	Bind    []OwnBinding   // where settings stand
+	Bind    []OwnBinding   // where settings are
 	Set     map[string]any // values that no file has
-	Command []string       // the words of the one that trains
+	Command []string       // the words of the command that trains
 }
 
 // OwnBinding is one setting and one place that has it.

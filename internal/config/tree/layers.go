@@ -20,7 +20,7 @@ type layerIndex struct {
 
 const (
 	maxReferring  = 16
-	maxReferences = 2_000 // values of such a layer: to ask it takes a look at each
+	maxReferences = 2_000 // values of such a layer, each of which a search examines
 )
 
 // newLayerIndex returns the index of the layers of a tree.

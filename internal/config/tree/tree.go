@@ -42,7 +42,7 @@ func New(layers ...Layer) Tree {
 type Place struct {
 	At    doc.Path  // in the tree
 	File  string    // the file that has it
-	Path  doc.Path  // in the file: the one to edit
+	Path  doc.Path  // the path to edit, in the file
 	Value doc.Value // interpolations followed
 	// Through lists the interpolations that led here, in order.
 	Through []string
