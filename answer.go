@@ -35,6 +35,8 @@ type Answer struct {
 	Interval [2]Bytes `json:"interval"`
 	// Evidence is the measured runs that the interval comes from.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Lengths is how the peak depends on the lengths of samples; nil where all are equal.
+	Lengths *Varying `json:"lengths,omitempty"`
 	// Notes say what the figures leave out or assume. The command prints most of them on
 	// standard error instead.
 	Notes []string `json:"notes,omitempty"`
@@ -113,6 +115,30 @@ type Evidence struct {
 	Card   string `json:"card,omitempty"`   // the card of the runs
 	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
 	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
+}
+
+// Varying is what is known about a run of varying lengths besides its figures.
+type Varying struct {
+	Steps      int `json:"steps"`       // optimizer steps that were simulated
+	Longest    int `json:"longest"`     // tokens of the longest batch among them
+	PeakStep   int `json:"peak_step"`   // the step that the peak of reserved bytes was reached in, from 1
+	PeakLength int `json:"peak_length"` // tokens of the longest batch of that step
+	// Orders is how many orders of the samples were simulated; 0 if lengths were given in
+	// their order, or the run is too long for that.
+	Orders int `json:"orders,omitempty"`
+	// Spread is the least and the most bytes that they reserved.
+	Spread *[2]Bytes `json:"spread,omitempty"`
+	// Growth is pairs of a number of steps and the bytes reserved after them.
+	Growth [][2]Bytes `json:"growth"`
+	// Remedies are changes with which the run would reserve less, the best first.
+	Remedies []Remedy `json:"remedies"`
+}
+
+// Remedy is a change to a run of varying lengths.
+type Remedy struct {
+	Change       string `json:"change"`        // in words
+	PeakReserved Bytes  `json:"peak_reserved"` // what the run would reserve with it
+	Saves        Bytes  `json:"saves"`         // how much less that is
 }
 
 // MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.

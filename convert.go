@@ -147,8 +147,25 @@ func answerOf(a *estimate.Answer, model Model) *Answer {
 		ID: a.ID, PeakAllocated: Bytes(a.PeakAllocated), PeakReserved: Bytes(a.PeakReserved), Outside: Bytes(a.Outside),
 		DevicePeak: Bytes(a.DevicePeak), Phases: phasesOf(a.Phases), Components: componentsOf(a.Components),
 		Params: a.Params, Trainable: a.Trainable, StepSeconds: a.StepSeconds, Fits: a.Fits, Source: Source(a.Source),
-		Interval: [2]Bytes{Bytes(a.Interval[0]), Bytes(a.Interval[1])}, Evidence: (*Evidence)(a.Evidence), Setup: setupOf(a.Setup, model),
+		Interval: [2]Bytes{Bytes(a.Interval[0]), Bytes(a.Interval[1])}, Evidence: (*Evidence)(a.Evidence), Lengths: varyingOf(a.Lengths), Setup: setupOf(a.Setup, model),
 	}
+}
+
+func varyingOf(v *estimate.Varying) *Varying {
+	if v == nil {
+		return nil
+	}
+	out := &Varying{Steps: v.Steps, Longest: v.Longest, PeakStep: v.PeakStep, PeakLength: v.PeakAt, Orders: v.Orders, Remedies: make([]Remedy, len(v.Remedies))}
+	if v.Spread != nil {
+		out.Spread = &[2]Bytes{Bytes(v.Spread[0]), Bytes(v.Spread[1])}
+	}
+	for _, g := range v.Growth {
+		out.Growth = append(out.Growth, [2]Bytes{Bytes(g[0]), Bytes(g[1])})
+	}
+	for i, r := range v.Remedies {
+		out.Remedies[i] = Remedy{r.Change, Bytes(r.PeakReserved), Bytes(r.Saves)}
+	}
+	return out
 }
 
 func phasesOf(p estimate.Phases) Phases {

@@ -18,6 +18,9 @@ type Setup struct {
 	TargetSeq int `json:"target_seq,omitempty"`
 	// Lengths gives the lengths of samples if they vary; it replaces Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
+	// Tokenizer is the path of the tokenizer.json that counts the tokens of the texts in the
+	// file of Lengths.
+	Tokenizer string `json:"tokenizer,omitempty"`
 	// Seed is the random seed that lengths are drawn with.
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.

@@ -130,6 +130,7 @@ type DistKind string
 // The kinds.
 const (
 	DDP            DistKind = "ddp"             // DistributedDataParallel
+	FSDP1          DistKind = "fsdp1"           // FullyShardedDataParallel
 	FSDP2          DistKind = "fsdp2"           // fully_shard
 	FSDP2NoReshard DistKind = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
 	Zero1          DistKind = "zero1"           // PyTorch's ZeroRedundancyOptimizer

@@ -30,9 +30,7 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 	case err == nil && r.options.explain:
 		r.alive(&b, s)
 	}
-	if err == nil {
-		err = r.remedies(&b)
-	}
+	r.varying(&b, s)
 	if err == nil {
 		err = r.loading(&b, s)
 	}
@@ -74,19 +72,6 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}
 	b.WriteString("\n")
-}
-
-// remedies lists changes with which a run of varying lengths would take less.
-func (r estimateReport) remedies(b *strings.Builder) error {
-	list, err := r.Remedies()
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	b.WriteString("\nWhat would help, as lengths vary\n")
-	for _, x := range list {
-		fmt.Fprintf(b, "  %-28s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(r.PeakReserved-x.PeakReserved, r.PeakReserved))
-	}
-	return nil
 }
 
 // weights compares the model with the files that it would be loaded from.

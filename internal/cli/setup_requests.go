@@ -53,7 +53,8 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 // source returns where setups find what they name.
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
-	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
+	tokenizer, _ := f.flags.GetString("tokenizer")
+	return setup.Source{Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
 }
 
 // requestsFrom reads the setups of a file. It returns an error if the file does not begin with anything

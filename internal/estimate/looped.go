@@ -23,7 +23,7 @@ import (
 // search a few seconds.
 const (
 	maxEvents   = 1_000_000  // of a run, its loops folded
-	maxVaried   = 1_200_000  // events if lengths vary, so that every step is different
+	maxVaried   = 2_000_000  // events if lengths vary, so that every step is different
 	maxWork     = 4_000_000  // steps of package loops for one answer
 	maxTried    = 12_000_000 // steps of package loops for one try of a search
 	maxDrawn    = 2_500_000  // most work of an answer for which a timeline is computed too

@@ -26,11 +26,18 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
-		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says; try other seeds", name("seed"), s.Seed))
+		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
+	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in a function of its own, and may be too low", name("loop"), s.Loop))
+	}
+	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
+		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
+	}
+	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
+		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
 	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
@@ -59,10 +66,31 @@ func idleVersions(s *setup.Setup) (out []string) {
 		}
 	}
 	v := s.Versions
-	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and has no effect: models are simulated as in transformers 5.17")
+	if text := transformersNote(s); text != "" {
+		out = append(out, text)
+	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	return out
+}
+
+// transformersNote says which release of transformers is simulated, where that is not the one given or
+// was not given.
+func transformersNote(s *setup.Setup) string {
+	v := s.Versions
+	switch {
+	case v.Transformers == "" && s.MovedByTransformers():
+		return fmt.Sprintf("models are simulated as in transformers %s, which was current with PyTorch %s; give another with versions.transformers", v.AssumedTransformers(), v.Torch)
+	case v.Transformers == "":
+		return ""
+	case v.TransformersRelease() > setup.NewestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", newer than the newest known: models are simulated as in transformers " + setup.NewestTransformers
+	case v.TransformersRelease() < setup.OldestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", older than the oldest known: models are simulated as in transformers " + setup.OldestTransformers
+	case !s.MovedByTransformers():
+		return "versions.transformers is " + v.Transformers + " and has no effect: what is simulated of this run is the same in transformers " + setup.NewestTransformers
+	}
+	return ""
 }
 
 // loadedNote returns the note that the saved type of the weights is not known, if that matters.

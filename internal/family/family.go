@@ -30,6 +30,9 @@ type Run struct {
 	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
+	Transformers  int      // the release whose code runs: 445 is 4.45; 0 is the newest known
+
+	ownLoss ownLoss // of the model type
 }
 
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
@@ -93,6 +96,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if err := f.check(mt, run); err != nil {
 		return nil, err
 	}
+	run.ownLoss = f.OwnLoss
 	f.prepare(b, run.Head)
 	if !f.late {
 		b.W.Constant(b.DType)

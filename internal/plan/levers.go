@@ -147,6 +147,7 @@ func (s *search) pullable() []lever {
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "fewer comparisons per anchor", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
+	out = append(out, s.lengthLevers()...)
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
 		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",

@@ -9,7 +9,6 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
-	"snug/internal/setup"
 	"snug/internal/simulate"
 )
 
@@ -53,9 +52,6 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
-	}
-	if r.Setup.Lengths != nil {
-		return nil, setup.Wrong("{lengths}: settings cannot be searched for varying lengths yet; use snug max-batch for the batch, or snug estimate for each setting")
 	}
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -157,6 +153,19 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 // fits reports whether a candidate fits a room. At the limit of the card PyTorch flushes its cache before
 // it fails, so the stream is played there; PyTorch does not know about a smaller share.
 func (s *search) fits(c candidate, r room) (bool, error) {
+	fits, err := s.fitsAsDrawn(c, r)
+	for seed := 1; seed <= s.otherOrders(r) && fits && err == nil; seed++ {
+		x := c
+		x.settings.seed = seed
+		if x.probe, err = s.probe(x.settings, s.kind); err == nil {
+			fits, err = s.fitsAsDrawn(x, r)
+		}
+	}
+	return fits && err == nil, err
+}
+
+// fitsAsDrawn is fits for one order of the samples.
+func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
 		return false, nil // it does not fit under any options

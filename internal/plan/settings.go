@@ -28,6 +28,8 @@ type settings struct {
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	levers                leverSet // the levers of the table that are used
+	seed                  int      // beyond the run's own
+	lengths               int      // of the remedies for varying lengths, from 1; 0 for none
 }
 
 // adapters is also a lever: LoRA with a rank, as the run's library does it.
@@ -65,6 +67,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Dist = x.spread()
 	}
 	s.LossChunks = x.chunks
+	x.vary(&s, base)
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
@@ -89,6 +92,7 @@ func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
 	x.attention, x.allocator, x.checkpointing = "", "", false
+	x.seed, x.lengths = 0, 0
 	return x
 }
 

@@ -166,6 +166,9 @@ func (s *Setup) complete() error {
 		if x.field == "seq" && s.Lengths != nil {
 			x.field = "lengths"
 		}
+		if f.Positions.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
+			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; cut longer samples with {seq}", x.n, s.Model.Title(), longest)
+		}
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}

@@ -77,6 +77,10 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
 		{
+			Name: "tokenizer", Flags: one("tokenizer"), What: "tokenizer.json `file` that counts the texts of lengths",
+			at: func(s *Setup) any { return &s.Tokenizer },
+		},
+		{
 			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: maxWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},

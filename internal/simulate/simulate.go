@@ -233,6 +233,19 @@ func (r *run) steps() {
 		}
 		from, r.at = len(r.w.Trace.Events), i
 		r.step(i < len(o.Skips) && o.Skips[i])
+		r.settle(i)
+	}
+}
+
+// settle prepares for many more steps, where each has its own length: what step i dropped is used again,
+// and the events of the rest get their room at once.
+func (r *run) settle(i int) {
+	if r.tokens == nil || !r.mayCopy() {
+		return
+	}
+	r.w.Recycle()
+	if i == 1 {
+		r.w.Expect(r.s.Steps/2 + 1)
 	}
 }
 
@@ -294,7 +307,7 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: r.calling, Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
+		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(),
 	}
 	var err error
 	switch {
