@@ -16,6 +16,7 @@ import (
 // freed afterwards. Gathering goes through one flat tensor that lives on a CUDA stream of its own;
 // gradients are reduced into a flat tensor on another. So this memory is never shared with the model's.
 // When groups are gathered and prefetched is in fsdp_hooks.go, what that allocates in fsdp_collectives.go.
+// FSDP's first version is in fsdp1.go.
 
 // Sharding is the configuration of FSDP2.
 type Sharding struct {
