@@ -66,8 +66,8 @@ type Components struct {
 	Workspace     Bytes `json:"workspace"`     // of kernels
 	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	// Recorded is set for a profile, which does not tell activations from logits, batch,
-	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
+	// Recorded is set for a profile, which does not distinguish activations, logits, batch, temporaries
+	// and workspace: Activations is the sum of all five, and JSON has no others.
 	Recorded bool `json:"-"`
 }
 
@@ -80,10 +80,10 @@ type recordedComponents struct {
 	Fragmentation Bytes `json:"fragmentation"`
 }
 
-// plainComponents is Components without its own way into JSON.
+// plainComponents is Components without its methods for JSON.
 type plainComponents Components
 
-// MarshalJSON leaves out what a profile does not tell apart.
+// MarshalJSON writes the components. Those that a profile does not distinguish are left out.
 func (c Components) MarshalJSON() ([]byte, error) {
 	if !c.Recorded {
 		return json.Marshal(plainComponents(c))
@@ -111,10 +111,10 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; empty if any counts
-	Option string `json:"option,omitempty"` // that all of them had; empty if any counts
-	Card   string `json:"card,omitempty"`   // that they were made on
-	Torch  string `json:"torch,omitempty"`  // and with
-	Lacks  string `json:"lacks,omitempty"`  // what none of them had
+	Option string `json:"option,omitempty"` // the option that all of the runs had; empty if any counts
+	Card   string `json:"card,omitempty"`   // the card of the runs
+	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
+	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
 }
 
 // Varying is what is known about a run of varying lengths besides its figures.

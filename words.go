@@ -94,7 +94,7 @@ const (
 	// SequenceClassification sorts each text into one of the config's num_labels classes. With one class,
 	// or another problem_type in the config, its labels are numbers.
 	SequenceClassification Head = "sequence-classification"
-	// TokenClassification does so with each token.
+	// TokenClassification sorts each token into one of the classes.
 	TokenClassification Head = "token-classification"
 )
 
@@ -119,7 +119,7 @@ const (
 	LigerAll  LigerLayer = "all"
 )
 
-// QuantType is what the 4 bits of a quantized weight stand for.
+// QuantType is the number format of a 4-bit weight.
 type QuantType string
 
 // The types.
@@ -143,7 +143,7 @@ const (
 	Zero3          DistKind = "zero3"           // stage 3
 )
 
-// DistLoad is how a sharded run comes by its weights.
+// DistLoad is how a sharded run loads its weights.
 type DistLoad string
 
 // The ways to load.

@@ -13,7 +13,7 @@ import (
 	"snug/internal/units"
 )
 
-// predictReport is what `snug predict` has to say.
+// predictReport is the output of `snug predict`, for people and as JSON.
 type predictReport struct {
 	program     *profile.Program
 	predictions []*profile.Prediction
@@ -77,7 +77,7 @@ func (r *predictReport) steps(b *strings.Builder) {
 	}
 }
 
-// basis says what the figures rest on.
+// basis returns a sentence on what the figures are based on.
 func basis(program *profile.Program) string {
 	n := program.Certainties()
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",

@@ -174,8 +174,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown and shownLimit return the card that the answer's figures were computed with: the given one, or one
-// without a limit if the run does not fit.
+// shown returns the card that the answer's figures were computed with, and shownLimit the limit: the given
+// ones, or none if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {

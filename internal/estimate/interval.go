@@ -13,7 +13,7 @@ import (
 const segment = 20 * units.MiB
 
 // setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
-// it.
+// it: uncertainty.go, and the errors of residuals.go.
 func (a *Answer) setInterval() error {
 	if Profile(a.Setup) != nil {
 		m, err := margin(a.Setup, a.Card, a.PeakReserved)

@@ -77,7 +77,7 @@ func evaluationNotes(s *setup.Setup) []string {
 // idleVersions lists versions that are given in a setup but have no effect on its figures.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
-		return nil // it is one of the unverified fields
+		return nil // reported among the unverified fields
 	}
 	say := func(is bool, text string) {
 		if is {

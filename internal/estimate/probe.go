@@ -125,7 +125,7 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if simulate.Follows(s) || s.Lengths != nil || s.Evaluation != nil {
-		p.last = -1 // its steps are not alike
+		p.last = -1 // the steps differ, so there is no last one like the others
 	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()

@@ -178,8 +178,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents fills in the components that the probe measured; the rest is one. Gradients are
-// separate only if they stay over the forward pass as well.
+// recordedComponents returns the components that the probe measured; the rest is one component. Gradients
+// are separate only if they stay over the forward pass as well.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}

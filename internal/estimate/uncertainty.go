@@ -119,8 +119,8 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed is for scripts that could not be followed completely: tensors may live longer, as in the
-// loop of a tutorial, and the figure may be off by a further twentieth.
+// unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
+// longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
 		return o, nil

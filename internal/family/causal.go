@@ -7,8 +7,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has
-// only the loss of an embedding model.
+// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has only the
+// loss of an embedding model. Other losses: causal_chunked.go, causal_trl.go, and Liger's in liger.go;
+// that of older transformers in causal_releases.go.
 type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int

@@ -39,7 +39,7 @@ type Facts struct {
 	// Output is the last name of the layer that computes logits. PEFT's all-linear
 	// and bitsandbytes skip it.
 	Output string
-	// Classes is the same for sequence-classification; "" means classifier.
+	// Classes is the last name of that layer for sequence-classification; "" means classifier.
 	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there

@@ -2,7 +2,8 @@
 
 // Package family has the model families, one file each. They are written with the ops of package shadow
 // and read like the modules they stand for (transformers 5.17 and torchvision 0.26 unless a comment says
-// otherwise). A model that is not covered exactly is refused, not approximated.
+// otherwise). A model that is not covered exactly is refused, not approximated. In comments, "x is Y"
+// means that x does what Y does in the original.
 package family
 
 import (
@@ -107,7 +108,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, c.Err()
 }
 
-// check refuses runs that no model of the type supports.
+// check returns an error for a run that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
 	if !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
@@ -115,7 +116,7 @@ func (f Facts) check(name string, run Run) error {
 	return run.checkLiger(name, f)
 }
 
-// either joins names for a sentence: a, b or c.
+// either returns names joined for a sentence: a, b or c.
 func either(names []string) string {
 	last := len(names) - 1
 	if last < 1 {

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newMixtral is Mistral with experts in place of its MLPs:
+// newMixtral makes Mistral with experts in place of its MLPs:
 // transformers/models/mixtral/modular_mixtral.py.
 func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -29,7 +29,7 @@ func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newLlamaLike(b, c, run, s), nil
 }
 
-// newQwen3MoE is Qwen3 with experts in place of its MLPs:
+// newQwen3MoE makes Qwen3 with experts in place of its MLPs:
 // transformers/models/qwen3_moe/modular_qwen3_moe.py.
 func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -69,15 +69,14 @@ func (c *Config) experts(key string, def int) int {
 	return def
 }
 
-// noRouterLogits refuses the load-balancing loss, which keeps the logits of
-// every router.
+// noRouterLogits notes an error if the load-balancing loss is on, which keeps the logits of every router.
 func (c *Config) noRouterLogits() {
 	if c.Bool("output_router_logits", false) {
 		c.fail("output_router_logits", "false: the load-balancing loss is not simulated")
 	}
 }
 
-// chosenFit checks that a token uses no more experts than there are.
+// chosenFit notes an error if a token would use more experts than there are.
 func (c *Config) chosenFit(m *moeShape) {
 	if m.chosen > m.experts {
 		c.fail("num_experts_per_tok", "at most the number of experts")

@@ -45,7 +45,7 @@ func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// nanoRefuses refuses settings that model.py has no code for.
+// nanoRefuses returns an error for settings that model.py has no code for.
 func nanoRefuses(run Run) error {
 	switch {
 	case run.Checkpointing:

@@ -86,8 +86,8 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	return &s
 }
 
-// lasting is the part of the settings that decides the size of weights, gradients and optimizer states,
-// and how they are loaded.
+// lasting returns the part of the settings that decides the size of weights, gradients and optimizer
+// states, and how they are loaded.
 func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
@@ -96,8 +96,8 @@ func (x settings) lasting() settings {
 	return x
 }
 
-// loading is the part of the settings that decides how weights get onto the card. Unless they are sharded
-// first, every GPU loads all of them.
+// loading returns the part of the settings that decides how weights get onto the card. Unless they are
+// sharded first, every GPU loads all of them.
 func (x settings) loading() settings {
 	whole := x.kind == "" || !x.spread().LoadsSharded()
 	x = x.lasting()
@@ -111,8 +111,7 @@ func (x settings) loading() settings {
 // effective returns the number of samples per optimizer step.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
-// changes counts in how many ways two settings differ; batch and accumulation
-// go together.
+// changes returns the number of settings that differ; batch and accumulation count as one.
 func (x settings) changes(from settings) int {
 	n := 0
 	for _, differ := range []bool{
@@ -130,8 +129,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe writes settings as people say them: the batch, and what
-// differs from others.
+// describe returns settings as people say them: the batch, and the differences from others.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

@@ -43,11 +43,11 @@ import (
 const (
 	fileMagic   = "snugmem\n"
 	fileVersion = 3
-	oldestFile  = 2 // has no certainty of its own for what was measured elsewhere
+	oldestFile  = 2 // version 2, without the certainty Measured
 	bodyAt      = 16
 )
 
-// checksum is CRC-32C. Making its tables takes as long as reading a small file.
+// checksum returns the CRC-32C. Making its tables takes as long as reading a small file.
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader describes the meaning of the numbers.
@@ -113,8 +113,8 @@ func Read(r io.Reader) (*Program, error) {
 	return readBody(body)
 }
 
-// inflate returns the body of a file. A body larger than so few bytes can hold was made to fill the memory, and
-// is refused.
+// inflate returns the body of a file. A body that is larger than its file allows (bodyLimit) was made to
+// fill the memory, and is refused.
 func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))
 	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))

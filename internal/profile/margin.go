@@ -146,7 +146,7 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 // bounded reports whether the size of an allocation is known only from the recordings.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
-// guess reports whether it is a workspace taken from similar convolutions.
+// guess reports whether the allocation is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
 // alone reports whether only one recording had the allocation: two sizes with one term would have

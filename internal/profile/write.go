@@ -48,8 +48,8 @@ func (f *fitter) write(k int) {
 	f.program.variants = append(f.program.variants, v)
 }
 
-// solve finds a formula for every allocation from its sizes alone. Those that
-// this recording has alone take the formula of others of their size.
+// solve finds a formula for every allocation from its sizes alone. An allocation that only this recording
+// has takes the formula of others of its size.
 func (w *writer) solve(d *snapshot.Device) {
 	var alone []uint32
 	votes := map[uint64]*tally{}

@@ -8,7 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Field is one tensor of a batch, with the name and shape that the model expects.
+// Field is one tensor of a batch, with the name and shape that the model expects. This file has data
+// loaders and the batches they yield.
 type Field struct {
 	Name  string
 	Size  []int // the first is the batch size

@@ -27,8 +27,8 @@ const (
 	maxEvaluated = 2000 // batches of an evaluation
 )
 
-// Decode decodes one setup: it checks every field, fills in defaults,
-// and looks up the model.
+// Decode returns one setup: it checks every field, fills in defaults, and looks up the model. Fields,
+// defaults and limits of each setting are rows of table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
 	fields = WithTodaysNames(fields)
 	o := &object{keys: fields}
@@ -65,7 +65,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-// tidy replaces equivalent values by a single one.
+// tidy replaces each of several equivalent values by the same one.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // taken from the model's files
@@ -87,7 +87,7 @@ func (o *object) checkVersions(s *Setup) {
 	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
 }
 
-// checkAllocator requires options that the version of PyTorch supports.
+// checkAllocator notes an error for options that the version of PyTorch does not support.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
@@ -99,7 +99,7 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers requires a release of a major version that the families were compared with.
+// checkTransformers notes an error for a release whose major version the families were not compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return

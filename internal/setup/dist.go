@@ -32,7 +32,7 @@ var Loads = []string{LoadWhole, LoadSharded}
 // DistKinds lists the values of dist.kind.
 var DistKinds = []string{DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind holds the facts about one of them.
+// kind holds the facts about a kind of data parallelism.
 type kind struct {
 	axis      Axis
 	takes     []string // the fields of dist that apply to it, besides kind and world
@@ -117,7 +117,7 @@ func (d *Dist) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkDist refuses fields that do not belong to the kind.
+// checkDist notes an error for a field that does not belong to the kind.
 func (o *object) checkDist(s *Setup) {
 	d := s.Dist
 	switch {
@@ -158,7 +158,7 @@ func (d *Dist) LoadsWhole() bool {
 	return d != nil && DistTakes(d.Kind, "load") && !d.LoadsSharded()
 }
 
-// HowToShard says how to start a run of a kind so that weights are loaded in parts.
+// HowToShard returns how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
 	switch kind {
 	case Zero3:
@@ -200,7 +200,7 @@ func (d *Dist) cell() string {
 	return fmt.Sprintf("%d by %s", d.World(), d.Kind)
 }
 
-// loadedText says in a word how weights get to a GPU.
+// loadedText returns a word for how weights get to a GPU.
 func (d *Dist) loadedText() string {
 	if d.LoadsSharded() {
 		return LoadSharded

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms.
+// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms; files
+// of lengths and texts are read in lengths_file.go and its neighbours.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
 	Uniform   *[2]int         // shortest and longest
@@ -81,7 +82,7 @@ func (l *Lengths) String() string {
 	return strings.Join(parts, ",")
 }
 
-// lengths reads the field: a list, a distribution, or the name of a file.
+// lengths returns the value of the field: a list, a distribution, or the name of a file.
 func (o *object) lengths(key string) *Lengths {
 	v := o.value(key)
 	if v == nil {

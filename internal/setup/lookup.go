@@ -53,7 +53,7 @@ type settingTable struct {
 	byName map[string]*Setting
 }
 
-// table is built at its first use, because some words are computed.
+// table returns the table, and builds it the first time, because some words are computed.
 var table = sync.OnceValue(func() settingTable {
 	t := settingTable{byName: map[string]*Setting{}}
 	for _, part := range [][]Setting{runSettings(), evaluationSettings(), adapterSettings(), placeSettings()} {

@@ -245,7 +245,7 @@ func (s *Setup) loopName() string {
 	return name
 }
 
-// tells reports whether the setup, not a script, decides a field.
+// tells reports whether the setup, not a script, determines a field.
 func (s *Setup) tells(field string) bool {
 	return s.Script == nil || s.Script.File == nil || s.Says(field)
 }

@@ -7,16 +7,17 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row per field of a setup, in the order for
-// readers. A new setting needs a row here, its field in Setup, and code that simulates it.
+// The table of settings: one row per field of a setup, in the order for readers. A new setting needs a row
+// here, its field in Setup, and code that simulates it. Rows for adapters are in table_adapters.go, those
+// for GPUs, limits and versions in table_place.go; the words that a setting takes are in words.go.
 
 // one returns a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
 
-// always is for settings that every recording shows, or that a profile's figures depend on.
+// always returns true, for settings that every recording shows or that a profile's figures depend on.
 func always(Recorded) bool { return true }
 
-// runSettings returns the rows for what is trained, and how.
+// runSettings returns the rows for the model, the batch and the training.
 func runSettings() []Setting {
 	return []Setting{
 		{

@@ -124,7 +124,7 @@ func (w *World) DiscardTags() {
 	w.Tags = nil
 }
 
-// DiscardTrace does the same with the trace. It must not be used afterwards.
+// DiscardTrace gives the memory of the trace to the next run. It must not be used afterwards.
 func (w *World) DiscardTrace() {
 	w.Trace.Reset()
 	traces.Put(w.Trace)

@@ -22,12 +22,12 @@ type Passage struct {
 // arrival is a gradient that arrived at a leaf.
 type arrival struct {
 	leaf  *Tensor
-	grad  *Tensor     // not to be looked at once the passage has ended
-	like  *gradLayout // of it
+	grad  *Tensor     // not to be used once the passage has ended
+	like  *gradLayout // the layout of grad
 	id    uint32      // its memory
 	at    int         // the event before which it arrived
 	taken bool        // the leaf took the memory over; otherwise it has a copy
-	lent  bool        // that memory had another reference
+	lent  bool        // its memory had another reference
 	tag   Tag         // what the memory was counted as before
 }
 
@@ -130,8 +130,8 @@ func (p *Passage) More() bool {
 	return p.write(stream.Changes{Ends: ends})
 }
 
-// swapTags restores the former tags of gradients that were taken over; called again, it
-// swaps them back.
+// swapTags restores the former tags of temporaries that became gradients; called again, it swaps them
+// back.
 func (p *Passage) swapTags() {
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.taken {

@@ -13,7 +13,8 @@
 // memory that is moved without autograd's knowledge.
 //
 // The facts are those of torch 2.11, taken from its sources and from recordings of real runs. If other
-// versions or cards differ, package kernel knows how.
+// versions or cards differ, package kernel knows how. In comments, "X is Y" means that X allocates what
+// PyTorch's Y allocates.
 package shadow
 
 import (

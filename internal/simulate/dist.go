@@ -19,8 +19,8 @@ type wrapper interface {
 	Forward(run func() *shadow.Tensor) *shadow.Tensor
 }
 
-// distribute wraps the model as the setup says. It leaves the optimizer's parameters in r.params and
-// those with state on this GPU in r.mine.
+// distribute wraps the model as the setup says, in DDP, FSDP or ZeRO of package shadow/train. It leaves
+// the optimizer's parameters in r.params and those with state on this GPU in r.mine.
 func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine = r.params

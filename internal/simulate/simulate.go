@@ -87,7 +87,7 @@ type run struct {
 	names   loopNames        // variables of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // passed to the optimizer
-	mine    []*shadow.Tensor // those of them that this process updates
+	mine    []*shadow.Tensor // the parameters that this process updates
 	opt     train.Optimizer
 	scaler  *train.GradScaler                // for amp-fp16
 	at      int                              // the current step

@@ -156,7 +156,7 @@ type Annotation struct {
 	Time   int64  // microseconds since the epoch
 }
 
-// Settings is the allocator's configuration according to the file; files before PyTorch 2.3 do not have
+// Settings is the allocator's configuration according to the file. Files before PyTorch 2.3 do not contain
 // it.
 type Settings struct {
 	Known              bool             // false in recordings without settings

@@ -23,7 +23,7 @@ func (r *Run) settleLoop(out map[string]any) {
 	}
 }
 
-// programLoop is the program with its arguments; "" if it is not in the folder.
+// programLoop returns the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return filepath.Join(r.Root, r.Primary.File)

@@ -86,7 +86,7 @@ func axolotlRunKeys() []Key {
 	}
 }
 
-// axolotlNotedKeys are keys that change memory and are not simulated.
+// axolotlNotedKeys returns the keys that change memory and are not simulated.
 func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),
