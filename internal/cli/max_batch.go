@@ -84,7 +84,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	return err
 }
 
-// errNoRoom begins with flags, because no flag gave a limit.
+// errNoRoom is the error if no flag gives a limit.
 var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 
 // edge is the largest batch, and the run at the largest batch that is sure to fit.
@@ -113,7 +113,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 // tried returns a run that the search has tried.
 func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
-// title is in front of an answer that has a name.
+// title returns the beginning of an answer whose setup has a name.
 func (m edge) title() string {
 	if m.ID == "" {
 		return ""

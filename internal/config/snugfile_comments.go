@@ -23,8 +23,8 @@ const (
 	leastComment  = 20 // columns of a comment that is cut: less says nothing
 )
 
-// writeComments writes lines with their comments in a column. A line that reaches
-// beyond it, and a comment that would be cut there, stand as close as they can.
+// writeComments writes lines with their comments in a column. A line that reaches beyond that column, or
+// whose comment would be cut there, has its comment right after it.
 func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	column := 0
 	for _, l := range lines {

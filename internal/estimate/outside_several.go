@@ -9,7 +9,7 @@ import (
 )
 
 // One GPU's memory outside PyTorch's allocator, the CUDA context and the kernels, is a fact of its card:
-// see outside in gpu/card.go. This file is about several GPUs.
+// see outside in gpu/card.go. This file adds what a run over several GPUs takes.
 
 // Memory that a run over several GPUs takes outside PyTorch's allocator, measured on
 // the reference card: an NCCL communicator of one process took 558 MiB; the

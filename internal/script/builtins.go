@@ -59,6 +59,7 @@ var register = sync.OnceFunc(func() {
 	registerNumPy()
 	registerParsers()
 	registerTrainer()
+	registerSentences()
 	registerPEFT()
 	registerQuantization()
 	registerObjects()

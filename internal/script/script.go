@@ -64,6 +64,7 @@ type Run struct {
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
 	Skips        int            // initial updates skipped because scaled gradients overflow
+	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
 	// NamesOf returns the names of a model's parameters.
@@ -128,6 +129,7 @@ type Result struct {
 	Autocasts bool         // autocast was entered
 	Autocast  shadow.DType // dtype of the first autocast
 	Clips     bool         // gradients were clipped
+	Compiles  bool         // torch.compile was called
 }
 
 // Follow follows the script from beginning to end.

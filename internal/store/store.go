@@ -82,7 +82,7 @@ func Exists(path string) bool {
 type Store struct {
 	db    *sql.DB
 	path  string
-	empty bool // a file that no store was made in yet
+	empty bool // the file exists but has no schema yet
 }
 
 // patience is how long a writer waits for another process that writes: two runs may end at once.
@@ -167,7 +167,7 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// look requires a store that can be read.
+// look returns an error if the store cannot be read.
 func (s *Store) look() error {
 	made, err := isMade(s.db)
 	s.empty = !made

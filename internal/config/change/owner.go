@@ -35,7 +35,7 @@ func (o *owner) owned() *owner { return o }
 // sealed is a file of the journal.
 type sealed interface{ owned() *owner }
 
-// seal marks a file of the journal as written here.
+// seal marks a file of the journal as written on this machine for this folder.
 func (s *Store) seal(f sealed) error {
 	if s.keyless {
 		s.keyed(makeKey())
@@ -47,7 +47,7 @@ func (s *Store) seal(f sealed) error {
 	return err
 }
 
-// owns reports whether a file of the journal was written here.
+// owns reports whether a file of the journal was written on this machine for this folder.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
 	sum, err := s.mac(f)

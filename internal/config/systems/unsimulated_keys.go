@@ -12,17 +12,17 @@ const (
 	takesEither Deviation = "this is not counted, so the run may take more or less"
 )
 
-// less is a switch that saves memory which is counted.
+// less returns a switch that saves memory which is counted.
 func less(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesLess, Source: source}
 }
 
-// either is a switch that moves memory one way or the other.
+// either returns a switch that may save or cost memory.
 func either(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesEither, Source: source}
 }
 
-// refusedWith is a key that is there only for a training of another kind.
+// refusedWith returns a key that only another kind of training has.
 func refusedWith(path, does, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Present, Means: "belongs to a run that " + does, Source: source}
 }

@@ -9,7 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Lora says which linear layers get low-rank adapters. Everything else is frozen.
+// Lora says which linear layers get low-rank adapters. Everything else is frozen. Each family's default
+// targets are in family/facts.go.
 type Lora struct {
 	Rank    int             // of the adapters' matrices
 	Dropout float64         // on the adapters' input

@@ -2,6 +2,49 @@
 
 package shadow
 
+// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal deviation are kept in float32
+// for every input type; autocast casts all three arguments to float32.
+func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
+	w := t.w
+	mark := w.pin(t)
+	args := [3]*Tensor{t, weight, bias}
+	for i := 2; i >= 0; i-- { // in C++'s order of evaluation
+		args[i] = w.toFloat32(args[i])
+		w.pin(args[i])
+	}
+	out := args[0].layerNorm(args[1], args[2])
+	w.unpin(mark)
+	return out
+}
+
+func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
+	w := t.w
+	n := w.record("NativeLayerNormBackward0", t, weight, bias)
+	input := n.save(t)
+	n.saveIf(weight != nil, weight)
+	n.saveIf(bias != nil, bias)
+	w.Op("native_layer_norm")
+	c := t.Contiguous().Hold()
+	out := w.Empty(t.size, t.dtype)
+	stat := t.size.With(t.size.n-1, 1)
+	mean := w.Empty(stat, Float32)
+	rstd := w.Empty(stat, Float32)
+	w.Launch(out, t)
+	if c != t {
+		c.Drop()
+	} else {
+		c.loosen()
+	}
+	m, r := n.save(mean), n.save(rstd)
+	dropTemporaries(mean, rstd)
+	n.backward(func(g *Tensor) []*Tensor {
+		_, _ = m, r
+		dx, dw, db := w.normGrad("native_layer_norm_backward", g, input.get(), weight, [3]bool{n.needsGrad(0), n.needsGrad(1), n.needsGrad(2)})
+		return inputGrads(dx, dw, db)
+	})
+	return n.result(out, t)
+}
+
 // normGrad is the backward of layer norm and of the fused RMS norm
 // (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): it returns those gradients of
 // input, weight and bias that are needed. With very many short rows, those of weight

@@ -4,7 +4,8 @@ package family
 
 import "snug/internal/shadow"
 
-// Common code of text models in transformers: masks, attention functions, losses.
+// The attention functions of decoders in transformers. Those of encoders are in encoder.go, masks in
+// mask.go, the kernels of SDPA in shadow/sdpa.go.
 
 // positions is torch.arange(S) + past, with a batch dimension.
 func positions(fn *shadow.Frame, w *shadow.World, seq int) *shadow.Tensor {
