@@ -95,9 +95,6 @@ func settings(x *setup.Setup) []string {
 	if x.Lengths != nil {
 		batch = fmt.Sprintf("batch %s of up to %s tokens over %s steps", term.Count(x.Batch), term.Count(x.Seq), term.Count(x.Steps))
 	}
-	if x.Longest {
-		batch += " (its maximum; set --seq for another)"
-	}
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}

@@ -149,6 +149,9 @@ func (s *Setup) complete() error {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	longest := s.Model.Longest()
+	if s.Seq == 0 && f.Positions.Filled {
+		s.Seq = longest
+	}
 	if s.Seq == 0 {
 		upTo := ""
 		if longest > 0 {

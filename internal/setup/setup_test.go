@@ -4,6 +4,7 @@ package setup
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -39,16 +40,16 @@ func TestDefaults(t *testing.T) {
 	yes := true
 	want := &Setup{
 		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes, SetToNone: &yes,
-		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch}, Longest: true,
+		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch},
 		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
 	}
 	for name, text := range map[string]string{
-		"json":  `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
-		"lines": "\n{\"model\": {\"config\": {\"model_type\": \"gpt2\"}}, \"batch\": 4}\n\n",
-		"wide":  "{\n  \"model\": {\"config\": {\"model_type\": \"gpt2\"}},\n  \"batch\": 4\n}",
-		"yaml":  "# a run\nmodel:\n  config: {model_type: gpt2}\nbatch: 4\n",
-		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
-		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": null}`,
+		"json":  `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4, "seq": 1024}`,
+		"lines": "\n{\"model\": {\"config\": {\"model_type\": \"gpt2\"}}, \"batch\": 4, \"seq\": 1024}\n\n",
+		"wide":  "{\n  \"model\": {\"config\": {\"model_type\": \"gpt2\"}},\n  \"batch\": 4,\n  \"seq\": 1024\n}",
+		"yaml":  "# a run\nmodel:\n  config: {model_type: gpt2}\nbatch: 4\nseq: 1024\n",
+		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4, "seq": 1024}`,
+		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": 1024, "target_seq": null}`,
 	} {
 		got, err := oneSetup(text, Source{})
 		if err != nil {
@@ -82,14 +83,18 @@ func TestHeadAndLength(t *testing.T) {
 		`{"model_type": "bert", "architectures": ["BertForSequenceClassification"]}`:    {"sequence-classification", 512, 0},
 		`{"model_type": "roberta", "architectures": ["RobertaForTokenClassification"]}`: {"token-classification", 510, 0},
 	}
+	// seq is also the most that the model takes
 	for config, tt := range tests {
-		s, err := oneSetup(`{"model": {"config": `+config+`}, "batch": 1}`, Source{})
+		s, err := oneSetup(fmt.Sprintf(`{"model": {"config": %s}, "batch": 1, "seq": %d}`, config, max(tt.seq, 1)), Source{})
 		if err != nil {
 			t.Errorf("%s: %v", config, err)
 			continue
 		}
 		if s.Model.Head != tt.head || s.Seq != tt.seq || s.TargetSeq != tt.target {
 			t.Errorf("%s: %s %d %d, want %+v", config, s.Model.Head, s.Seq, s.TargetSeq, tt)
+		}
+		if tt.seq > 0 && s.Model.Longest() != tt.seq {
+			t.Errorf("%s takes %d tokens, want %d", config, s.Model.Longest(), tt.seq)
 		}
 	}
 }
@@ -126,7 +131,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "seq": 2000}`:                                                                  `seq is 2000; gpt2 has 1024 learned positions`,
 		`{"model": {"config": {"model_type": "bert"}}, "batch": 4, "seq": 513}`:                                    `seq is 513; bert has 512 learned positions`,
 		`{"model": {"config": {"model_type": "llama"}}, "batch": 1000000, "seq": 4000000}`:                         `batch 1000000 times seq 4000000 is more than any GPU could hold`,
-		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing, and mamba has no maximum`,
+		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing; give the tokens per sample, or lengths`,
 		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the object of a config.json`,
 		`{"model": {"config": {}}, "batch": 4}`:                                                                    `config key "model_type" is missing`,
 		`{"model": {"config": {"model_type": "gpt2"}, "name": "gpt2"}, "batch": 4}`:                                `model has more than one of config, name and profile`,
@@ -192,7 +197,7 @@ func TestConfigFiles(t *testing.T) {
 		"hub/models--minegpt2/snapshots/abc/config.json": config,
 	})
 	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "minegpt2"}`, `{"name": "./run"}`} {
-		s, err := oneSetup(`{"model": `+model+`, "batch": 1}`, files)
+		s, err := oneSetup(`{"model": `+model+`, "batch": 1, "seq": 8}`, files)
 		if err != nil {
 			t.Errorf("%s: %v", model, err)
 			continue
