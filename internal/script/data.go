@@ -63,7 +63,7 @@ func newLoader(in *interpreter, a arguments) value {
 	l.batch = in.batchSize(given)
 	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders is for training
 		l.batch, l.evaluates = n, !training
-		if training {
+		if training && in.survey == nil {
 			l.batch = in.Batch
 		}
 	}
@@ -86,6 +86,10 @@ func (in *interpreter) batchSize(given value) int {
 	n, ok := given.(int)
 	if !ok || n < 1 {
 		return in.Batch
+	}
+	if in.survey != nil {
+		in.sawBatch(n)
+		return n
 	}
 	if in.first == 0 {
 		in.first = n
@@ -415,7 +419,7 @@ func (in *interpreter) sized(v value, n int) value {
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
-	own := in.lengths && len(in.Lengths) == 0
+	own := in.survey != nil || in.lengths && len(in.Lengths) == 0
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
 		size[1] = in.Seq + in.beyond(size[1])
 	}

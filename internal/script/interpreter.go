@@ -15,6 +15,7 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
+	survey     *surveyor         // collects what the script shows, if that is all it is followed for
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
 	result     Result
@@ -41,6 +42,9 @@ type interpreter struct {
 
 func newInterpreter(run Run) *interpreter {
 	register()
+	if run.Import == nil {
+		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
+	}
 	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
 }
 

@@ -43,7 +43,10 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case modelClass(path):
 		return in.newNetwork(path, "", a)
 	case configClass(path):
+		in.loads(path, "", a)
 		return newConfig(a)
+	case strings.HasPrefix(path, "torchvision.models.") && in.survey != nil && !in.survey.known:
+		in.sawModel(Sighting{Name: "torchvision/" + strings.TrimPrefix(path, "torchvision.models.")})
 	case strings.HasPrefix(path, "torchvision.models.") && in.images():
 		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
@@ -58,6 +61,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 			return n
 		}
 		if configClass(owner) {
+			in.loads(owner, method, a)
 			return newConfig(a)
 		}
 	}
@@ -252,6 +256,7 @@ func stringMethod(s, name string, a arguments) value {
 
 // newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
+	in.loads(class, method, a)
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt

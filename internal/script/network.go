@@ -307,6 +307,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
+	in.trains(cmp.Or(b.IDs, b.Pixels), b.IDs != nil && !in.images())
 	if !in.images() && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
 			in.note("the model's input is not known here; it is assumed to be the training batch's tokens")

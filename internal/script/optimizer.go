@@ -3,6 +3,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -56,12 +57,20 @@ func (in *interpreter) optimizerOver(name string, params value) value {
 	for _, g := range groups {
 		o.params = append(o.params, g...)
 	}
+	in.result.uses(name)
 	opt, err := train.NewOptimizer(in.World, name, groups...)
 	if err != nil {
 		in.fail("%v", err)
 	}
 	o.opt = opt
 	return o
+}
+
+// uses notes the name of an optimizer, once.
+func (r *Result) uses(name string) {
+	if !slices.Contains(strings.Split(r.Optimizer, " and "), name) {
+		r.Optimizer = strings.TrimPrefix(r.Optimizer+" and "+name, " and ")
+	}
 }
 
 // trainedOf drops frozen parameters, which never have a gradient.

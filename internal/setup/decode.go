@@ -28,10 +28,16 @@ const (
 // Decode decodes one setup: it checks every field, fills in defaults,
 // and looks up the model.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields = WithTodaysNames(fields)
+	fields, own, unknown := learn(WithTodaysNames(fields), from)
+	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
+		fields = with(fields, map[string]any{"batch": 1.0})
+	}
 	o := &object{keys: fields}
 	s := &Setup{ID: o.text("id")}
 	o.decodeSettings(s)
+	if unknown != nil {
+		return s, unknown
+	}
 	s.versionDefaults()
 	o.checkAllocator(s)
 	s.tidy(fields["precision"] != nil)
@@ -50,6 +56,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if o.err == nil {
 		o.err = s.readLoop(from, fields)
+	}
+	if s.Script != nil {
+		s.Script.Own = own
 	}
 	if err := o.done(); err != nil {
 		return s, err

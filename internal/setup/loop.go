@@ -37,6 +37,8 @@ type Script struct {
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 
+	Own Survey // what the setup has from the script
+
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
 
 	given     map[string]bool // the fields given in the setup
@@ -45,6 +47,39 @@ type Script struct {
 	notes     []string
 	precision string
 	backwards int // per update
+	optimizer string
+	abandoned bool // it could not be followed
+}
+
+// LearnOptimizer stores the name of the script's optimizer.
+func (x *Script) LearnOptimizer(name string) {
+	x.noted.Lock()
+	x.optimizer = name
+	x.noted.Unlock()
+}
+
+// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has one of its own.
+func (x *Script) Optimizer() string {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.optimizer
+}
+
+// Abandon stores that the script could not be followed: a step of our own takes its place.
+func (x *Script) Abandon() {
+	x.noted.Lock()
+	x.abandoned = true
+	x.noted.Unlock()
+}
+
+// followed reports whether there is a script, and it has not been abandoned.
+func (x *Script) followed() bool {
+	if !x.Readable() {
+		return false
+	}
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return !x.abandoned
 }
 
 // Learn stores the precision of the script, and its backward passes per update.
@@ -142,10 +177,7 @@ func (s *Setup) findLoop(from Source) error {
 	case from.Open == nil:
 		return Wrong("{loop} %s is a file, but files cannot be read here", words[0])
 	}
-	path := words[0]
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(from.Base, path)
-	}
+	path := s.scriptPath(from)
 	f, err := parseLoop(from, path, words[0])
 	if err != nil {
 		return Wrong("{loop}: %v", err)
@@ -209,7 +241,7 @@ func (s *Setup) loopName() string {
 
 // tells reports whether the setup, not a script, decides a field.
 func (s *Setup) tells(field string) bool {
-	return s.Script == nil || s.Script.File == nil || s.Says(field)
+	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }
 
 // shownPrecision returns the precision in words: the script's own, once it has been followed.
@@ -218,4 +250,20 @@ func (s *Setup) shownPrecision() string {
 		return s.precisionText()
 	}
 	return s.Script.Precision()
+}
+
+// shownOptimizer returns the name of the optimizer: the script's own, once it has been followed.
+func (s *Setup) shownOptimizer() string {
+	if s.tells("optimizer") {
+		return s.Optimizer
+	}
+	return s.Script.Optimizer()
+}
+
+// shownAccumulation returns the forward passes per update: the script's own, once it has been followed.
+func (s *Setup) shownAccumulation() int {
+	if s.tells("accumulation") {
+		return s.Accumulation
+	}
+	return s.Script.Accumulation()
 }
