@@ -20,7 +20,7 @@ func (f *projectFlags) loneScript() string {
 		return ""
 	}
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".py") || strings.ContainsAny(e.Name(), " \t") || !e.Type().IsRegular() || !in.trains(e.Name()) {
+		if !strings.HasSuffix(e.Name(), ".py") || strings.ContainsAny(e.Name(), " \t'\"") || !e.Type().IsRegular() || !in.trains(e.Name()) {
 			continue
 		}
 		if found != "" {

@@ -115,7 +115,7 @@ func (f *projectFlags) standsAlone(over map[string]any, project *config.Project)
 	}
 	fields := project.Fields()
 	theirs, _ := fields["loop"].(string)
-	return fields["model"] == nil || setup.ReadsScript(theirs) && filepath.Clean(strings.Fields(theirs)[0]) == filepath.Clean(strings.Fields(loop)[0])
+	return fields["model"] == nil || setup.ReadsScript(theirs) && filepath.Clean(setup.ScriptOf(theirs)) == filepath.Clean(setup.ScriptOf(loop))
 }
 
 // lacks reports whether neither the files nor a flag give a field.

@@ -188,7 +188,9 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *submodule:
-		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
+		if !in.cutLayers(o.of, o.path+"."+name, v) {
+			in.note(notFollowed)
+		}
 	case *configValue:
 		o.set(name, v)
 	}
@@ -261,9 +263,8 @@ func (in *interpreter) listItem(o *list, key value) value {
 			return hold(o.items[k])
 		}
 	case *slice:
-		lo, hi := k.bounds(len(o.items))
 		out := &list{tuple: o.tuple}
-		for _, x := range o.items[lo:hi] {
+		for _, x := range k.every(o.items) {
 			out.items = append(out.items, hold(x))
 		}
 		return out
@@ -313,6 +314,8 @@ func (in *interpreter) setitem(o, key, v value) {
 	case *instance:
 		drop(in.callMethod(o, "__setitem__", hold(key), v))
 		return
+	case *submodule:
+		in.note(notFollowed)
 	case *shadow.Tensor:
 		in.setElements(o, key, v)
 	}

@@ -24,6 +24,8 @@ type option struct {
 	kind  string // "int", "float", "str", or "" if unknown
 	bare  bool   // takes no argument
 	at    pysrc.Pos
+	// choices are the values that it may have; nil for any.
+	choices value
 }
 
 func registerParsers() {
@@ -64,7 +66,7 @@ func (p *parser) call(in *interpreter, name string, a arguments) value {
 }
 
 func (p *parser) add(in *interpreter, a arguments) {
-	o := option{at: in.at, value: hold(a.or(-1, "default", nil))}
+	o := option{at: in.at, choices: hold(a.or(-1, "choices", nil)), value: hold(a.or(-1, "default", nil))}
 	for _, v := range a.pos {
 		if s, ok := v.(string); ok {
 			o.flags = append(o.flags, s)
@@ -126,10 +128,12 @@ func (p *parser) parse(in *interpreter, args []string) value {
 			case o.bare:
 				d.set(o.dest, o.on)
 			case joined:
-				d.set(o.dest, typed(o, text))
+				d.set(o.dest, in.typed(o, flag, text))
 			case i+1 < len(args):
 				i++
-				d.set(o.dest, typed(o, args[i]))
+				d.set(o.dest, in.typed(o, flag, args[i]))
+			default:
+				in.fail("the script's option %s needs a value", flag)
 			}
 		}
 	}
@@ -173,8 +177,8 @@ func has(flags []string, flag string) bool {
 	return false
 }
 
-// typed converts the text of an argument to its type.
-func typed(o option, text string) value {
+// typed converts the text of an argument to its type. Like the script, it ends at text that is not of that type.
+func (in *interpreter) typed(o option, flag, text string) value {
 	kind := o.kind
 	if kind == "" {
 		switch o.value.(type) {
@@ -186,15 +190,39 @@ func typed(o option, text string) value {
 	}
 	switch kind {
 	case "int":
-		if n, err := strconv.Atoi(text); err == nil {
+		if n, err := strconv.Atoi(strings.ReplaceAll(text, "_", "")); err == nil {
 			return n
+		}
+		if o.kind == "int" {
+			in.fail("the script's option %s is %q, which is not a whole number", flag, text)
 		}
 	case "float":
 		if x, err := strconv.ParseFloat(text, 64); err == nil {
 			return x
 		}
+		if o.kind == "float" {
+			in.fail("the script's option %s is %q, which is not a number", flag, text)
+		}
 	}
-	return text
+	return in.chosen(o, flag, text)
+}
+
+// chosen checks a text against the choices of its option.
+func (in *interpreter) chosen(o option, flag, text string) value {
+	l, ok := o.choices.(*list)
+	if !ok || o.kind != "" && o.kind != "str" {
+		return text
+	}
+	var known []string
+	for _, c := range l.items {
+		s, isText := c.(string)
+		if !isText || s == text {
+			return text
+		}
+		known = append(known, s)
+	}
+	in.fail("the script's option %s is %q, which is not one of %s", flag, text, strings.Join(known, ", "))
+	return nil
 }
 
 // commandLine returns sys.argv.

@@ -165,14 +165,16 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 
 // findLoop finds the loop named in the setup.
 func (s *Setup) findLoop(from Source) error {
-	words := strings.Fields(s.Loop)
+	words, err := loopWords(s.Loop)
 	switch {
+	case err != nil:
+		return err
 	case len(words) == 0:
 		return nil
 	case slices.Contains(Loops, s.Loop):
 		s.Script = &Script{Name: s.Loop}
 		return nil
-	case !strings.HasSuffix(words[0], ".py"):
+	case !isScript(words[0]):
 		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop, such as train.py"))
 	case from.Open == nil:
 		return Wrong("{loop} %s is a file, but files cannot be read here", words[0])
@@ -197,7 +199,7 @@ func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	if err != nil {
 		return nil, Wrong("%s: %v", shown, err)
 	}
-	return pysrc.Parse(shown, src)
+	return parsePython(shown, src)
 }
 
 // besides reads the modules of a folder, each once.
@@ -235,8 +237,7 @@ func (s *Setup) loopEvidence() []string {
 
 // loopName returns the loop without its arguments.
 func (s *Setup) loopName() string {
-	name, _, _ := strings.Cut(s.Loop, " ")
-	return name
+	return ScriptOf(s.Loop)
 }
 
 // tells reports whether the setup, not a script, decides a field.

@@ -32,6 +32,9 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	if from.Survey == nil || !ReadsScript(loop) || fields["dist"] != nil || !lacksAny(fields) {
 		return fields, own, nil
 	}
+	if _, err := loopWords(loop); err != nil {
+		return fields, own, err
+	}
 	s := &Setup{Loop: loop, Precision: FP32, Optimizer: "adamw"}
 	if err := s.findLoop(from); err != nil {
 		return fields, own, nil // and Decode reports it
@@ -104,7 +107,7 @@ func noModel(s *Setup, own Survey, err error) error {
 	case own.Open != "":
 		return unknownModel("{model} is missing, and %s loads one whose name is not known here; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
-		return unknownModel("{model} is missing, and %s cannot be followed to where it loads one (%v); give it with {model.name}", s.loopName(), err)
+		return unknownModel("%v; {model} is not known by then, and can be given with {model.name}", err)
 	}
 	return unknownModel("{model} is missing, and %s loads none that snug knows; give one with {model.name}, or record the run: snug profile -- python3 %s", s.loopName(), s.loopName())
 }
@@ -115,12 +118,6 @@ func noBatch(s *Setup, err error) error {
 		return Wrong("{batch} is missing, and %s cannot be followed to its first batch (%v); give the samples per forward with {batch}", s.loopName(), err)
 	}
 	return Wrong("{batch} is missing, and %s does not show it; give the samples per forward with {batch}", s.loopName())
-}
-
-// ReadsScript reports whether a loop is read from a script.
-func ReadsScript(loop string) bool {
-	words := strings.Fields(loop)
-	return len(words) > 0 && strings.HasSuffix(words[0], ".py")
 }
 
 // scriptPath returns the path of the loop's script.
