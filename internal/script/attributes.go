@@ -199,6 +199,16 @@ func (in *interpreter) setattr(o value, name string, v value) {
 
 // getitem returns o[key]; both stay the caller's.
 func (in *interpreter) getitem(o, key value) value {
+	v := in.item(o, key)
+	switch o.(type) {
+	case *hostTensor, *shadow.Tensor:
+		in.marks(v, in.zeros[o])
+	}
+	return v
+}
+
+// item is getitem without the marks of tensors.
+func (in *interpreter) item(o, key value) value {
 	switch o := o.(type) {
 	case *list:
 		return in.listItem(o, key)
@@ -316,7 +326,10 @@ func (in *interpreter) setitem(o, key, v value) {
 		return
 	case *submodule:
 		in.note(notFollowed)
+	case *hostTensor:
+		in.putsZero(o, v)
 	case *shadow.Tensor:
+		in.putsZero(o, v)
 		in.setElements(o, key, v)
 	}
 	drop(v)

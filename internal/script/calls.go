@@ -82,6 +82,7 @@ func (in *interpreter) invoke(fn value, args arguments) value {
 		return in.callPartial(f, args)
 	}
 	out := in.callNative(fn, args)
+	in.inherits(out, fn, args)
 	args.drop()
 	return out
 }

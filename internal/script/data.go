@@ -373,7 +373,9 @@ func (in *interpreter) copied(v value) value {
 func (in *interpreter) stacked(v value) value {
 	switch v := v.(type) {
 	case *hostTensor:
-		return &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
+		out := &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
+		in.marks(out, in.zeros[v])
+		return out
 	case *dict:
 		for i := range v.vals {
 			v.vals[i] = in.stacked(v.vals[i])
@@ -423,7 +425,9 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
 		size[1] = in.Seq + in.beyond(size[1])
 	}
-	return &hostTensor{size: size, dtype: d.dtype}
+	out := &hostTensor{size: size, dtype: d.dtype}
+	in.marks(out, in.zeros[d])
+	return out
 }
 
 // measure checks whether the script's own data has the setup's length. If so, all its lengths are kept, since labels
@@ -493,9 +497,13 @@ func (in *interpreter) unknownItems() *iterator {
 func (in *interpreter) moved(v value, a arguments) value {
 	switch v := v.(type) {
 	case *hostTensor:
-		return in.hostMethod(v, "to", a)
+		out := in.hostMethod(v, "to", a)
+		in.marks(out, in.zeros[v])
+		return out
 	case *shadow.Tensor:
-		return tensorTo(in, v, a)
+		out := tensorTo(in, v, a)
+		in.marks(out, in.zeros[v])
+		return out
 	case *dict:
 		out := &dict{record: v.record, batch: v.batch}
 		for i, k := range v.keys {

@@ -275,7 +275,10 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
+	z := in.zerosIn(a.or(1, "attention_mask", nil))
+	mode.Padded = z != 0
 	out := net.Call(b, mode)
+	in.noteMask(z, out.Masked)
 	for _, t := range made {
 		t.Drop()
 	}

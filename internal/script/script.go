@@ -46,6 +46,7 @@ type Mode struct {
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
+	Padded        bool           // the attention mask has zeros
 	Items         *shadow.Tensor // num_items_in_batch, if passed
 }
 
