@@ -66,6 +66,7 @@ func (in *interpreter) callName(path string, a arguments) value {
 		}
 	}
 	if !harmless(path) {
+		in.saw(path)
 		in.noteTensors(path, a)
 	}
 	return unknown{}
@@ -267,7 +268,8 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	}
 	n.configure(a, method)
 	in.another(method, a)
-	n.loading.Head = in.headOf(class[strings.LastIndexByte(class, '.')+1:])
+	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
+	n.loading.Head = in.headOf(n.loading.Class)
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {

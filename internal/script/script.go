@@ -99,6 +99,8 @@ type Making struct {
 
 // Loading collects the settings a script gives a model before it is built.
 type Loading struct {
+	Class     string         // of the model in the script; "" if it has none
+	Where     string         // where the script makes it
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // what its class is trained for; "" if the setup decides
 	Attention string         // its name in transformers; "" if left open
@@ -130,6 +132,7 @@ type Result struct {
 	Autocasts bool         // autocast was entered
 	Autocast  shadow.DType // dtype of the first autocast
 	Clips     bool         // gradients were clipped
+	Saw       []string     // models that are not known, with their lines
 	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
 }
 
@@ -157,6 +160,11 @@ func (in *interpreter) follow() (res *Result, err error) {
 	in.checkBatch()
 	return &in.result, nil
 }
+
+// Unsimulated is the error for a model that no family simulates.
+type Unsimulated struct{ Text string }
+
+func (u *Unsimulated) Error() string { return u.Text }
 
 // stopped is the panic that ends a cancelled run.
 type stopped struct{ error }

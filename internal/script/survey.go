@@ -17,6 +17,7 @@ type Survey struct {
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
 	Open  string   // where a model is loaded whose name is not known
+	Saw   []string // models that are not known, with their lines
 }
 
 // Sighting is a value that a script shows, and where.
@@ -52,6 +53,7 @@ func Look(run Run, known bool) (Survey, error) {
 	in := newInterpreter(run)
 	in.survey = &surveyor{known: known}
 	_, err := in.follow()
+	in.survey.Saw = in.result.Saw
 	return in.survey.Survey, err
 }
 

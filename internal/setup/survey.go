@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ type Survey struct {
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
 	Open  string   // where it loads a model whose name is only known when it runs
+	Saw   []string // models that are not known, with their lines
 }
 
 // Sighting is a value that a script shows, and where.
@@ -56,7 +58,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 		return fields, own, nil // and Decode reports it
 	}
 	seen, err := from.Survey(s)
-	if err != nil && !s.Model.Known() {
+	if err != nil && (!s.Model.Known() || errors.Is(err, ErrUnknownModel)) {
 		return fields, own, err
 	}
 	if fields["batch"] == nil && seen.Batch.N > 0 {
@@ -104,13 +106,26 @@ func (from Source) modelOf(m Sighting, folder string) map[string]any {
 // noModel is the error for a script that does not show its model.
 func noModel(s *Setup, own Survey, err error) error {
 	switch {
+	case errors.Is(err, ErrUnknownModel):
+		return err
 	case own.Open != "":
 		return unknownModel("{model} is missing, and %s loads one whose name is not known here; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
 		return unknownModel("%v; {model} is not known by then, and can be given with {model.name}", err)
 	}
-	return unknownModel("{model} is missing, and %s loads none that snug knows; give one with {model.name}, or record the run: snug profile -- python3 %s", s.loopName(), s.loopName())
+	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give a model of the same size with {model.name}", s.loopName(), SawText(own.Saw), s.loopName())
 }
+
+// SawText says which models that are not known a script makes.
+func SawText(saw []string) string {
+	if len(saw) == 0 {
+		return ""
+	}
+	return ", only " + strings.Join(saw, ", ")
+}
+
+// Unsimulated is the error for a model of a script that no family simulates.
+func Unsimulated(text string) error { return unknownModel("%s", text) }
 
 // noBatch is the error for a script that does not show its batch size.
 func noBatch(s *Setup, err error) error {

@@ -43,10 +43,10 @@ func (r *run) follow() error {
 	}
 	res, err := script.Follow(how)
 	if err != nil {
-		return err
+		return unsimulated(err)
 	}
 	if r.builder == nil {
-		return setup.Wrong("{loop} %s: it calls no model that snug knows; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)

@@ -3,6 +3,8 @@
 package simulate
 
 import (
+	"errors"
+
 	"snug/internal/family"
 	"snug/internal/script"
 	"snug/internal/setup"
@@ -30,6 +32,15 @@ func Survey(s *setup.Setup) (setup.Survey, error) {
 	}
 	seen, err := script.Look(how, known)
 	return setup.Survey{
-		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Open: seen.Open,
-	}, err
+		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Open: seen.Open, Saw: seen.Saw,
+	}, unsimulated(err)
+}
+
+// unsimulated gives the error for a model that no family simulates its kind.
+func unsimulated(err error) error {
+	var no *script.Unsimulated
+	if errors.As(err, &no) {
+		return setup.Unsimulated(no.Text)
+	}
+	return err
 }
