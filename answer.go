@@ -35,6 +35,8 @@ type Answer struct {
 	Interval [2]Bytes `json:"interval"`
 	// Evidence is the measured runs that the interval comes from.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Lengths is how the peak depends on the lengths of samples; nil where all are equal.
+	Lengths *Varying `json:"lengths,omitempty"`
 	// Notes say what the figures leave out or assume. The command prints most of them on
 	// standard error instead.
 	Notes []string `json:"notes,omitempty"`
@@ -64,8 +66,8 @@ type Components struct {
 	Workspace     Bytes `json:"workspace"`     // of kernels
 	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	// Recorded is set for a profile, which does not tell activations from logits, batch,
-	// temporaries and workspace: Activations is the sum of all five, and JSON has no others.
+	// Recorded is set for a profile, which does not distinguish activations, logits, batch, temporaries
+	// and workspace: Activations is the sum of all five, and JSON has no others.
 	Recorded bool `json:"-"`
 }
 
@@ -78,10 +80,10 @@ type recordedComponents struct {
 	Fragmentation Bytes `json:"fragmentation"`
 }
 
-// plainComponents is Components without its own way into JSON.
+// plainComponents is Components without its methods for JSON.
 type plainComponents Components
 
-// MarshalJSON leaves out what a profile does not tell apart.
+// MarshalJSON writes the components. Those that a profile does not distinguish are left out.
 func (c Components) MarshalJSON() ([]byte, error) {
 	if !c.Recorded {
 		return json.Marshal(plainComponents(c))
@@ -109,10 +111,34 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // of all of them; empty if any counts
-	Option string `json:"option,omitempty"` // that all of them had; empty if any counts
-	Card   string `json:"card,omitempty"`   // that they were made on
-	Torch  string `json:"torch,omitempty"`  // and with
-	Lacks  string `json:"lacks,omitempty"`  // what none of them had
+	Option string `json:"option,omitempty"` // the option that all of the runs had; empty if any counts
+	Card   string `json:"card,omitempty"`   // the card of the runs
+	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
+	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
+}
+
+// Varying is what is known about a run of varying lengths besides its figures.
+type Varying struct {
+	Steps      int `json:"steps"`       // optimizer steps that were simulated
+	Longest    int `json:"longest"`     // tokens of the longest batch among them
+	PeakStep   int `json:"peak_step"`   // the step that the peak of reserved bytes was reached in, from 1
+	PeakLength int `json:"peak_length"` // tokens of the longest batch of that step
+	// Orders is how many orders of the samples were simulated; 0 if lengths were given in
+	// their order, or the run is too long for that.
+	Orders int `json:"orders,omitempty"`
+	// Spread is the least and the most bytes that they reserved.
+	Spread *[2]Bytes `json:"spread,omitempty"`
+	// Growth is pairs of a number of steps and the bytes reserved after them.
+	Growth [][2]Bytes `json:"growth"`
+	// Remedies are changes with which the run would reserve less, the best first.
+	Remedies []Remedy `json:"remedies"`
+}
+
+// Remedy is a change to a run of varying lengths.
+type Remedy struct {
+	Change       string `json:"change"`        // in words
+	PeakReserved Bytes  `json:"peak_reserved"` // what the run would reserve with it
+	Saves        Bytes  `json:"saves"`         // how much less that is
 }
 
 // MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.

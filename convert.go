@@ -14,10 +14,9 @@ import (
 	"snug/internal/setup"
 )
 
-// This file is the one place where the types of this package and those of the internal
-// ones become each other. Setups go through the fields that both have in JSON, so that the
-// internal table of settings checks them as it checks a file; a test holds the table
-// against Setup. Answers are copied field by field.
+// This file is the one place that converts between the types of this package and the internal ones. Setups
+// go through the fields that both have in JSON, so that the internal table of settings checks them as it
+// checks a file; a test compares the table with Setup. Answers are copied field by field.
 
 // filled checks a setup and fills in its defaults.
 func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
@@ -39,7 +38,7 @@ func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
 		return nil, public(err)
 	}
 	if in.Model.Name == "" {
-		in.Model.Name = s.Model.Name // which a hub has given a config for
+		in.Model.Name = s.Model.Name // a hub has replaced the name by a config
 	}
 	if !in.Model.Known() {
 		return nil, unknownType(in)
@@ -47,7 +46,7 @@ func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
 	return in, nil
 }
 
-// unknownType is that a model has a config and no family knows its kind.
+// unknownType returns an error if a model has a config of a kind that no family knows.
 func unknownType(in *setup.Setup) error {
 	return &FieldError{
 		Field:   "model.config",
@@ -60,7 +59,7 @@ func unknownType(in *setup.Setup) error {
 func fieldsOf(s *Setup) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
-		var field *FieldError // which encoding/json has wrapped
+		var field *FieldError // encoding/json has wrapped it
 		if errors.As(err, &field) {
 			return nil, field
 		}
@@ -70,7 +69,7 @@ func fieldsOf(s *Setup) (map[string]any, error) {
 	return fields, json.Unmarshal(data, &fields)
 }
 
-// setConfig gives a model in such fields a config, whose numbers are then those of JSON.
+// setConfig sets the config of a model in such fields, with numbers as JSON has them.
 func setConfig(model map[string]any, config map[string]any) error {
 	data, err := json.Marshal(config)
 	if err != nil {
@@ -105,7 +104,7 @@ func setupOf(in *setup.Setup, model Model) *Setup {
 	return out
 }
 
-// cardOf and internal convert a card.
+// cardOf returns an internal card.
 func cardOf(c gpu.Card) Card {
 	return Card{
 		Name: c.Name, Maker: string(c.Maker), Memory: c.Memory, Total: Bytes(c.Total), TotalSeen: c.Seen, Outside: Bytes(c.Outside),
@@ -114,8 +113,8 @@ func cardOf(c gpu.Card) Card {
 	}
 }
 
-// internal returns the card with its gaps filled in: one of which only the memory is known
-// is like the reference in all else.
+// internal returns the card with its gaps filled in: if only the memory is known, everything else is the
+// reference's.
 func (c Card) internal() gpu.Card {
 	if c.Name == "" && c.Capability == 0 && c.Arch == "" {
 		return c.internalUnnamed()
@@ -148,8 +147,25 @@ func answerOf(a *estimate.Answer, model Model) *Answer {
 		ID: a.ID, PeakAllocated: Bytes(a.PeakAllocated), PeakReserved: Bytes(a.PeakReserved), Outside: Bytes(a.Outside),
 		DevicePeak: Bytes(a.DevicePeak), Phases: phasesOf(a.Phases), Components: componentsOf(a.Components),
 		Params: a.Params, Trainable: a.Trainable, StepSeconds: a.StepSeconds, Fits: a.Fits, Source: Source(a.Source),
-		Interval: [2]Bytes{Bytes(a.Interval[0]), Bytes(a.Interval[1])}, Evidence: (*Evidence)(a.Evidence), Setup: setupOf(a.Setup, model),
+		Interval: [2]Bytes{Bytes(a.Interval[0]), Bytes(a.Interval[1])}, Evidence: (*Evidence)(a.Evidence), Lengths: varyingOf(a.Lengths), Setup: setupOf(a.Setup, model),
 	}
+}
+
+func varyingOf(v *estimate.Varying) *Varying {
+	if v == nil {
+		return nil
+	}
+	out := &Varying{Steps: v.Steps, Longest: v.Longest, PeakStep: v.PeakStep, PeakLength: v.PeakAt, Orders: v.Orders, Remedies: make([]Remedy, len(v.Remedies))}
+	if v.Spread != nil {
+		out.Spread = &[2]Bytes{Bytes(v.Spread[0]), Bytes(v.Spread[1])}
+	}
+	for _, g := range v.Growth {
+		out.Growth = append(out.Growth, [2]Bytes{Bytes(g[0]), Bytes(g[1])})
+	}
+	for i, r := range v.Remedies {
+		out.Remedies[i] = Remedy{r.Change, Bytes(r.PeakReserved), Bytes(r.Saves)}
+	}
+	return out
 }
 
 func phasesOf(p estimate.Phases) Phases {

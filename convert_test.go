@@ -22,7 +22,7 @@ import (
 // checks that the table reads it. A setting that is only in the table fails here.
 func TestEverySettingHasAField(t *testing.T) {
 	for _, x := range setup.Settings() {
-		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
+		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
 		field, ok := fieldAt(reflect.ValueOf(s).Elem(), x.Name)
 		if !ok {
 			t.Errorf("Setup has no field for %s; add it to setup.go", x.Name)
@@ -77,7 +77,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"attention":            {SDPA, Eager, Flash},
 		"quantization.type":    {NF4, FP4},
 		"quantization.compute": {BFloat16, Float16, Float32}, "quantization.adapters": {BFloat16, Float16, Float32},
-		"dist.kind":        {DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
+		"dist.kind":        {DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3},
 		"dist.param_dtype": {Float32, BFloat16, Float16}, "dist.reduce_dtype": {Float32, BFloat16, Float16},
 		"dist.load": {LoadWhole, LoadSharded},
 	}
@@ -100,9 +100,9 @@ func TestEveryWordHasAConstant(t *testing.T) {
 func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
-		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Precision: AmpBF16,
+		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Precision: AmpBF16,
 		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Attention: Eager,
-		AttentionMask: &yes, Accumulation: 6, Clip: true, SetToNone: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
+		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
 		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
 		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50"}, Steps: 10,
 	}

@@ -43,7 +43,7 @@ func (e *FieldError) Error() string { return e.Message }
 // Unwrap returns ErrUnknownModel or another of the errors above, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }
 
-// kindError is an error of a kind that is about no field.
+// kindError is an error with a kind, about no field.
 type kindError struct {
 	error
 	kind error
@@ -51,8 +51,8 @@ type kindError struct {
 
 func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
 
-// public is an error of an internal package as callers of this one know it. The text
-// stays; what was wrapped for errors.Is, such as fs.ErrNotExist, does too.
+// public returns an error of an internal package as callers of this package know it. The text stays, and
+// so does what was wrapped for errors.Is, such as fs.ErrNotExist.
 func public(err error) error {
 	var field *setup.FieldError
 	kind := kindOf(err)
@@ -69,7 +69,7 @@ func public(err error) error {
 	return err
 }
 
-// kindOf is the kind of an internal error, nil if it has none.
+// kindOf returns the kind of an internal error, nil if it has none.
 func kindOf(err error) error {
 	var beyond estimate.Beyond
 	var card *gpu.UnknownError

@@ -13,6 +13,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+	golang.org/x/text v0.41.0
 	golang.org/x/tools v0.50.0
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0

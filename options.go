@@ -22,7 +22,7 @@ import (
 // machine and names those of the built-in table.
 type Option func(*options)
 
-// options is what Options set.
+// options holds what the Options set.
 type options struct {
 	open  func(name string) (io.ReadCloser, error)
 	hub   Hub
@@ -82,7 +82,7 @@ func (o *options) source(ctx context.Context) setup.Source {
 	return setup.Source{Open: open, Hub: o.cache, Profile: estimate.ReadProfile, Survey: estimate.Survey}
 }
 
-// opened opens a file that is read no further once the context has ended.
+// opened opens a file whose reads fail once the context has ended.
 func (o *options) opened(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

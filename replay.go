@@ -100,7 +100,7 @@ func Replay(ctx context.Context, file string, o ReplayOptions, opts ...Option) (
 	return out, nil
 }
 
-// check is what can be said against the options alone.
+// check validates the options that do not depend on a recording.
 func (o *ReplayOptions) check() error {
 	if o.Torch == "" {
 		return nil
@@ -111,7 +111,7 @@ func (o *ReplayOptions) check() error {
 	return nil
 }
 
-// checkAllocator wants options that the PyTorch of the replay has.
+// checkAllocator returns an error for options that the PyTorch of the replay does not have.
 func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.Torch)
 	if err != nil || o.Allocator == nil {
@@ -137,7 +137,7 @@ func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	return d, nil
 }
 
-// answer returns what a replay came to.
+// answer returns the result of a replay as an answer.
 func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	out := &ReplayAnswer{
 		Events: r.Events, PeakAllocated: Bytes(r.PeakAllocated), PeakReserved: Bytes(r.PeakReserved), Mismatch: r.Mismatch, Fits: o.fits(r),

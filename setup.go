@@ -18,7 +18,10 @@ type Setup struct {
 	TargetSeq int `json:"target_seq,omitempty"`
 	// Lengths gives the lengths of samples if they vary; it replaces Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
-	// Seed is what lengths are drawn by.
+	// Tokenizer is the path of the tokenizer.json that counts the tokens of the texts in the
+	// file of Lengths.
+	Tokenizer string `json:"tokenizer,omitempty"`
+	// Seed is the random seed that lengths are drawn with.
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.
 	Loop Loop `json:"loop,omitempty"`
@@ -38,9 +41,9 @@ type Setup struct {
 	Checkpointing bool `json:"checkpointing,omitempty"`
 	// Loss is whose code computes the loss of a causal model.
 	Loss Loss `json:"loss,omitempty"`
-	// Liger is the layers that run on Liger's kernels.
+	// Liger lists the layers that use Liger's kernels.
 	Liger []LigerLayer `json:"liger,omitempty"`
-	// Attention is its implementation.
+	// Attention is the implementation of attention.
 	Attention Attention `json:"attention,omitempty"`
 	// AttentionMask is whether the batch carries a mask; nil is true.
 	AttentionMask *bool `json:"attention_mask,omitempty"`
@@ -48,6 +51,11 @@ type Setup struct {
 	Accumulation int `json:"accumulation,omitempty"`
 	// Clip is whether the gradient norm is clipped.
 	Clip bool `json:"clip,omitempty"`
+	// Compile is whether the model runs under torch.compile. Figures are those without it, which
+	// usually takes more.
+	Compile bool `json:"compile,omitempty"`
+	// Evaluation is forward passes without gradients between steps; nil is none.
+	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// SetToNone is whether zero_grad drops gradients instead of filling them with zeros;
 	// nil is true.
 	SetToNone *bool `json:"set_to_none,omitempty"`
@@ -72,10 +80,10 @@ type Setup struct {
 	Sizes map[string]int `json:"-"`
 }
 
-// Lengths is the tokens of each step's batch, such as "512,384,640", a distribution of
-// samples, "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or
-// "histogram:64=0.2,512=0.8", or the name of a file with a sample a line. Of a
-// distribution each batch is as long as its longest sample.
+// Lengths is the tokens of each step's batch, such as "512,384,640", a distribution of samples,
+// "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or "histogram:64=0.2,512=0.8", or
+// the name of a file with one sample per line. With a distribution, each batch is as long as its longest
+// sample.
 type Lengths string
 
 // Model says which model is trained. Exactly one of Name, Config, ConfigFile and Profile is
@@ -98,14 +106,15 @@ type Model struct {
 
 // LoRA freezes all but low-rank adapters on the named linear layers.
 type LoRA struct {
-	// Rank of the adapters. It is required.
+	// Rank is the rank of the adapters. It is required.
 	Rank int `json:"rank"`
 	// Alpha scales the output of the adapters. It does not change memory.
 	Alpha float64 `json:"alpha,omitempty"`
-	// Dropout is the share of the adapters' input that is dropped. Any takes memory for a mask.
+	// Dropout is the share of the adapters' input that is dropped. Anything above 0 takes memory for a
+	// mask.
 	Dropout float64 `json:"dropout,omitempty"`
-	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They
-	// may be left out where PEFT knows the usual ones of the model.
+	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They may be left
+	// out if PEFT has defaults for the model.
 	Targets []string `json:"targets,omitempty"`
 	// PEFT is whether that library makes the adapters: in float32, with inputs cast to them.
 	PEFT bool `json:"peft,omitempty"`
@@ -115,12 +124,24 @@ type LoRA struct {
 	Save []string `json:"save,omitempty"`
 }
 
+// Evaluation is forward passes without gradients that a run makes between steps.
+type Evaluation struct {
+	// Batch is the samples of a forward pass; 0 is the batch of training.
+	Batch int `json:"batch,omitempty"`
+	// Every is after how many optimizer steps an evaluation comes; 0 is once memory has settled.
+	Every int `json:"every,omitempty"`
+	// Batches is the forward passes of one evaluation; 0 is 4.
+	Batches int `json:"batches,omitempty"`
+	// KeepsLogits is whether the logits of all its batches are kept on the card until it ends.
+	KeepsLogits bool `json:"keeps_logits,omitempty"`
+}
+
 // Quantization is frozen weights that bitsandbytes quantizes, with adapters of PEFT beside
 // them: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
 type Quantization struct {
 	// Bits is 4, which is what is simulated.
 	Bits int `json:"bits"`
-	// Type is what the bits stand for.
+	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`
 	// Double is whether their scales are quantized too.
 	Double bool `json:"double,omitempty"`
@@ -135,7 +156,7 @@ type Quantization struct {
 	Adapters DType `json:"adapters,omitempty"`
 }
 
-// Dist is how a run is spread over GPUs.
+// Dist says how a run is spread over GPUs.
 type Dist struct {
 	// Kind is what is spread, and by whose code. It is required.
 	Kind DistKind `json:"kind"`
@@ -147,7 +168,7 @@ type Dist struct {
 	ParamDType DType `json:"param_dtype,omitempty"`
 	// ReduceDType is the type in which FSDP2 reduces gradients.
 	ReduceDType DType `json:"reduce_dtype,omitempty"`
-	// Load is how FSDP2 and ZeRO-3 come by their weights.
+	// Load is how FSDP2 and ZeRO-3 load their weights.
 	Load DistLoad `json:"load,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// plainSetup is a Setup without its own way into JSON.
+// plainSetup is a Setup without its methods for JSON.
 type plainSetup Setup
 
 // MarshalJSON writes the setup with each of its Sizes as a field.
@@ -84,7 +84,7 @@ func takeSizes(fields map[string]any) map[string]int {
 	return sizes
 }
 
-// checkNames refuses a field that the type, or a struct in it, does not have.
+// checkNames returns an error for a field that the type, or a struct in it, does not have.
 func checkNames(t reflect.Type, fields map[string]any, at string) error {
 	known := jsonNames(t)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -124,7 +124,7 @@ func jsonNames(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// typeError is a value of the wrong type as the field's mistake.
+// typeError returns a *FieldError for a value of the wrong type.
 func typeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
@@ -158,7 +158,7 @@ type modelJSON struct {
 	Head    Head   `json:"head,omitempty"`
 }
 
-// MarshalJSON writes ConfigFile as a config that is text.
+// MarshalJSON writes a model, with ConfigFile as a config that is text.
 func (m Model) MarshalJSON() ([]byte, error) {
 	out := modelJSON{Name: m.Name, Profile: m.Profile, Head: m.Head}
 	switch {
@@ -172,7 +172,7 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a config that is an object or the path of one.
+// UnmarshalJSON reads a model, whose config is an object or the path of one.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in modelJSON
 	if err := json.Unmarshal(data, &in); err != nil {

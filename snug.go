@@ -116,10 +116,10 @@ func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...O
 	return planOf(p, s.Model), nil
 }
 
-// maxEffective is beyond what any run sees a step.
+// maxEffective is more samples than any run has in a step.
 const maxEffective = 1 << 30
 
-// check is what can be said against the options before anything is simulated.
+// check returns an error for options that are wrong before anything is simulated.
 func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	switch {
 	case card.Total == 0 && s.Limit == 0:
@@ -134,8 +134,8 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// runnable returns a setup with its defaults, that does not stop on the card for other reasons
-// than memory.
+// runnable returns a setup with its defaults, or an error if the run would stop on the card for other
+// reasons than memory.
 func (o *options) runnable(ctx context.Context, s *Setup, card Card) (*setup.Setup, error) {
 	in, err := o.filled(ctx, s)
 	if err != nil {

@@ -9,13 +9,17 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"       // a step in a function of its own, the default
-	ScriptLoop     Loop = "script"     // at the top level of a script, as in tutorials
-	TrainerLoop    Loop = "trainer"    // transformers' Trainer
-	AccelerateLoop Loop = "accelerate" // accelerate's examples
-	LightningLoop  Loop = "lightning"  // Lightning's Trainer
-	FabricLoop     Loop = "fabric"     // Lightning's Fabric
-	TRLLoop        Loop = "trl"        // TRL's SFTTrainer
+	StepLoop       Loop = "step"                  // a step in a function of its own, the default
+	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
+	TrainerLoop    Loop = "trainer"               // transformers' Trainer
+	AccelerateLoop Loop = "accelerate"            // accelerate's examples
+	LightningLoop  Loop = "lightning"             // Lightning's Trainer
+	FabricLoop     Loop = "fabric"                // Lightning's Fabric
+	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
+	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
+	TimmLoop       Loop = "timm"                  // timm's train.py, for models of images
+	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
+	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 
 // Precision is the type of weights and arithmetic.
@@ -94,7 +98,7 @@ const (
 	// SequenceClassification sorts each text into one of the config's num_labels classes. With one class,
 	// or another problem_type in the config, its labels are numbers.
 	SequenceClassification Head = "sequence-classification"
-	// TokenClassification does so with each token.
+	// TokenClassification sorts each token into one of the classes.
 	TokenClassification Head = "token-classification"
 )
 
@@ -119,7 +123,7 @@ const (
 	LigerAll  LigerLayer = "all"
 )
 
-// QuantType is what the 4 bits of a quantized weight stand for.
+// QuantType is the number format of a 4-bit weight.
 type QuantType string
 
 // The types.
@@ -134,6 +138,7 @@ type DistKind string
 // The kinds.
 const (
 	DDP            DistKind = "ddp"             // DistributedDataParallel
+	FSDP1          DistKind = "fsdp1"           // FullyShardedDataParallel
 	FSDP2          DistKind = "fsdp2"           // fully_shard
 	FSDP2NoReshard DistKind = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
 	Zero1          DistKind = "zero1"           // PyTorch's ZeroRedundancyOptimizer
@@ -142,7 +147,7 @@ const (
 	Zero3          DistKind = "zero3"           // stage 3
 )
 
-// DistLoad is how a sharded run comes by its weights.
+// DistLoad is how a sharded run loads its weights.
 type DistLoad string
 
 // The ways to load.

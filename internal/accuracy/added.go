@@ -17,7 +17,7 @@ import (
 // How far that is from the truth is found where the same run can be simulated, which
 // is right to the byte for these models.
 
-// ways is how a run can hold more than was recorded.
+// ways are the settings under which a run holds more than was recorded.
 var ways = []map[string]any{
 	{"accumulation": 2.0},
 	{"accumulation": 4.0},
@@ -98,7 +98,7 @@ func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (flo
 	return real/float64(estimated.PeakReserved) - 1, err
 }
 
-// gradients returns how many bytes they take.
+// gradients returns how many bytes the gradients of a run take.
 func gradients(fields map[string]any) (uint64, error) {
 	s, err := setup.Decode(fields, setup.Source{})
 	if err != nil {

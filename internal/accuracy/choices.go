@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// measuredChoice is one way to run a setup at its effective batch under a cap,
-// as it was measured: the one that snug recommended, or another.
+// measuredChoice is one way to run a setup at its effective batch under a cap, as it was measured: the
+// choice that snug recommended, or another.
 type measuredChoice struct {
 	Run         string  `json:"run"`
 	CapGiB      int     `json:"cap_gib"`
@@ -22,7 +22,7 @@ type measuredChoice struct {
 	SaidToFit   bool    `json:"said_to_fit"`
 }
 
-// measuredProfile is a prediction from two small recordings beside the real run.
+// measuredProfile is a prediction from two small recordings, and the real run.
 type measuredProfile struct {
 	Example   string  `json:"example"`
 	Recorded  string  `json:"recorded"`
@@ -33,7 +33,7 @@ type measuredProfile struct {
 	Off       float64 `json:"off"`
 }
 
-// lines reads a file of one JSON object a line.
+// lines reads a file of one JSON object per line.
 func lines[T any](files fs.FS, name string) ([]T, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func lines[T any](files fs.FS, name string) ([]T, error) {
 	return out, nil
 }
 
-// choices writes what was recommended beside the best of all that was measured.
+// choices writes a table of the recommended choices next to the best measured ones.
 func (r *Report) choices(b *strings.Builder) {
 	b.WriteString("\n## Recommendations of `snug optimize`, compared with measured alternatives\n\n" +
 		"Each setup has a memory limit. The table has the recommended settings and the other choices at the same effective\n" +
@@ -81,7 +81,7 @@ func (r *Report) bestOf(run string) measuredChoice {
 	return best
 }
 
-// profiles writes predictions from recordings beside real runs.
+// profiles writes a table of predictions from recordings next to real runs.
 func (r *Report) profiles(b *strings.Builder) {
 	b.WriteString("\n## Any model, from two short recordings\n\n" +
 		"`snug profile` recorded the unchanged scripts in `examples/` at two small batches. The prediction is for four times the larger batch.\n" +
@@ -99,12 +99,12 @@ type measuredOverhead struct {
 	Plain   float64 `json:"plain_ms"` // medians of a step
 	Probed  float64 `json:"probed_ms"`
 	Paired  float64 `json:"paired"` // the median of the rounds' own ratios, less one
-	Low     float64 `json:"low"`    // where nine in ten resamples of it are
+	Low     float64 `json:"low"`    // nine in ten resamples of Paired lie between Low and High
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
 	Events  int     `json:"events"` // recorded a step; 0 if they were not counted
 
-	LargePages bool `json:"large_pages"` // the process asked for them
+	LargePages bool `json:"large_pages"` // the process asked for large pages
 }
 
 func yesNo(b bool) string {

@@ -21,7 +21,7 @@ type Case struct {
 // Reserved returns the error of the estimate of reserved memory, as a share of the truth.
 func (c *Case) Reserved() float64 { return off(c.Estimated.PeakReserved, c.Measured.PeakReserved) }
 
-// Allocated is the same of the allocated bytes.
+// Allocated returns the error of the estimate of allocated memory.
 func (c *Case) Allocated() float64 { return off(c.Estimated.PeakAllocated, c.Measured.PeakAllocated) }
 
 func off(estimated, truth uint64) float64 { return float64(estimated)/float64(truth) - 1 }
@@ -54,7 +54,7 @@ func unlimited(card gpu.Card) gpu.Card {
 type MaxCase struct {
 	*Row
 	Estimated int   // the estimated largest batch
-	Err       error // why there is none
+	Err       error // why there is no estimate of the batch
 	OOMs      []OOM // the runs that ran out of memory
 }
 

@@ -13,16 +13,16 @@ import (
 // Stats sums up a group of errors.
 type Stats struct {
 	Cases  int     // the number of runs
-	Exact  int     // to the byte
+	Exact  int     // runs whose estimate is exact to the byte
 	Median float64 // the median of the absolute errors
 	P95    float64 // their 95th percentile
 	Worst  float64 // with its sign
 	Under  int     // estimates that are too low by more than a thousandth
 	Low    float64 // the lowest of truth over estimate, less one
-	High   float64 // the highest of them
+	High   float64 // the highest of truth over estimate, less one
 }
 
-// under is by how much an estimate has to be short to count as such.
+// under is by how much an estimate has to be too low to count as too low.
 const under = 0.001
 
 // summarize sums up the errors said/truth - 1.
@@ -52,13 +52,13 @@ func summarize(errs []float64) Stats {
 	return s
 }
 
-// Group is a name and how the cases under it fared.
+// Group is a name and the errors of the cases under it.
 type Group struct {
 	Name string // the family or option
 	Stats
 }
 
-// grouped puts errors under names and sums each group up, in order of name.
+// grouped returns the errors of cases by name, each group summed up, in order of name.
 func grouped(cases []Case, names func(*setup.Setup) []string) []Group {
 	errs := map[string][]float64{}
 	for i := range cases {

@@ -17,7 +17,8 @@ import (
 // run is checked with the intervals that the others give: all but itself and repetitions of it, and then
 // all but its whole family, which shows how a new model would do.
 
-// asides are files that are used for intervals only: measured later, some of them the same run again.
+// asides are files that are used for intervals only: they were measured later, and some repeat earlier
+// runs.
 var asides = []string{"more_dist.jsonl"}
 
 // Judged is a measured run, and whether intervals made without it contain it.
@@ -48,7 +49,7 @@ func (c *Case) torch() string {
 	return v.String()
 }
 
-// judge makes the intervals of each case from the others.
+// judge returns each case with the intervals that the others give it.
 func judge(cases []*Case) []Judged {
 	out := make([]Judged, len(cases))
 	each(len(cases), func(i int) {
@@ -61,7 +62,7 @@ func judge(cases []*Case) []Judged {
 	return out
 }
 
-// again reports whether a case is this one, or the same run once more.
+// again reports whether two cases are the same run.
 func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
@@ -93,7 +94,7 @@ type Held struct {
 	Width          float64 // median width of the first, as a fraction of the estimate
 }
 
-// heldBy counts the runs under each name.
+// heldBy returns the counts of runs under each name.
 func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
 	widths := map[string][]float64{}
 	at := map[string]int{}
@@ -147,7 +148,7 @@ without the run itself and once without its whole family. The goal is nine in te
 the median width of the interval as a share of the estimate.
 `
 
-// intervals writes the judgement.
+// intervals writes the section on intervals.
 func (r *Report) intervals(b *strings.Builder) {
 	all := judge(r.judged())
 	b.WriteString(judgement)

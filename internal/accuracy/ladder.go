@@ -59,14 +59,14 @@ type ladderRow struct {
 
 func (r *ladderRow) batch() int64 { n, _ := r.Setup["batch"].(float64); return int64(n) }
 
-// model is the part of the name before the batch.
+// model returns the part of the name before the batch.
 func (r *ladderRow) model() string {
 	id, _ := r.Setup["id"].(string)
 	name, _, _ := strings.Cut(id, fmt.Sprintf("-b%d", r.batch()))
 	return name
 }
 
-// loadLadders reads them, with their recordings.
+// loadLadders reads the ladders, with their recordings.
 func loadLadders(measured fs.FS) (out []ladder, err error) {
 	for _, name := range ladderFiles {
 		rows, err := lines[ladderRow](measured, name)
@@ -103,7 +103,7 @@ func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	return err
 }
 
-// climb predicts the runs of every model that have no recording.
+// climb returns predictions for the runs of every model that have no recording.
 func climb(ladders []ladder) (out []Rung, err error) {
 	for _, l := range ladders {
 		p, err := profile.Fit(l.recorded)
@@ -161,7 +161,7 @@ func recording(measured fs.FS, name string) (*snapshot.Recording, error) {
 	return snapshot.Read(bufio.NewReader(f))
 }
 
-// ladders writes them.
+// ladders writes the section on ladders.
 func (r *Report) ladders(b *strings.Builder) {
 	b.WriteString("\n## Larger batches, from two small ones\n\n" +
 		"`snug predict` used recordings of the training loops in `harness.py` at two small batches. Real runs at larger batches show the error.\n" +
@@ -175,7 +175,7 @@ func (r *Report) ladders(b *strings.Builder) {
 	}
 }
 
-// expected says how many of the real runs were in the expected interval.
+// expected returns how many of the real runs were in the expected interval, in words.
 func expected(rungs []Rung) string {
 	in, width := 0, 0.0
 	for i := range rungs {

@@ -24,21 +24,21 @@ var peers = []peer{
 	{"EleutherAI transformer math", "weights + gradients + optimizer + s·b·h·L·(10 + 24 + 5·a·s÷h)", transformerMath},
 }
 
-// fourTimes is the rule of `accelerate estimate-memory`: training with Adam takes four times the weights
-// in the type they are loaded in. It ignores activations, as its own documentation says.
+// fourTimes returns the memory by the rule of `accelerate estimate-memory`: training with Adam takes four
+// times the weights in the type they are loaded in. It ignores activations, as its own documentation says.
 func fourTimes(s *setup.Setup, params, _ float64) float64 {
 	return 4 * params * weightBytes(s)
 }
 
-// zero2 is estimate_zero2_model_states_mem_needs without offloading: 16-bit
-// weights and gradients on every GPU, 16 bytes of fp32 states spread over them.
+// zero2 returns estimate_zero2_model_states_mem_needs without offloading: 16-bit weights and gradients on
+// every GPU, 16 bytes of fp32 states spread over them.
 func zero2(s *setup.Setup, params, _ float64) float64 {
 	return 4*params + 16*params/float64(s.Dist.World())
 }
 
-// megatron is the activation formula of Korthikanti et al., "Reducing Activation
-// Recomputation in Large Transformer Models" (2022), equation 2, without
-// parallelism: every layer keeps s·b·h·(34 + 5·a·s/h) bytes, or its input alone,
+// megatron returns the activation formula of Korthikanti et al., "Reducing Activation Recomputation in
+// Large Transformer Models" (2022), equation 2, without parallelism: every layer keeps s·b·h·(34 +
+// 5·a·s/h) bytes, or its input alone,
 // 2·s·b·h, when it is recomputed. The states are added as this setup has them:
 // weights, gradients and two moments in the weights' type.
 func megatron(s *setup.Setup, params, trainable float64) float64 {
@@ -53,10 +53,9 @@ func megatron(s *setup.Setup, params, trainable float64) float64 {
 	return weightBytes(s)*(params+3*trainable) + t.layers*act
 }
 
-// transformerMath is EleutherAI's "Transformer Math 101" (calc_transformer_mem):
-// mixed precision has 2 bytes of weights, 4 of gradients and 12 of optimizer a
-// parameter, fp32 has 4, 4 and 8; activations are s·b·h·L·(10 + 24/t + 5·a·s/(h·t))
-// with t = 1, or 2·s·b·h·L when recomputed.
+// transformerMath returns EleutherAI's "Transformer Math 101" (calc_transformer_mem): mixed precision has
+// 2 bytes of weights, 4 of gradients and 12 of optimizer a parameter, fp32 has 4, 4 and 8; activations are
+// s·b·h·L·(10 + 24/t + 5·a·s/(h·t)) with t = 1, or 2·s·b·h·L when recomputed.
 func transformerMath(s *setup.Setup, params, trainable float64) float64 {
 	t, ok := shapeOf(s)
 	if !ok {
@@ -80,10 +79,10 @@ func weightBytes(s *setup.Setup) float64 {
 	return 4
 }
 
-// shape is what the formulas for transformers ask of a model.
+// shape holds the sizes of a model that the formulas for transformers need.
 type shape struct{ sbh, seq, hidden, heads, layers float64 }
 
-// shapeOf reads it from a config; other models have none.
+// shapeOf returns the shape of a model with a config, and false for other models.
 func shapeOf(s *setup.Setup) (shape, bool) {
 	c := s.Model.Config
 	d := s.Model.Dims()

@@ -17,7 +17,7 @@ import (
 
 const predictionsFile = "predictions.jsonl"
 
-// cause is a line of it.
+// cause is a line of predictionsFile.
 type cause struct {
 	Cause string
 	profile.Residual

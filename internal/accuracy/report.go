@@ -14,7 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// files are the measured cases that have a peak each.
+// files are the files of measured cases, each with a peak.
 var files = []struct{ name, what string }{
 	{devFile, "families × precision × optimizer × checkpointing × attention"},
 	{"dev_ladder.jsonl", "the same models at small and large batches"},
@@ -27,21 +27,21 @@ var files = []struct{ name, what string }{
 	{longer, "runs that skipped their first updates, repeated over twenty steps"},
 }
 
-// devFile is one GPU: all families, most options.
+// devFile holds runs on one GPU: all families, most options.
 const devFile = "dev.jsonl"
 
-// longer holds cases of other files again, named as there and then twentySteps.
+// longer is a file that repeats cases of other files, under their names followed by twentySteps.
 const (
 	longer      = "longer.jsonl"
 	twentySteps = "-20steps"
 )
 
-// Report is everything that the comparison came to.
+// Report holds all results of the comparison.
 type Report struct {
 	Cases    []Case             // of all files
-	Asides   []Case             // of those that count for intervals alone
-	Added    estimate.Range     // off of profiles that count gradients or buckets on top
-	Recorded profile.Residuals  // off of profiles, by cause
+	Asides   []Case             // of the files that count only for intervals
+	Added    estimate.Range     // errors of profiles that count gradients or buckets on top
+	Recorded profile.Residuals  // errors of profiles, by cause
 	Max      []MaxCase          // searches for the largest batch
 	Choices  []measuredChoice   // recommendations, measured
 	Profiles []measuredProfile  // predictions from recordings
@@ -81,7 +81,7 @@ func Make(measured fs.FS) (r *Report, err error) {
 	return r, r.profiled(measured)
 }
 
-// profiled compares what profiles say.
+// profiled adds the comparisons of profiles.
 func (r *Report) profiled(measured fs.FS) error {
 	ladders, err := loadLadders(measured)
 	if err != nil {
@@ -121,7 +121,8 @@ Custom models (with no built-in family) are counted but not estimated; they need
 recorded profile.
 `
 
-// Markdown writes the report.
+// Markdown returns the report, docs/accuracy.md. Its sections are written here and by the method named
+// after each section: intervals, ladders, choices, times, …
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString(opening)
@@ -202,7 +203,7 @@ func (r *Report) exceptions(b *strings.Builder) {
 	b.WriteString("| case | reserved | allocated | |\n| --- | ---: | ---: | --- |\n" + strings.Join(slices.Compact(lines), "\n") + "\n")
 }
 
-// note says what was different about the real run.
+// note returns what was different about the real run.
 func (c *Case) note() string {
 	n, of := c.Skipped(), len(c.Measured.Steps)
 	if n == 0 {
@@ -212,7 +213,7 @@ func (c *Case) note() string {
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
-// again says what the same case gave when it was measured for longer.
+// again returns what the same case gave when it was measured for longer.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {

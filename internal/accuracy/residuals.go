@@ -9,8 +9,8 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off returns how far the truth is outside the bounds of the estimate, as a share of the nearer bound. What a
-// run may do either way is not an error of the estimate.
+// Off returns how far the truth is outside the bounds of the estimate, as a share of the nearer bound.
+// What cannot be known before the run is not an error of the estimate.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved
@@ -46,7 +46,7 @@ func (r *Report) Residuals() ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// rounded returns a range to a hundredth of a percent, outwards.
+// rounded returns a range rounded outwards to a hundredth of a percent.
 func rounded(r estimate.Range) estimate.Range {
 	r.Low, r.High = outwards(r.Low, r.High)
 	return r
@@ -56,8 +56,8 @@ func outwards(low, high float64) (float64, float64) {
 	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
 }
 
-// several returns the errors of runs over several GPUs relative to one figure, in either direction,
-// by kind.
+// several returns, by kind, the errors of runs over several GPUs relative to one figure, in either
+// direction.
 func (r *Report) several() map[string]estimate.Range {
 	out := map[string]estimate.Range{}
 	for _, c := range r.judged() {

@@ -22,7 +22,7 @@ type Row struct {
 	Fields   map[string]any // the setup as written in the file
 	Setup    *setup.Setup   // nil if it is not one that can be simulated
 	Measured Measured       // what was measured
-	Card     gpu.Card       // that it was made on
+	Card     gpu.Card       // the card that it was measured on
 }
 
 // Measured is what a real run took.
@@ -87,7 +87,7 @@ func (r *Row) ID() string {
 	return id
 }
 
-// Custom reports whether the model is code of its own that no family covers.
+// Custom reports whether the model is custom code that no family covers.
 func (r *Row) Custom() bool {
 	m, _ := r.Fields["model"].(map[string]any)
 	return m["custom"] != nil
@@ -114,8 +114,8 @@ func Load(files fs.FS, name string) ([]Row, error) {
 	return out, in.Err()
 }
 
-// parse reads a row. A row that does not name its card and PyTorch was made on the reference card, with
-// the default PyTorch of setups.
+// parse returns the row of a line. A row that does not name its card and PyTorch was made on the reference
+// card, with the default PyTorch of setups.
 func parse(text []byte) (row Row, err error) {
 	var line struct {
 		Setup    map[string]any `json:"setup"`

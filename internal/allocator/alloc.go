@@ -4,7 +4,8 @@ package allocator
 
 import "snug/internal/freeset"
 
-// request is an allocation on its way.
+// request is an allocation in progress: its size, its stream and its pool. How sizes are rounded:
+// sizes.go. Growing when nothing fits: grow.go.
 type request struct {
 	bytes      uint64 // as asked for
 	size       uint64 // rounded
@@ -40,7 +41,7 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	return a.finish(&r, b), nil
 }
 
-// prepare rounds a request and chooses its pool.
+// prepare fills in a request: its rounded size and its pool.
 func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.bytes, r.size, r.stream = n, a.round(n), stream
 	r.poolIndex = a.choosePool(r.size, stream)
@@ -48,8 +49,8 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
 }
 
-// find takes the best fit out of p's free set: the smallest block that is large enough. It considers only
-// that one; if the rules of max_split_size refuse it, it does not look for another.
+// find takes the best fit out of p's free set: the smallest block that is large enough. If the rules of
+// max_split_size refuse that block, find does not look for another and returns 0.
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
@@ -83,9 +84,10 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	return i
 }
 
-// stepExpandable moves on from an expandable best fit. A block that touches the unmapped end of its
-// segment counts with the size it could grow to, so that holes inside are filled before the growing end is
-// used. If the option is off, expandable blocks are left over from earlier and are skipped.
+// stepExpandable returns the block to use when the best fit c is in an expandable segment. A block that
+// touches the unmapped end of its segment counts with the size it could grow to, so that holes inside are
+// filled before the growing end is used. If the option is off, expandable blocks are left over from
+// earlier and are skipped.
 func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
 		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {

@@ -58,8 +58,8 @@ type Allocator struct {
 
 	arena
 	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
-	streams  []uint64          // their handles
-	indices  map[uint64]uint16 // of streams, by handle
+	streams  []uint64          // the handles of the CUDA streams
+	indices  map[uint64]uint16 // indices of streams, by handle
 	ordered  []uint16          // streams sorted by handle, as far as sorted
 	ranges   []virtualRange    // expandable segments; 0 is none
 	created  uint64            // creation counter of blocks
@@ -74,7 +74,7 @@ type Allocator struct {
 	pending  pendingFrees
 	stats    statistics
 	scratch  []int32
-	work     uint64 // blocks that were looked at one by one
+	work     uint64 // blocks that were examined one by one
 }
 
 // New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.
@@ -95,8 +95,8 @@ func New(dev Device, v Version, opt Options) (*Allocator, error) {
 	return a, nil
 }
 
-// Configure is torch.cuda.memory._set_allocator_settings: new options for a
-// running process. The memory fraction among them only counts at start-up.
+// Configure sets new options in a running process, as torch.cuda.memory._set_allocator_settings does. The
+// memory fraction among them only counts at start-up.
 func (a *Allocator) Configure(conf string) error {
 	opt, err := a.opt.Reparse(conf, a.version)
 	if err != nil {
@@ -114,8 +114,8 @@ func (a *Allocator) configure(opt Options) {
 // Options returns the options in force.
 func (a *Allocator) Options() Options { return a.opt }
 
-// SetMemoryFraction is torch.cuda.set_per_process_memory_fraction: a cap on
-// the segments of this allocator alone, as a share of the card.
+// SetMemoryFraction limits the segments of this allocator to a share of the card, as
+// torch.cuda.set_per_process_memory_fraction does.
 func (a *Allocator) SetMemoryFraction(f float64) error {
 	if !(f >= 0 && f <= 1) {
 		return fmt.Errorf("memory fraction %v is not between 0 and 1", f)

@@ -57,8 +57,8 @@ func (m *arena) drop(i int32) {
 	m.spare = append(m.spare, i)
 }
 
-// newBlock makes a block like one of pool p on stream q. It may move the arena,
-// so pointers to blocks taken before do not survive it.
+// newBlock makes a block of a pool and stream and returns its index. It may move the arena, so earlier
+// pointers to blocks are no longer valid.
 func (a *Allocator) newBlock(pool, stream uint16, addr, size uint64) int32 {
 	i := a.take()
 	a.blocks[i] = block{
@@ -69,7 +69,7 @@ func (a *Allocator) newBlock(pool, stream uint16, addr, size uint64) int32 {
 	return i
 }
 
-// linkBefore puts i between b and what came before b.
+// linkBefore puts block i between b and the block before b.
 func (a *Allocator) linkBefore(i, b int32) {
 	prev := a.blocks[b].prev
 	a.blocks[i].prev, a.blocks[i].next = prev, b
@@ -79,7 +79,7 @@ func (a *Allocator) linkBefore(i, b int32) {
 	}
 }
 
-// linkAfter puts i between b and what came after b.
+// linkAfter puts block i between b and the block after b.
 func (a *Allocator) linkAfter(i, b int32) {
 	next := a.blocks[b].next
 	a.blocks[i].prev, a.blocks[i].next = b, next

@@ -8,14 +8,15 @@ package allocator
 // The addresses matter: up to PyTorch 2.11, ties between free blocks of equal size go to the lower
 // address.
 type Device interface {
-	// Take is cudaMalloc: where the new bytes begin, or false when they do not fit.
+	// Take is cudaMalloc: it returns the address of the new bytes; ok is false if they do not fit.
 	Take(bytes uint64) (addr uint64, ok bool)
-	// Give is cudaFree of what Take returned.
+	// Give is cudaFree: it returns memory that came from Take.
 	Give(addr, bytes uint64)
-	// Reserve is cuMemAddressReserve: a range of addresses without memory behind it.
+	// Reserve is cuMemAddressReserve: it returns the start of a range of addresses without memory behind
+	// it.
 	Reserve(bytes uint64) (addr uint64)
-	// Map puts memory behind n pages of a reserved range, one after the other, and
-	// returns behind how many before there was none left.
+	// Map puts memory behind n pages of a reserved range, one after the other, and returns how many it
+	// could back before memory ran out.
 	Map(page, n uint64) (mapped uint64)
 	// Unmap takes the memory of n pages away again.
 	Unmap(page, n uint64)

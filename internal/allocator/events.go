@@ -2,7 +2,10 @@
 
 package allocator
 
-// recordEvents queues i on every stream that uses it.
+// Waiting for other CUDA streams before a block is reused: a free records an event on each stream that
+// uses the block (free.go), and later allocations check these events here.
+
+// recordEvents queues block i on every stream that uses it.
 func (a *Allocator) recordEvents(i int32) {
 	for _, s := range a.pending.uses[i] {
 		a.pending.queues[s] = append(a.pending.queues[s], i)
@@ -14,7 +17,8 @@ func (a *Allocator) recordEvents(i int32) {
 	a.blocks[i].flags &^= flagUsed
 }
 
-// processEvents is called at the start of every allocation outside a capture.
+// processEvents completes the pending frees whose events are done. It is called at the start of every
+// allocation outside a capture.
 func (a *Allocator) processEvents() {
 	a.recordDeferred(nil)
 	if a.pending.done {

@@ -28,8 +28,8 @@ func (a *Allocator) page(p *pool) uint64 {
 	return a.opt.LargeSegment
 }
 
-// growExpandable maps as many pages as r needs. When one of several mappings
-// fails, what the earlier ones brought stays reserved.
+// growExpandable maps as many pages as r needs and returns the block, or 0. If one of several mappings
+// fails, the pages that were mapped before it stay reserved.
 func (a *Allocator) growExpandable(r *request) int32 {
 	c := a.findRoom(r)
 	if !a.blocks[c].mapped() && !a.mapPages(c, min(a.blocks[c].size, r.size)) {
@@ -89,8 +89,8 @@ func (a *Allocator) rangeSize(p *pool) uint64 {
 	return roundUp(total+total/8, a.page(p))
 }
 
-// mapPages puts memory behind the first bytes of the unmapped block u, in whole
-// pages, and makes it free.
+// mapPages puts memory behind the first bytes of the unmapped block u, in whole pages, and makes them a
+// free block. It returns false if the device has no memory left.
 func (a *Allocator) mapPages(u int32, bytes uint64) bool {
 	b := &a.blocks[u]
 	page := a.ranges[b.vrange].page
@@ -111,7 +111,7 @@ func (a *Allocator) mapPages(u int32, bytes uint64) bool {
 	return true
 }
 
-// cutUnmapped leaves bytes in u and makes the rest an unmapped block.
+// cutUnmapped shortens the unmapped block u to bytes and makes the rest another unmapped block.
 func (a *Allocator) cutUnmapped(u int32, bytes uint64) {
 	b := a.blocks[u]
 	rest := a.newBlock(b.pool, b.stream, b.addr+bytes, b.size-bytes)
@@ -149,7 +149,7 @@ func (a *Allocator) unmapPages(i int32) {
 	a.countShrink(a.poolOf(&b), last-first)
 }
 
-// freePiece makes a free block out of part of b, not linked yet.
+// freePiece makes a free block of part of b and returns its index. It is not linked yet.
 func (a *Allocator) freePiece(b *block, addr, size uint64) int32 {
 	piece := a.newBlock(b.pool, b.stream, addr, size)
 	a.blocks[piece].vrange = b.vrange

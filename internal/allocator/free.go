@@ -13,9 +13,9 @@ type pendingFrees struct {
 	queued    int                // blocks in all queues
 	done      bool               // whether events count as over when they are looked at
 	uses      map[int32][]uint16 // streams recorded on a block
-	graphUses map[int32][]uint16 // those of them recorded while a capture was on
+	graphUses map[int32][]uint16 // streams recorded on a block during a capture
 	deferred  []int32            // freed during a capture, when events cannot be recorded
-	held      []int32            // a recording says when these end; may hold stale entries
+	held      []int32            // blocks whose completion a recording gives; may contain stale entries
 	heldCount int
 }
 
@@ -26,7 +26,7 @@ func newPendingFrees() pendingFrees {
 func (p *pendingFrees) any() bool { return p.queued > 0 || len(p.deferred) > 0 }
 
 // SetEventsDone sets what an allocation finds when it checks the events of pending frees: all done (true,
-// the default), or none. In reality it depends on timing and is between the two. A flush of the cache
+// the default), or none. In reality this depends on timing and lies between the two. A flush of the cache
 // waits for all of them anyway.
 func (a *Allocator) SetEventsDone(done bool) { a.pending.done = done }
 
@@ -63,7 +63,7 @@ func addStream(to map[int32][]uint16, i int32, stream uint16) {
 	to[i] = append(to[i], stream)
 }
 
-// release is the program's half of a free.
+// release does the program's half of a free.
 func (a *Allocator) release(i int32) {
 	b := &a.blocks[i]
 	b.flags &^= flagAllocated
@@ -87,7 +87,7 @@ func (a *Allocator) free(i int32) {
 	}
 }
 
-// hold frees i and leaves it pending until complete is called, as in a recording.
+// hold frees block i and leaves it pending until complete is called, as in a recording.
 func (a *Allocator) hold(i int32) {
 	a.release(i)
 	b := &a.blocks[i]
@@ -117,14 +117,15 @@ func (a *Allocator) compactHeld() {
 	a.pending.held = kept
 }
 
-// complete ends a hold.
+// complete ends the wait that hold began.
 func (a *Allocator) complete(i int32) {
 	a.blocks[i].flags &^= flagHeld
 	a.pending.heldCount--
 	a.endWait(i)
 }
 
-// put is the allocator's half of a free: join with the neighbours, into the free set.
+// put does the allocator's half of a free: it merges the block with its neighbours and adds it to the free
+// set.
 func (a *Allocator) put(i int32) {
 	b := &a.blocks[i]
 	size, requested := b.size, b.requested

@@ -98,7 +98,7 @@ func newScript(w io.Writer, v Version) (*scriptRun, error) {
 	return &scriptRun{w: w, dev: dev, a: a, refs: map[string]Ref{}}, err
 }
 
-// command is one word of the language: how many arguments, what it does.
+// command is one word of the language: its number of arguments, and what it does.
 type command struct {
 	least, most int
 	do          func(s *scriptRun, args []string) error

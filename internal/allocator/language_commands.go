@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+// What the commands of the script language do. The list of commands is in language.go.
+
 func (s *scriptRun) alloc(args []string) error {
 	id := args[0]
 	if _, taken := s.refs[id]; taken {

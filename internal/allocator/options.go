@@ -14,7 +14,8 @@ const Unlimited = math.MaxUint64
 // under 2 MiB, then one for each doubling, the last for 32 GiB and above.
 const divisionSlots = 16
 
-// Options are the settings of PYTORCH_ALLOC_CONF that change where memory goes.
+// Options are the settings of PYTORCH_ALLOC_CONF that change where memory goes. Their keys, and since
+// which version each exists, are in options_parse.go; how each value is read is in options_values.go.
 // Settings for host memory and locking are checked by the parser and dropped.
 type Options struct {
 	Expandable          bool                  // expandable_segments

@@ -12,8 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// setting is one key of PYTORCH_ALLOC_CONF: since which 2.x it exists, and how
-// its value is read. A key that a version does not know is an error there too.
+// setting is one key of PYTORCH_ALLOC_CONF: the 2.x that introduced it, and how its value is read. A
+// version refuses keys that it does not know, as PyTorch does.
 type setting struct {
 	since int
 	read  func(p *parser, key string) error
@@ -73,7 +73,7 @@ type parser struct {
 	out    *Options
 }
 
-// options returns the names of those that a version has.
+// options returns the names of the settings that a version has.
 func (v Version) options() []string {
 	var out []string
 	for name, s := range settings {
@@ -156,7 +156,7 @@ func (p *parser) separator(key, want string) error {
 	return nil
 }
 
-// number reads a count of something, small enough to be megabytes.
+// number reads a whole number that is small enough to be a size in megabytes.
 func (p *parser) number(key string) (uint64, error) {
 	text := p.next()
 	n, err := strconv.ParseUint(text, 10, 40)

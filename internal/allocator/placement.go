@@ -72,7 +72,8 @@ const (
 	// firstRange is where cuMemAddressReserve began. It works upwards, far below
 	// everything else; one recording with expandable segments shows it.
 	firstRange = 0x302000000
-	// hostAddresses separates the two.
+	// hostAddresses separates the addresses of cuMemAddressReserve (below) from those of cudaMalloc
+	// (above).
 	hostAddresses = 1 << 46
 )
 

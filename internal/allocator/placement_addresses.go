@@ -17,11 +17,11 @@ type addresses struct {
 	gaps   []span           // ranges that were given back, by address
 	floor  uint64           // everything below is unused
 	spare  []span           // where new chunks get their list of holes from
-	work   uint64           // gaps and holes that were looked at
+	work   uint64           // gaps and holes that were examined
 	undo   undo
 }
 
-// forget leaves nothing of the chunks.
+// forget removes all chunks.
 func (a *addresses) forget() {
 	a.chunks, a.rooms, a.gone = a.chunks[:0], nil, 0
 	if a.owner == nil {
@@ -102,7 +102,7 @@ func (a *addresses) release(s span) {
 	delete(a.owner, s.lo)
 	a.put(i, s)
 	if c := &a.chunks[i]; c.empty() {
-		a.work += uint64(len(a.gaps)) / 64 // which may have to move
+		a.work += uint64(len(a.gaps)) / 64 // an insertion may have to move the gaps
 		a.gaps = insertSpan(a.gaps, c.span)
 		*c = chunk{}
 		a.setRoom(i)

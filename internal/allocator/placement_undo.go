@@ -2,8 +2,8 @@
 
 package allocator
 
-// undo holds the addresses as they were before each of some placements, so that placements made only to
-// see where segments would go can be reverted.
+// undo holds the addresses as they were before each placement since Mark, so that trial placements can be
+// reverted.
 type undo struct {
 	on    bool
 	was   driverState
@@ -35,7 +35,7 @@ func (d *Driver) Mark() {
 	u.was = driverState{d.used, d.next, d.nextRange, d.takes, d.handles, d.launched}
 }
 
-// Rewind takes back all since the last Mark.
+// Rewind undoes all placements since the last Mark.
 func (d *Driver) Rewind() {
 	u := &d.undo
 	for n := len(u.steps) - 1; n >= 0; n-- {
@@ -46,10 +46,10 @@ func (d *Driver) Rewind() {
 	u.on = false
 }
 
-// Keep lets all since the last Mark be.
+// Keep keeps the placements made since the last Mark.
 func (d *Driver) Keep() { d.undo.on = false }
 
-// takeBack takes the last step back.
+// takeBack undoes the last step.
 func (a *addresses) takeBack(s *undoStep) {
 	rest := len(a.undo.spans) - s.spans
 	spans := a.undo.spans[rest:]
@@ -67,7 +67,7 @@ func (a *addresses) takeBack(s *undoStep) {
 	a.setRoom(s.chunk)
 }
 
-// changes notes how a chunk is before it changes.
+// changes saves the state of a chunk before it changes.
 func (a *addresses) changes(i int32) {
 	if u := &a.undo; u.on {
 		holes := a.chunks[i].holes
@@ -76,7 +76,7 @@ func (a *addresses) changes(i int32) {
 	}
 }
 
-// grows notes how the addresses are before a chunk is added.
+// grows saves the state of the addresses before a chunk is added.
 func (a *addresses) grows() {
 	if u := &a.undo; u.on {
 		u.steps = append(u.steps, undoStep{chunk: int32(len(a.chunks)), added: true, spans: len(a.gaps), floor: a.floor})

@@ -15,7 +15,8 @@ type PlayOptions struct {
 	// Observe, if set, is called after every event, or every Every-th one, with
 	// the event's index. It may read the allocator and must not change it.
 	Observe func(index int)
-	// Every thins Observe out; 0 and 1 are every event. The last event is always shown.
+	// Every is the number of events per call of Observe; 0 and 1 mean each event. The last event is always
+	// shown.
 	Every int
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
 	// Mark belong to phase 0.

@@ -8,8 +8,8 @@ import "snug/internal/stream"
 // but a stretch with retries is not skipped.
 type state struct{ blocks, retries uint64 }
 
-// newSkips finds the stretches of a trace that may be skipped: none if anything but blocks and places
-// matters.
+// newSkips returns the stretches of a trace that may be skipped. There are none if the outcome depends on
+// more than blocks and places.
 func (a *Allocator) newSkips(t *stream.Trace) stream.Skips[state] {
 	if a.rules.tieByCreation || a.limited && a.opt.GCThreshold > 0 {
 		return stream.Skips[state]{}

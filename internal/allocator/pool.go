@@ -31,7 +31,7 @@ func (p *pool) set(stream uint16) *freeset.Set {
 	return p.free[stream]
 }
 
-// makeSet is the same, made if need be.
+// makeSet returns the free blocks of a stream, and makes the set if it does not exist.
 func (p *pool) makeSet(stream uint16) *freeset.Set {
 	if n := int(stream) + 1 - len(p.free); n > 0 {
 		p.free = append(p.free, make([]*freeset.Set, n)...)
@@ -86,8 +86,8 @@ func (a *Allocator) eraseUnmapped(i int32) {
 	a.pools[b.pool].ranges(b.stream).erase(a.blocks, i)
 }
 
-// freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle,
-// size and tie. The list is only good until the next call.
+// freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle, size and tie. The list is
+// valid until the next call.
 func (a *Allocator) freeBlocks(p *pool) []int32 {
 	a.scratch = a.scratch[:0]
 	for _, q := range a.streamsByHandle() {

@@ -9,8 +9,8 @@ import (
 
 // PoolID names a private pool. The zero PoolID is the default pool.
 type PoolID struct {
-	A uint64 // of a pool that a CUDA graph made, else 0
-	B uint64 // of a torch.cuda.MemPool, else 0
+	A uint64 // the number of a CUDA graph's pool, else 0
+	B uint64 // the number of a torch.cuda.MemPool, else 0
 }
 
 // PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.

@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// rangeList is unmapped blocks in order of address. A run has a few; for a recording with a hundred
-// thousand they are kept in parts, so that an insertion moves at most one part.
+// rangeList holds unmapped blocks in order of address. A run has a few; a recording can have a hundred
+// thousand, so they are kept in parts, so that an insertion moves at most one part.
 type rangeList struct {
 	parts [][]int32 // none is empty
 }
 
 const rangePart = 512
 
-// find returns the first place with a block at an address or above it; at the very end
-// it is behind the last block.
+// find returns the place of the first block at an address or above it, or the place after the last block.
 func (l *rangeList) find(blocks []block, addr uint64) (part, at int) {
 	part, _ = slices.BinarySearchFunc(l.parts, addr, func(p []int32, addr uint64) int {
 		return cmp.Compare(blocks[p[len(p)-1]].addr, addr)
@@ -61,7 +60,7 @@ func (l *rangeList) erase(blocks []block, i int32) {
 	}
 }
 
-// all calls f with each block until it returns false.
+// all calls f with each block until f returns false.
 func (l *rangeList) all(f func(int32) bool) {
 	for _, p := range l.parts {
 		for _, i := range p {

@@ -14,8 +14,8 @@ import (
 var ErrSplitSegment = errors.New("max_split_size and expandable_segments, switched at run time, " +
 	"would return part of a segment; PyTorch fails its own assertion here")
 
-// EmptyCache is torch.cuda.empty_cache. During a capture it touches only
-// private pools that were released; before 2.8 PyTorch fails instead.
+// EmptyCache does what torch.cuda.empty_cache does. During a capture it touches only private pools that
+// were released; before 2.8 PyTorch fails instead.
 func (a *Allocator) EmptyCache() error {
 	if len(a.captures) > 0 && !a.rules.emptyCacheInCapture {
 		return errors.New("empty_cache during a capture fails before PyTorch 2.8")
@@ -59,7 +59,7 @@ func (a *Allocator) releasePoolBlocks(p *pool) {
 			a.returnSegment(i)
 		}
 	}
-	// Unmapping changes the free set, so a list made before is walked.
+	// Unmapping changes the free set, so the blocks are listed first.
 	for _, i := range expandable {
 		a.unmapPages(i)
 		if !a.blocks[i].split() && !a.blocks[i].mapped() {
@@ -83,8 +83,8 @@ func (a *Allocator) returnSegment(i int32) {
 	a.drop(i)
 }
 
-// releaseSome works only under max_split_size: it returns one oversize block that is large enough, or as
-// many as needed, the largest first. The result says whether that was enough; what was returned stays
+// releaseSome returns oversize blocks to the device: one that is large enough, or as many as needed, the
+// largest first. It does so only under max_split_size. It reports whether that was enough; the blocks stay
 // returned either way.
 func (a *Allocator) releaseSome(r *request) (bool, error) {
 	limit := a.opt.MaxSplitSize
@@ -139,8 +139,8 @@ func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 	return a.scratch
 }
 
-// collect is garbage_collection_threshold: above that share of the limit, free segments of the large pool
-// are returned, starting with those that were passed over most often. Age is counted in calls of find
+// collect implements garbage_collection_threshold: above that share of the limit, it returns free segments
+// of the large pool, starting with those that were passed over most often. Age is counted in calls of find
 // since the block became free. (Before 2.3 each block had its own count; the numbers are the same.)
 func (a *Allocator) collect() {
 	threshold := uint64(a.opt.GCThreshold * float64(a.limit))

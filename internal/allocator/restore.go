@@ -2,7 +2,7 @@
 
 package allocator
 
-// restoring is the state of a Restore in progress.
+// restoring is the state of a Restore (state.go) in progress.
 type restoring struct {
 	tails  []int32              // by range: its last block
 	newest map[rangeOwner]int32 // the last range of a pool and stream

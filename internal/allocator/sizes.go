@@ -8,7 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// Quantum is what every request is rounded up to, with default options.
+// Quantum is the unit that every request is rounded up to, with default options.
 const Quantum = 512
 
 // The allocator's constants: the same in every version read, 1.7 to main.
@@ -18,7 +18,7 @@ const (
 	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
 	minLargeAlloc  = 10 * units.MiB  // from this size on a segment has the size of the request
 	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
-	roundLarge     = 2 * units.MiB   // and is a multiple of this
+	roundLarge     = 2 * units.MiB   // such a segment is rounded up to a multiple of this
 	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
 	divisionsStart = 20              // log2 of the first size class of the divisions
 )

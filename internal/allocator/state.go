@@ -129,7 +129,7 @@ func (a *Allocator) Restore(segments []SegmentState) error {
 // kilobytes, and no real program has that many.
 const maxOwners = 4096
 
-// checkOwners counts them.
+// checkOwners returns an error if segments have more than maxOwners pools and streams.
 func checkOwners(segments []SegmentState) error {
 	type owner struct {
 		pool   PoolID

@@ -13,15 +13,15 @@ type Stat struct {
 // ByPool is a statistic for the whole allocator and for each kind of pool,
 // private pools included.
 type ByPool struct {
-	All   Stat // of both kinds
+	All   Stat // of both kinds of pools
 	Small Stat // of the pools for allocations of up to 1 MiB
-	Large Stat // of those for larger ones
+	Large Stat // of the pools for larger allocations
 }
 
 // Stats are the values that torch.cuda.memory_stats reports, under the same names.
 type Stats struct {
 	Allocation         ByPool // allocations that the program holds
-	AllocatedBytes     ByPool // in their blocks; All.Current is torch.cuda.memory_allocated
+	AllocatedBytes     ByPool // bytes in their blocks; All.Current is torch.cuda.memory_allocated
 	Active             ByPool // blocks held or waiting for another CUDA stream
 	ActiveBytes        ByPool // their bytes
 	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks
@@ -56,7 +56,7 @@ func (c *counter) add(n uint64) {
 	}
 }
 
-// raise is add for the row of all pools, whose sums are those of the other two.
+// raise is add for the row of all pools, which counts no totals: they are the sums of the other two rows.
 func (c *counter) raise(n uint64) {
 	c.current += n
 	if c.current > c.peak {
@@ -144,18 +144,18 @@ func (a *Allocator) Stats() Stats {
 	return out
 }
 
-// Allocated is torch.cuda.memory_allocated, without the cost of Stats.
+// Allocated returns torch.cuda.memory_allocated, without the cost of Stats.
 func (a *Allocator) Allocated() uint64 { return a.stats.row[rowAll][allocatedBytes].current }
 
-// Reserved is torch.cuda.memory_reserved, without the cost of Stats.
+// Reserved returns torch.cuda.memory_reserved, without the cost of Stats.
 func (a *Allocator) Reserved() uint64 { return a.stats.row[rowAll][reservedBytes].current }
 
-// ResetPeak is torch.cuda.reset_peak_memory_stats.
+// ResetPeak does what torch.cuda.reset_peak_memory_stats does.
 func (a *Allocator) ResetPeak() {
 	a.stats.each(func(c *counter) { c.peak = c.current })
 }
 
-// ResetAccumulated is torch.cuda.reset_accumulated_memory_stats.
+// ResetAccumulated does what torch.cuda.reset_accumulated_memory_stats does.
 func (a *Allocator) ResetAccumulated() {
 	a.stats.each((*counter).resetSums)
 	a.stats.plain = Stats{}

@@ -62,7 +62,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // AtLeast reports whether v is 2.minor or later.
 func (v Version) AtLeast(minor int) bool { return v.Major > 2 || v.Major == 2 && v.Minor >= minor }
 
-// rules is everything in which the versions differ. The allocator uses these fields and never a version
+// rules holds everything in which the versions differ. The allocator uses these fields and never a version
 // number, so this table is complete. Each fact was read in the sources of the tags v2.1.0 to v2.11.0 and
 // of the branch release/2.12.
 type rules struct {
@@ -73,13 +73,13 @@ type rules struct {
 	// Private pools.
 	privateExpandable   bool // pools of CUDA graphs may be expandable
 	memPoolRefusesExp   bool // any user MemPool together with expandable segments is an error
-	customPoolRefuseExp bool // … only one with an allocator of its own
-	customPoolPlain     bool // … which simply gets plain segments
+	customPoolRefuseExp bool // only a MemPool with its own allocator is an error
+	customPoolPlain     bool // a MemPool with its own allocator gets plain segments
 	noSplitPools        bool
 	newestCaptureFirst  bool
 	emptyCacheInCapture bool // empty_cache during a capture is allowed and touches released pools only
 	overflowPools       bool // MemPools marked use_on_oom help the default pool
-	overflowBeforeFlush bool // … before the cache is flushed, not after
+	overflowBeforeFlush bool // they are used before the cache is flushed, not after
 	deferredAtPoolEnd   bool // frees deferred by a capture are done when it ends
 
 	// Limits and options.

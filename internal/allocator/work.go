@@ -8,12 +8,13 @@ import "errors"
 // collects garbage, and so does this one. A run has hundreds of them. A crafted file can have hundreds of
 // thousands, and have all of them examined at every event. So the work is counted and limited.
 
-// maxWork takes some seconds. Recordings of a million events take a thousandth of it, under any options.
+// maxWork is the limit, which takes some seconds to reach. Recordings of a million events take a
+// thousandth of it, under any options.
 const maxWork = 1 << 28
 
 var errTooMuchWork = errors.New("too many free blocks: this would take hours, and is not a real training run")
 
-// worker is a Device that counts what it looks at too.
+// worker is a Device that counts its own work.
 type worker interface{ Looked() uint64 }
 
 // Looked returns the number of free addresses examined to place segments.

@@ -66,8 +66,8 @@ func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player 
 	return p
 }
 
-// Request is an allocation's size as the allocator sees it. A program with few sizes computes it once for
-// each.
+// Request is the size of an allocation as the allocator sees it. A program with few sizes computes one
+// Request for each.
 type Request struct {
 	size uint64
 	bin  uint32
@@ -109,8 +109,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment is Alloc and Free at once. Only the peak changes, unless memory grows, or a block is cut and ties
-// go by age: then the merged remainder is a new block.
+// Moment does an Alloc and its Free at once. Only the peak changes, unless memory grows, or a block is cut
+// and ties go by age: then the merged remainder is a new block.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {
@@ -129,7 +129,7 @@ func (p *Player) Moment(r *Request, stream uint16) {
 	}
 }
 
-// Free gives a block back: it joins its free neighbours.
+// Free gives a block back and merges it with its free neighbours.
 func (p *Player) Free(i int32) {
 	b := &p.blocks[i]
 	p.allocated -= b.size
@@ -159,7 +159,7 @@ func (p *Player) Free(i int32) {
 	s.insert(holeOf(i, b.tie), b.size)
 }
 
-// grow asks the device for a segment.
+// grow asks the device for a segment and returns its block.
 func (p *Player) grow(r *Request, set int32) int32 {
 	bytes := uint64(smallBuffer)
 	switch {

@@ -2,10 +2,10 @@
 
 package bestfit
 
-// bin is the holes of about one size, except the first, in order. Usually there are few, stored in the
-// bin itself. For a program that leaves a hundred thousand of one size there are chunks, so an insertion
-// never moves more than one of them. Such holes come and go next to each other, so the chunk used last is
-// usually the next one used.
+// bin holds the holes of about one size in order, except the first of them. Usually there are few, stored
+// in the bin itself. For a program that leaves a hundred thousand of one size there are chunks, so an
+// insertion never moves more than one of them. Such holes come and go next to each other, so the chunk
+// used last is usually the next one used.
 type bin struct {
 	n      int32 // how many are few
 	last   int32 // the chunk used last
@@ -48,7 +48,8 @@ func (h *holes) before(x hole, k key) bool {
 	return size < k.size || size == k.size && x < k.hole
 }
 
-// seekIn returns the spot of the first hole of a coarse bin with at least size bytes.
+// seekIn returns the spot of the first hole of a coarse bin with at least size bytes; ok is false if there
+// is none.
 func (h *holes) seekIn(b *bin, size uint64) (s spot, ok bool) {
 	first := key{size: size}
 	if len(b.chunks) == 0 {
@@ -72,8 +73,8 @@ func (h *holes) find(b *bin, k key) (s spot) {
 	return s
 }
 
-// search returns the spot in chunks of the first hole that is not before k: in the
-// first chunk that ends there, or past the end of the last.
+// search returns the spot in chunks of the first hole that is not before k: in the first chunk that
+// reaches that far, or past the end of the last chunk.
 func (h *holes) search(b *bin, k key) spot {
 	lo, hi := int32(0), int32(len(b.chunks)-1)
 	if last := b.last; last <= hi {
@@ -133,7 +134,7 @@ func (h *holes) insertAmongMany(b *bin, k key) {
 	c.end = c.holes[c.n-1]
 }
 
-// halve cuts a full chunk in two and returns where a spot of it now is.
+// halve cuts the full chunk of s in two and returns the new spot of s.
 func (b *bin) halve(s spot) spot {
 	const half = chunkCap / 2
 	b.chunks = append(b.chunks, chunk{})

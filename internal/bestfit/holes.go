@@ -4,13 +4,12 @@ package bestfit
 
 import "math/bits"
 
-// hole is a free block, as one word: its tie above, its index below. Of blocks
-// of one size the least hole is the one to take.
+// hole is a free block, as one word: its tie above, its index below. Among blocks of one size, the hole
+// with the lowest word is taken.
 type hole uint64
 
-// blockBits is how many bits of a hole are the block's index. The other 40 are
-// enough for an address in quanta, on cards of today (2⁴⁹ bytes), and for the
-// number of blocks ever made.
+// blockBits is the number of bits of a hole that hold the block's index. The other 40 are enough for an
+// address in quanta, on cards of today (2⁴⁹ bytes), and for the number of blocks ever made.
 const blockBits = 24
 
 // MaxAllocations limits the allocations, including those from before: each makes at most two blocks, a
@@ -79,8 +78,8 @@ func (h *holes) at(p place) hole {
 	return h.bin(p.bin).at(p.spot)
 }
 
-// best returns the size of the block that a request gets, 0 for none, and its place; held means that it
-// is the one kept apart.
+// best returns the size of the block that a request gets, 0 for none, and its place; held means that this
+// is the block kept apart.
 func (h *holes) best(r *Request) (size uint64, at place, held bool) {
 	at = h.seek(r)
 	switch {
@@ -132,7 +131,7 @@ func (h *holes) binAfter(i uint32) uint32 {
 	return w*64 + uint32(bits.TrailingZeros64(h.occupied[w]))
 }
 
-// take removes the block that a request gets; 0 is none.
+// take removes the block that a request gets and returns it, or 0.
 func (h *holes) take(r *Request) int32 {
 	size, at, held := h.best(r)
 	if size == 0 {
@@ -148,7 +147,7 @@ func (h *holes) take(r *Request) int32 {
 	return i
 }
 
-// insert adds a block, and holds it instead of the one before.
+// insert adds a block. It is the one kept apart from now on; the one before goes to its bin.
 func (h *holes) insert(x hole, size uint64) {
 	if h.held != 0 {
 		h.put(h.held, h.heldSize)
@@ -169,7 +168,7 @@ func (h *holes) put(x hole, size uint64) {
 	h.words[w/64] |= 1 << (w % 64)
 }
 
-// crowd adds a block to a bin that has one.
+// crowd adds a block to a bin that already has one.
 func (h *holes) crowd(i uint32, k key) {
 	if !h.before(h.first[i], k) {
 		k.hole, h.first[i] = h.first[i], k.hole
@@ -186,7 +185,7 @@ func (h *holes) crowd(i uint32, k key) {
 	h.crowded[i/64] |= 1 << (i % 64)
 }
 
-// erase removes a block that is there.
+// erase removes a block, which must be present.
 func (h *holes) erase(x hole, size uint64) {
 	if x == h.held {
 		h.held = 0
@@ -200,7 +199,7 @@ func (h *holes) erase(x hole, size uint64) {
 	h.remove(place{bin: i, spot: h.find(h.bin(i), key{x, size, i < fineBins})})
 }
 
-// remove takes out what is at a place.
+// remove takes out the hole at a place.
 func (h *holes) remove(p place) {
 	w, bit := p.bin/64, uint64(1)<<(p.bin%64)
 	if h.crowded[w]&bit != 0 {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/allocator"
 )
 
-// Restorable reports whether segments are such as this package makes itself: of known streams, filled
+// Restorable reports whether this package could have made the segments: they are of known streams, filled
 // with blocks that are in use or free, at most MaxAllocations of them.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	blocks := 0

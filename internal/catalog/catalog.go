@@ -21,18 +21,18 @@ import (
 //go:embed models.jsonl
 var lines string
 
-// variants.jsonl lists models that share a config with one of models.jsonl, except for the
-// values they have anew: its chat model, its copies, its shape with another vocabulary.
+// variants.jsonl lists models that share a config with one of models.jsonl, except for the values that
+// differ: a chat model, a copy, the same shape with another vocabulary.
 //
 //go:embed variants.jsonl
 var variantLines string
 
-// variant is a line of it.
+// variant is a line of variants.jsonl.
 type variant struct {
 	Hub    string         `json:"hub"`
 	Of     string         `json:"of"`
 	With   map[string]any `json:"with"`
-	Params int            `json:"params"` // where they are not the original's
+	Params int            `json:"params"` // if they differ from the original's
 }
 
 // Entry is one model.
@@ -62,14 +62,14 @@ func modelsIn(lines, name string) []model {
 	return out
 }
 
-// valueOf returns the first text that a line has under a key.
+// valueOf returns the first string that a line has under a key.
 func valueOf(line, key string) string {
 	_, rest, _ := strings.Cut(line, `"`+key+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)
 	return value
 }
 
-// decode reads a line.
+// decode decodes a line.
 func decode[T any](line string) T {
 	var v T
 	if err := json.Unmarshal([]byte(line), &v); err != nil {

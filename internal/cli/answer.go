@@ -17,8 +17,8 @@ type reply[A any] struct {
 	broken error // why there is no further request
 }
 
-// answer answers each setup, several at a time, and prints the answers in order. A setup that cannot be
-// answered does not stop the rest.
+// answer answers each setup with ask, several at a time, and prints the answers with show, in order. A
+// setup that cannot be answered does not stop the rest; failed counts such setups.
 func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
 	defer close(q.stop)
@@ -64,7 +64,7 @@ func newQueue[A any]() *queue[A] {
 // atOnce returns how many setups are answered at a time. Each takes some megabytes.
 func atOnce() int { return min(runtime.GOMAXPROCS(0), 16) }
 
-// next returns where the next reply will come.
+// next returns the channel on which the next reply will come, and false at the end.
 func (q *queue[A]) next() (chan reply[A], bool) {
 	if r := q.ahead; r != nil {
 		q.ahead = nil
@@ -74,14 +74,14 @@ func (q *queue[A]) next() (chan reply[A], bool) {
 	return r, ok
 }
 
-// more reports whether there is a next one.
+// more reports whether there is another reply.
 func (q *queue[A]) more() bool {
 	r, ok := q.next()
 	q.ahead = r
 	return ok
 }
 
-// fill asks one question after the other, several at once.
+// fill asks for the reply to each request, several at once.
 func (q *queue[A]) fill(rs requests, ask func(*setup.Setup) (A, error)) {
 	defer close(q.coming)
 	slots := make(chan struct{}, atOnce())

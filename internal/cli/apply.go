@@ -60,7 +60,7 @@ func newApply(env Env) *cobra.Command {
 	return cmd
 }
 
-// runApply is the command: it reads the settings and writes or shows them.
+// runApply runs the command: it reads the settings and writes or shows them.
 func runApply(env Env, o applyOptions) error {
 	want, err := o.settings(env)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 	return nil
 }
 
-// settings are those to write.
+// settings returns the settings to write.
 func (o *applyOptions) settings(env Env) (wanted, error) {
 	if len(o.set) > 0 {
 		if o.rung != "" {
@@ -150,7 +150,7 @@ func (o *applyOptions) settings(env Env) (wanted, error) {
 	return readOptimized(env.Stdin, o.rung)
 }
 
-// parseSet reads --set batch=8,accumulation=4.
+// parseSet returns the settings in --set batch=8,accumulation=4.
 func parseSet(texts []string) (wanted, error) {
 	var w wanted
 	for _, text := range texts {

@@ -15,7 +15,8 @@ import (
 	"snug/internal/term"
 )
 
-// applyReport is what apply found, planned and wrote.
+// applyReport is the report of apply: what it found, planned and wrote. Its text and its JSON are in this
+// file.
 type applyReport struct {
 	change *change.Change
 	notes  []string
@@ -27,7 +28,7 @@ func (r *applyReport) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// plan works the change out.
+// plan plans the change.
 func (r *applyReport) plan(store *change.Store, project *config.Project, want wanted) error {
 	plan, err := want.plan(project)
 	if err != nil {
@@ -91,7 +92,7 @@ func (r *applyReport) text(w io.Writer, s term.Screen) error {
 	return err
 }
 
-// end is the last sentence: what was done, and what to do next.
+// end returns the last sentence: what was done, and what to do next.
 func (r *applyReport) end() string {
 	n := len(r.change.Files)
 	switch {
@@ -124,7 +125,7 @@ func paintDiff(s term.Screen, line string) string {
 	return line
 }
 
-// applyAnswer is the machine's view.
+// applyAnswer is the JSON of apply.
 type applyAnswer struct {
 	Written bool          `json:"written"`
 	ID      int           `json:"id,omitempty"`

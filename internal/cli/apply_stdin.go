@@ -26,7 +26,7 @@ type wanted struct {
 	advised bool
 }
 
-// plan plans the edits. If the settings are advice, one that is off and has no key in the files is
+// plan plans the edits. If the settings are advice, a setting that is off and has no key in the files is
 // skipped.
 func (w wanted) plan(project *config.Project) (edits.Plan, error) {
 	plan, err := project.Change(w.values)

@@ -13,7 +13,7 @@ import (
 // wrong and ends with what to do, so both ends are kept.
 const (
 	maxMessage = 2000 // bytes of a message
-	keptHead   = 1200 // of one that is longer
+	keptHead   = 1200 // bytes kept from the beginning of a longer message
 	keptTail   = 600
 )
 

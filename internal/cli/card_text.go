@@ -24,7 +24,7 @@ func room(c gpu.Card) string {
 	return fmt.Sprintf("of %v on %s", size, c.Name)
 }
 
-// called returns a card in a sentence: what fits it.
+// called returns the name of a card within a sentence.
 func called(c gpu.Card) string {
 	switch {
 	case c.Unnamed:

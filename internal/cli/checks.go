@@ -52,7 +52,7 @@ func refuseEmpty(cmd *cobra.Command) {
 // errNotPlain is for devices and pipes, which must not be replaced by a file.
 var errNotPlain = errors.New("not a regular file")
 
-// write writes a whole file, or says why not.
+// write writes a whole file, or returns an error and leaves the old one.
 func (e Env) write(path string, data []byte) error {
 	info, err := os.Stat(path)
 	switch {
@@ -69,7 +69,7 @@ func (e Env) write(path string, data []byte) error {
 	return nil
 }
 
-// checkFolder wants the folder of --dir to be one.
+// checkFolder returns an error if --dir is not a folder.
 func (e Env) checkFolder(name string) error {
 	info, err := os.Stat(name)
 	switch {

@@ -2,6 +2,20 @@
 
 // Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
 // answers. Everything it uses of the outside world comes in an Env, so tests need no process.
+//
+// Each command has a file of its name, with its flags and help text, and more files that begin with that
+// name. Shared by several commands are
+//
+//	root.go                           the list of commands
+//	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
+//	setup_requests.go, spool.go       setups from --setup and flags
+//	project.go, project_setup.go      runs from the config files of a folder
+//	recorded.go                       a profile as the model
+//	setup_names.go                    errors with the user's name of a field: its flag, or file and line
+//	checks.go, flags_once.go, dash.go, suggest.go  mistakes in flags and arguments
+//	answer.go                         many setups, answered at once and in order
+//	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
+//	card_text.go, load_text.go        sentences about cards and about loading
 package cli
 
 import (
@@ -91,7 +105,7 @@ func (e Env) screen() term.Screen {
 	return term.Detect(e.Stdout, e.Getenv)
 }
 
-// raw is standard output or standard error itself, for a command that snug starts.
+// raw returns standard output or standard error itself, for a command that snug starts.
 func raw(w io.Writer) io.Writer {
 	if o, ok := w.(*term.Output); ok {
 		return o.Unwrap()
@@ -154,7 +168,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason strips the operation and the path from an error; the message has them already.
+// reason returns an error without its operation and path; the message has them already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -163,7 +177,7 @@ func reason(err error) error {
 	return err
 }
 
-// printJSON writes one line.
+// printJSON writes v as one line of JSON.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -16,7 +16,7 @@ import (
 // takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
 
-// dashMissing says where the -- goes.
+// dashMissing returns an error that says where the -- goes.
 func dashMissing(cmd *cobra.Command, words []string) error {
 	flag := ""
 	if cmd.Flags().Lookup("profile") != nil {
@@ -25,8 +25,8 @@ func dashMissing(cmd *cobra.Command, words []string) error {
 	return fmt.Errorf("put -- before the training command and after all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 
-// optionsFirst refuses an option of snug after a command without --. The command would get it, and few
-// report unknown options.
+// optionsFirst returns an error for an option of snug after a command without --. The command would get
+// the option, and few commands report unknown ones.
 func optionsFirst(cmd *cobra.Command, words []string) error {
 	behind := slices.ContainsFunc(words, func(w string) bool { return w == "--vary" || strings.HasPrefix(w, "--vary=") })
 	if cmd.ArgsLenAtDash() >= 0 || !behind {

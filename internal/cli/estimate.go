@@ -71,7 +71,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// runEstimate is the command: read, simulate, print.
+// runEstimate runs the command: it reads the setups, simulates them and prints the answers.
 func runEstimate(env Env, o estimateOptions) error {
 	if o.top < 1 {
 		return fmt.Errorf("--top %d: write at least 1", o.top)
@@ -137,7 +137,7 @@ func verdict(failed, of int, last error, json bool) error {
 	return last
 }
 
-// complain reports what is wrong with one setup, in place of its answer.
+// complain prints what is wrong with one setup, in place of its answer.
 func (r request) complain(env Env, json bool, err error, many bool) {
 	if json {
 		_ = printJSON(env.Stdout, struct {
@@ -147,7 +147,7 @@ func (r request) complain(env Env, json bool, err error, many bool) {
 		return
 	}
 	if !many {
-		return // the command's own error says it
+		return // the command's own error reports it
 	}
 	fmt.Fprintf(env.Stderr, "snug: %s\n", r.from.located(err))
 }

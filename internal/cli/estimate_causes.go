@@ -11,8 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// causes explains the width of the interval: what is not known about the run, and which measured runs show
-// how far off such estimates are.
+// causes returns sentences that explain the width of the interval: what is not known about the run, and
+// which measured runs show how far off such estimates are.
 func (r estimateReport) causes() (out []string) {
 	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
 		out = append(out, "the first updates may be skipped in float16")
@@ -43,6 +43,8 @@ func (r estimateReport) causes() (out []string) {
 			}
 		case profile.Unplaced:
 			out = append(out, "the recordings do not name their card")
+		case profile.Drawn:
+			out = append(out, "steps differ in size, with the samples that come")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}
@@ -55,6 +57,8 @@ func (r estimateReport) open(o estimate.Uncertainty) []string {
 	switch {
 	case o.What == estimate.Buckets:
 		return []string{"DDP may hold its first buckets for longer"}
+	case o.What == estimate.Compiled:
+		return []string{"torch.compile: −44 % to +9 % in 11 runs"}
 	case o.What == estimate.Code:
 		return []string{"parts of the script are not followed"}
 	case o.What == estimate.Kernels && max(o.Less, o.More) >= units.MiB:

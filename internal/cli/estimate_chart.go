@@ -58,7 +58,7 @@ func (r estimateReport) components(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
-// decides returns the phase in which the peak is.
+// decides returns the name of the phase in which the peak is.
 func (r estimateReport) decides() string {
 	name, most := "", uint64(0)
 	for _, p := range phaseParts(r.Phases) {

@@ -30,9 +30,7 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 	case err == nil && r.options.explain:
 		r.alive(&b, s)
 	}
-	if err == nil {
-		err = r.remedies(&b)
-	}
+	r.varying(&b, s)
 	if err == nil {
 		err = r.loading(&b, s)
 	}
@@ -79,19 +77,6 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
-// remedies lists changes with which a run of varying lengths would take less.
-func (r estimateReport) remedies(b *strings.Builder) error {
-	list, err := r.Remedies()
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	b.WriteString("\nWhat would help, as lengths vary\n")
-	for _, x := range list {
-		fmt.Fprintf(b, "  %-28s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(r.PeakReserved-x.PeakReserved, r.PeakReserved))
-	}
-	return nil
-}
-
 // weights compares the model with the files that it would be loaded from.
 func (r estimateReport) weights(b *strings.Builder) {
 	w := r.Setup.Model.Weights
@@ -129,7 +114,7 @@ func settings(x *setup.Setup) []string {
 	return append(out, setup.Phrases(x)...)
 }
 
-// headed reports whether models of a head are trained with others as well.
+// headed reports whether models with this head are trained with other heads as well.
 func headed(head string) bool {
 	return head == "masked-lm" || head == "encoder" || head == "sequence-classification" || head == "token-classification"
 }
@@ -151,7 +136,7 @@ func wrap(words []string, between string, width int) []string {
 	return append(lines, line)
 }
 
-// total is the main figure, compared with the card if there is one.
+// total writes the main figure, compared with the card if there is one.
 func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 	line := func(label string, value uint64, note string) {
 		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)
@@ -244,11 +229,11 @@ func (r estimateReport) place(g estimate.Group) string {
 	return "(outside the modules)"
 }
 
-// searchable is how many events a run may have for its largest batch to be searched as well. A search
+// searchable is the number of events up to which the largest batch of a run is searched as well. A search
 // plays a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits says which batch would fit, or which command finds it if that takes long.
+// whatFits writes which batch would fit, or which command finds it if that takes long.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if r.Fits == nil {
 		return nil

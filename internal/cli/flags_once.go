@@ -32,7 +32,7 @@ type once struct {
 	text  string
 }
 
-// Set sets the value, unless it has another one.
+// Set sets the value, or returns an error if it was set to another one.
 func (o *once) Set(text string) error {
 	if o.given && o.text != text {
 		return &twiceError{o.text, text}
@@ -41,7 +41,7 @@ func (o *once) Set(text string) error {
 	return o.Value.Set(text)
 }
 
-// twiceError is that a flag was given two values.
+// twiceError is the error for a flag with two values.
 type twiceError struct{ first, second string }
 
 func (e *twiceError) Error() string {

@@ -35,7 +35,7 @@ func tera(x float64) string {
 	}
 }
 
-// cardTable returns every card, a line each.
+// cardTable returns a table of cards, one line each.
 func cardTable(s term.Screen, cards []gpu.Card) []string {
 	t := term.Table{Header: []string{"card", "GiB", "arch", "SMs", "GB/s"}, Right: []int{1, 3, 4, 5, 6, 7, 8, 9}}
 	for _, r := range cardRates(gpu.Card{}) {
@@ -59,7 +59,7 @@ func cardTable(s term.Screen, cards []gpu.Card) []string {
 	return append(out, wrap(strings.Fields(legend), " ", s.Width)...)
 }
 
-// cardSheet returns everything known about one card.
+// cardSheet returns lines with everything known about one card.
 func cardSheet(s term.Screen, c gpu.Card) []string {
 	unit := "multiprocessors"
 	if c.Maker == gpu.AMD {

@@ -4,7 +4,7 @@ package cli
 
 import "snug/internal/gpu"
 
-// cardAnswer is a card of the catalogue.
+// cardAnswer is the JSON of a card of the catalogue.
 type cardAnswer struct {
 	Name            string             `json:"name"`
 	Maker           gpu.Maker          `json:"maker"`
@@ -36,7 +36,7 @@ func newCardAnswer(c gpu.Card) cardAnswer {
 	return a
 }
 
-// machineAnswer is what is here.
+// machineAnswer is the JSON of snug gpus: the GPUs of this machine.
 type machineAnswer struct {
 	GPUs    []deviceAnswer  `json:"gpus"`
 	Drivers []gpu.Driver    `json:"drivers"`

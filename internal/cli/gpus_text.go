@@ -50,7 +50,7 @@ func (r machineReport) lines() []string {
 	return out
 }
 
-// nothing says what was tried.
+// nothing returns the report if no GPU was found: what was tried.
 func (r machineReport) nothing() []string {
 	out := []string{"No GPU found here. snug tried:"}
 	for _, t := range r.Tried {
@@ -123,7 +123,7 @@ func (r machineReport) ecc(d gpu.Device) string {
 	return "ECC " + d.ECC
 }
 
-// seenAs is PyTorch's index of the GPU if it differs from the driver's.
+// seenAs returns PyTorch's index of the GPU if it differs from the driver's.
 func (r machineReport) seenAs(ordinal, index int, cut bool) string {
 	switch {
 	case cut:
@@ -162,7 +162,7 @@ func (r machineReport) holders(list []gpu.Process, indent string) []string {
 	return out
 }
 
-// slice is a part of a GPU; its UUID is what CUDA_VISIBLE_DEVICES takes.
+// slice describes a part of a GPU (MIG), with the UUID that CUDA_VISIBLE_DEVICES takes.
 func (r machineReport) slice(s gpu.Slice) []string {
 	line := fmt.Sprintf("%sslice %-10s %v of %v free", deviceIndent, s.Profile, units.Bytes(s.Free), units.Bytes(s.Total))
 	if s.Ordinal != gpu.Hidden {

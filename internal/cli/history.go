@@ -58,7 +58,7 @@ func exactlyOne(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
-// pastRuns reads the store.
+// pastRuns returns all runs of the store.
 func pastRuns(env Env) ([]store.Run, error) { return fromStore(env, (*store.Store).List) }
 
 // fromStore reads from the store. If there is no store, nothing was measured.
@@ -91,7 +91,8 @@ func runHistory(env Env, asJSON bool) error {
 	return err
 }
 
-// historyTable has a column for estimates only if there are any, to leave space for names.
+// historyTable returns the runs as a table. It has a column for estimates only if there are any, to leave
+// space for names.
 func historyTable(runs []store.Run) term.Table {
 	t := term.Table{Header: []string{"model", "no.", "day", "size", "card", "PyTorch", "reserved", "estimate"}, Right: []int{1, 6, 7}}
 	if !slices.ContainsFunc(runs, func(r store.Run) bool { return missed(r) != "" }) {
@@ -107,7 +108,7 @@ func historyTable(runs []store.Run) term.Table {
 	return t
 }
 
-// missed returns how far off the estimate was.
+// missed returns how far off the estimate of a run was, as text.
 func missed(r store.Run) string {
 	if r.Predicted == 0 || r.Reserved == 0 {
 		return ""

@@ -50,12 +50,12 @@ func exportHistory(env Env, args []string, force bool) error {
 	return err
 }
 
-// mayReplace refuses to overwrite a file with an export unless --force is given. An empty export never
-// replaces a file that has content.
+// mayReplace returns an error if an export would overwrite a file, unless --force is given. An empty
+// export never replaces a file that has content.
 func (e Env) mayReplace(path string, empty, force bool) error {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || !info.Mode().IsRegular(): // writing says what is wrong with it
+	case err != nil || !info.Mode().IsRegular(): // writing reports what is wrong with it
 		return nil
 	case empty && info.Size() > 0:
 		return errors.New("there are no measurements to write, and the file is not empty; it was not changed")
@@ -97,7 +97,7 @@ func importHistory(env Env, file string) error {
 	return err
 }
 
-// wereOf says, in a sentence, how many there were.
+// wereOf returns "2 of 5 were", for a sentence.
 func wereOf(n, all int) string {
 	switch {
 	case n == 1:

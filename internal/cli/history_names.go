@@ -78,7 +78,7 @@ func calledBy(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// lastElements is the end of a path; other texts are returned whole.
+// lastElements returns the last n elements of a path; other texts are returned whole.
 func lastElements(path string, n int) string {
 	parts := strings.Split(path, "/")
 	if strings.Contains(path, " ") || len(parts) <= n {

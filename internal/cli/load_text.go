@@ -13,8 +13,9 @@ import (
 	"snug/internal/units"
 )
 
-// loadText says what the steps take and how the model could be loaded, if the peak is while loading
-// because each GPU holds the whole model before it is sharded. Otherwise it is empty.
+// loadText returns a paragraph about loading, if the peak is while loading because each GPU holds the
+// whole model before it is sharded: what the steps take, and how else the model could be loaded. Otherwise
+// it is empty.
 func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	b, err := a.Sharded(card)
 	if b == nil || err != nil {
@@ -29,7 +30,7 @@ func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 		units.Bytes(a.Phases.Load), units.Bytes(a.Phases.Steps()), held(b), verdict, setup.HowToShard(a.Setup.Dist.Kind)), nil
 }
 
-// loading is that paragraph of the report.
+// loading writes that paragraph of the report.
 func (r estimateReport) loading(b *strings.Builder, s term.Screen) error {
 	text, err := loadText(r.Answer, r.card)
 	if text != "" {

@@ -86,7 +86,7 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	return err
 }
 
-// errNoRoom begins with flags, because no flag gave a limit.
+// errNoRoom is the error if no flag gives a limit.
 var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 
 // edge is the largest batch, and the run at the largest batch that is sure to fit.
@@ -103,7 +103,7 @@ func (m edge) sure() int {
 	return m.safe.Setup.Batch
 }
 
-// ask looks for both.
+// ask finds the largest batch and the largest that surely fits.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
@@ -123,7 +123,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 // tried returns a run that the search has tried.
 func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
-// title is in front of an answer that has a name.
+// title returns the beginning of an answer whose setup has a name.
 func (m edge) title() string {
 	if m.ID == "" {
 		return ""

@@ -15,12 +15,12 @@ import (
 // setups it applies to.
 type asides map[string]bool
 
-// about says what there is to say of a run on a card.
+// about prints the notes on a run on a card.
 func (a asides) about(env Env, s *setup.Setup, card gpu.Card) {
 	a.say(env, estimate.Notes(s, card))
 }
 
-// uncounted says what the figures of a run leave out.
+// uncounted prints the notes on what the figures of a run leave out.
 func (a asides) uncounted(env Env, s *setup.Setup) { a.say(env, estimate.Uncounted(s)) }
 
 func (a asides) say(env Env, texts []string) {
@@ -32,7 +32,7 @@ func (a asides) say(env Env, texts []string) {
 	}
 }
 
-// allNotes is everything that there is to say of a run on a card, for JSON.
+// allNotes returns all notes on a run on a card, for JSON.
 func allNotes(s *setup.Setup, card gpu.Card, doubts []string) []string {
 	notes := slices.Concat(estimate.Notes(s, card), doubts, estimate.Uncounted(s))
 	if from := s.Script.Origins(); from != "" {

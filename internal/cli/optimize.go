@@ -32,7 +32,7 @@ type optimizeOptions struct {
 	vary                 []string
 	json                 bool
 
-	measured *record.Result // what --profile ran
+	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
 }
 
@@ -92,7 +92,7 @@ func newOptimize(env Env) *cobra.Command {
 	return cmd
 }
 
-// runOptimize is the command: it reads the runs, chooses a card, searches, prints and writes.
+// runOptimize runs the command: it reads the runs, chooses a card, searches, prints and writes.
 func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string) error {
 	if err := o.check(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 				notes.about(env, now, card)
 				notes.say(env, o.doubts)
 				notes.say(env, files.refusals(p))
-				if len(plans) > 1 || p.Recommended == nil { // a plan alone says it among its own notes
+				if len(plans) > 1 || p.Recommended == nil { // a single plan has it among its own notes
 					notes.uncounted(env, now)
 				}
 			}
@@ -131,13 +131,13 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	return err
 }
 
-// Beyond these a number is a slip of the hand.
+// Limits for numbers in flags: a larger number is probably a typing error.
 const (
 	maxEffective = 1 << 30
 	maxNodes     = 1 << 13
 )
 
-// check returns an error that the flags alone show.
+// check returns an error for flags that are wrong by themselves.
 func (o *optimizeOptions) check() error {
 	switch {
 	case len(o.vary) > 0 && !o.profile:
@@ -199,8 +199,8 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 	return []*plan.Plan{p}, err
 }
 
-// stops returns why the run would stop on the card in any plan: avoiding it would change what has to stay
-// as it is.
+// stops returns an error if the run would stop on the card in any plan, because only a change of something
+// that has to stay could avoid it.
 func (o *optimizeOptions) stops(s *setup.Setup, where places, files *writer) error {
 	err := estimate.Runnable(s, where.cards[0])
 	if err == nil || len(where.cards) > 1 {

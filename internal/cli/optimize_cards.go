@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// cardsText is one table over cards: what to set on each, what it takes, and how fast it is compared with
+// cardsText writes one table over cards: the settings for each, its memory, and its speed compared with
 // the fastest.
 func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) error {
 	plans = slices.Clone(plans)

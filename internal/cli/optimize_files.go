@@ -46,7 +46,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	return report.text(env.Stdout, env.screen())
 }
 
-// introduce reports what the user did not ask for: that this is an example, or which card was found.
+// introduce tells the user what was assumed: that this is an example, or which card was found.
 func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 	var sentences []string
 	if t.example {

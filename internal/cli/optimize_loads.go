@@ -33,8 +33,8 @@ func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []
 	}
 }
 
-// loading returns how weights are loaded once a precision is written; unknown if no file has a key for it. The
-// type of the weights is written only if the files would otherwise load another one.
+// loading returns how weights are loaded once a precision is written; false if no file has a key for it.
+// The type of the weights is written only if the files would otherwise load another one.
 func (o *optimizeOptions) loading(env Env, t *today, flags map[string]any, s *setup.Setup, precision string) (setup.Loading, bool) {
 	best := cmp.Or(s.WeightsUnder(precision), "fp32")
 	written, alone := o.rewritten(env, t, flags, setup.Assign("precision", precision))

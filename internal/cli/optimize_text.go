@@ -170,7 +170,7 @@ func (r planReport) table(b *strings.Builder, t term.Table) {
 	b.WriteString("\n")
 }
 
-// notes returns the notes on the plan.
+// notes writes the notes on the plan.
 func (r planReport) notes(b *strings.Builder) {
 	for _, n := range r.Notes {
 		for _, l := range wrap(strings.Fields(n), " ", r.s.Width-2) {
@@ -208,7 +208,7 @@ func (r planReport) rungs(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// how returns a rung's batch, and what else differs from the recommended settings.
+// how returns the batch of a rung, and its other differences from the recommended settings.
 func (r planReport) how(c *plan.Choice) string {
 	a, best := c.Estimate.Setup, r.Recommended.Estimate.Setup
 	out := fmt.Sprintf("%d %s %d", a.Batch, r.s.Times(), a.Accumulation)
@@ -227,7 +227,7 @@ func (r planReport) how(c *plan.Choice) string {
 	return out
 }
 
-// nothing says what it would take.
+// nothing writes what it would take if no settings fit.
 func (r planReport) nothing(b *strings.Builder) {
 	size, share := r.takes(r.Least)
 	if limit := r.Least.Estimate.Setup.Limit; limit == 0 || r.Card.Total > 0 && limit >= r.Card.Total {

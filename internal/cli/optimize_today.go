@@ -20,7 +20,7 @@ type today struct {
 	requests requests
 	limited  bool            // every setup has its own limit; ignored if a card is named
 	project  *config.Project // the project they were read from, or nil
-	example  bool            // nothing was found: this is the built-in one
+	example  bool            // nothing was found: this is the built-in example
 }
 
 // library returns how the project's library makes LoRA adapters. A precision given by a flag stays as it is.
@@ -73,8 +73,8 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	return t, err
 }
 
-// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is read
-// once before to see whether one is needed.
+// todayOf returns the runs of a file, which are read as they are planned. If no card is named, the file is
+// first read once to see whether a card is needed.
 func (o *optimizeOptions) todayOf(env Env, over map[string]any) (*today, error) {
 	if o.gpu != "" || o.gpuMemory != "" || o.auto {
 		rs, err := o.requestsOver(env, over)
@@ -174,12 +174,12 @@ func worldOf(fields map[string]any) int {
 	return max(int(world), 1)
 }
 
-// places is the cards to plan for.
+// places holds the cards to plan for.
 type places struct {
 	cards []gpu.Card
-	taken uint64 // bytes of it that others hold
+	taken uint64 // bytes of the card that other processes hold
 	found string // how it was found, if the user did not name it
-	here  bool   // it is in this machine, so that its processors count
+	here  bool   // the card is in this machine, whose processors count
 }
 
 // place returns the cards that were named, or the first one of this machine.

@@ -24,7 +24,7 @@ type writer struct {
 	refused map[refusal]bool
 }
 
-// refusal is why a setting cannot have a value that was asked for.
+// refusal says why a setting cannot have a value that was asked for.
 type refusal struct{ setting, value, why string }
 
 // writer returns the writer of the run's files, or nil if there are none.
@@ -48,7 +48,7 @@ func (w *writer) writable(setting string, value any) bool {
 }
 
 // refusals lists what was left out of a plan and why, including the levers that would make a run fit. If
-// the run fits, checkpointing and thinner sharding are not missed and not listed.
+// the run fits, checkpointing and thinner sharding are not needed and not listed.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil

@@ -54,7 +54,7 @@ func newPredict(env Env) *cobra.Command {
 	return cmd
 }
 
-// runPredict is the command: parse, read, fit, save, predict, print.
+// runPredict runs the command: it reads the recordings, fits them, saves the program, predicts and prints.
 func runPredict(env Env, o predictOptions, args []string) error {
 	if len(args) == 0 {
 		return errors.New("predict needs recordings: snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8")
@@ -76,6 +76,9 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
 		p, err := program.Predict(at)
+		if err == nil {
+			err = program.WithInterval(p)
+		}
 		if err != nil {
 			return fmt.Errorf("--at %s: %w", at, err)
 		}
@@ -90,7 +93,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	return report.text(env.Stdout, env.screen())
 }
 
-// write keeps the program where --save says.
+// write writes the program to the file of --save.
 func (o *predictOptions) write(env Env, program *profile.Program) error {
 	if o.save == "" {
 		return nil
@@ -151,8 +154,8 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	return profile.Fit(inputs)
 }
 
-// isProfile reports whether a file is a memory.snug. A pipe counts as none, because what is read from it
-// is gone.
+// isProfile reports whether a file is a memory.snug. A pipe counts as no profile, because reading it would
+// consume it.
 func isProfile(env Env, path string) bool {
 	f, err := env.find(path)
 	if err != nil {

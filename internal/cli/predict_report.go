@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"snug/internal/profile"
@@ -12,7 +13,7 @@ import (
 	"snug/internal/units"
 )
 
-// predictReport is what `snug predict` has to say.
+// predictReport is the output of `snug predict`, for people and as JSON.
 type predictReport struct {
 	program     *profile.Program
 	predictions []*profile.Prediction
@@ -36,6 +37,7 @@ func (r *predictReport) text(w io.Writer, s term.Screen) error {
 	if len(r.predictions) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(s.Table(r.table()), "\n"))
 	}
+	r.steps(&b)
 	fmt.Fprintf(&b, "\n%s\n", basis(r.program))
 	if r.saved != "" {
 		fmt.Fprintf(&b, "saved to %s; to see what fits:\nsnug max-batch --model %s --gpu CARD\n", r.saved, r.saved)
@@ -54,16 +56,28 @@ func (r *predictReport) title(b *strings.Builder, s term.Screen) {
 
 func (r *predictReport) table() term.Table {
 	t := term.Table{Header: []string{"size", "peak reserved", "peak allocated", "fragmentation"}, Right: []int{1, 2, 3}, Indent: 2}
+	if r.program.Ragged() {
+		t.Header, t.Right = slices.Insert(t.Header, 2, "expect"), []int{1, 2, 3, 4}
+	}
 	for _, p := range r.predictions {
 		lost := p.PeakReserved - min(p.PeakAllocated, p.PeakReserved)
-		t.Rows = append(t.Rows, []string{
-			p.At.String(), units.Bytes(p.PeakReserved).String(), units.Bytes(p.PeakAllocated).String(), percent(lost, p.PeakReserved),
-		})
+		row := []string{p.At.String(), units.Bytes(p.PeakReserved).String(), units.Bytes(p.PeakAllocated).String(), percent(lost, p.PeakReserved)}
+		if p.Interval != nil {
+			row = slices.Insert(row, 2, fmt.Sprintf("%v – %v", units.Bytes(p.Interval[0]), units.Bytes(p.Interval[1])))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// basis says what the figures rest on.
+// steps says how steps that differ in size were drawn.
+func (r *predictReport) steps(b *strings.Builder) {
+	if text := r.program.DescribeSteps(); text != "" && len(r.predictions) > 0 {
+		fmt.Fprintf(b, "\n%s\n", text)
+	}
+}
+
+// basis returns a sentence on what the figures are based on.
 func basis(program *profile.Program) string {
 	n := program.Certainties()
 	text := fmt.Sprintf("%s allocations: %s follow formulas that the recordings confirm",

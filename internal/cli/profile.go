@@ -86,7 +86,7 @@ func newProfile(env Env) *cobra.Command {
 	return cmd
 }
 
-// runProfile is the command: it records what the flags ask for and prints the result.
+// runProfile runs the command: it records what the flags ask for and prints the result.
 func runProfile(ctx context.Context, env Env, o profileOptions, args []string) error {
 	if err := o.check(args); err != nil {
 		return err
@@ -106,7 +106,7 @@ func runProfile(ctx context.Context, env Env, o profileOptions, args []string) e
 	return report.text(env.Stdout, env.screen())
 }
 
-// check refuses flags that make no sense by themselves.
+// check returns an error for flags that are wrong by themselves.
 func (o *profileOptions) check(args []string) error {
 	switch {
 	case len(args) == 0:

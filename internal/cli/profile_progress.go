@@ -10,7 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// progress reports runs while they happen. Steps are counted if the command's own output is not shown.
+// progress returns events that print runs while they happen. Steps are counted if the command's own output
+// is not shown.
 func progress(env Env, steps int, quiet bool) record.Events {
 	e := record.Events{
 		Say: env.say,
@@ -25,7 +26,7 @@ func progress(env Env, steps int, quiet bool) record.Events {
 	return e
 }
 
-// runText returns a run in a line.
+// runText describes a run in one line.
 func runText(t *record.Trial) string {
 	text := fmt.Sprintf("%s in %s", counted(len(t.Report.Steps), "step"), roughly(t.Outcome.Took))
 	if t.Processes > 1 {

@@ -40,7 +40,7 @@ type runJSON struct {
 	Compared      []record.Figure   `json:"compared,omitempty"`
 }
 
-// profileReport is what `snug profile` has to say.
+// profileReport is the output of `snug profile`, for people and as JSON.
 type profileReport struct {
 	*record.Result
 	keep string // the folder of --keep
@@ -66,7 +66,7 @@ func (r profileReport) json(w io.Writer) error {
 	return printJSON(w, out)
 }
 
-// text is the report for people.
+// text writes the report for people.
 func (r profileReport) text(w io.Writer, s term.Screen) error {
 	var lines []string
 	lines = append(lines, r.where(), "")

@@ -60,7 +60,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	return f.requestsOver(env, fields)
 }
 
-// unusable is the error for a configuration that exists but cannot be used.
+// unusable returns the error for a configuration that exists but cannot be used.
 func unusable(why string) error {
 	return fmt.Errorf("no training config could be read here: %s; or describe the run with --model, --config or --setup", why)
 }
@@ -94,7 +94,7 @@ func (f *setupFlags) gpus() int {
 func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	model, _ := over["model"].(map[string]any)
 	if model["name"] == nil && model["config"] == nil && model["profile"] == nil {
-		return model != nil // a head is one of the folder's model
+		return model != nil // a head alone belongs to the folder's model
 	}
 	if model["profile"] != nil || over["batch"] != nil {
 		return false
@@ -143,7 +143,7 @@ type lacking struct{ meaning.Missing }
 
 func (l lacking) Error() string { return l.Setting + ": " + l.Say }
 
-// Is tells what only a recording can make up for.
+// Is reports whether target is the error for something that only a recording can replace.
 func (l lacking) Is(target error) bool {
 	return target == setup.ErrUnknownModel && (l.Setting == "model" || l.Setting == meaning.Weights || l.Setting == meaning.Training)
 }

@@ -12,11 +12,12 @@ import (
 	"snug/internal/setup"
 )
 
-// profileFile is where a project's profile is by custom.
+// profileFile is the usual name of a project's profile.
 const profileFile = "memory" + profileExt
 
-// modelled returns what a project's files say. If they name no model, as for a user's own code, the profile
-// next to them is the model. A profile named in snug.yaml is relative to the project's folder.
+// modelled returns the fields of a project's files. If they name no model, as for a user's own code, it
+// adds the profile next to them as the model. A profile named in snug.yaml is relative to the project's
+// folder.
 func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	m, _ := fields["model"].(map[string]any)
 	if name, _ := m["profile"].(string); name != "" && !filepath.IsAbs(name) {
@@ -33,8 +34,8 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 	return fields
 }
 
-// refuseUnrecordedSizes refuses a size on the command line that the profile does not contain. A config
-// file says what training needs, but a flag asks about that size, and there is no answer.
+// refuseUnrecordedSizes returns an error for a size on the command line that the profile does not contain.
+// A config file says what training needs, but a flag asks about that size, and there is no answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
 		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {
@@ -45,7 +46,7 @@ func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	return nil
 }
 
-// recordedText returns where a profile comes from.
+// recordedText returns a sentence on where a profile comes from.
 func recordedText(p *profile.Program) string {
 	var sizes []string
 	for _, at := range p.Recorded() {

@@ -87,7 +87,7 @@ func (o *replayOptions) check(args []string) error {
 	return nil
 }
 
-// runReplay is the command: read, replay, compare, print.
+// runReplay runs the command: it reads the snapshot, replays it, compares and prints.
 func runReplay(env Env, o replayOptions, path string) error {
 	opt, err := o.replay()
 	if err != nil {
@@ -125,7 +125,7 @@ func runReplay(env Env, o replayOptions, path string) error {
 	return err
 }
 
-// replay makes the replay's options of the flags.
+// replay returns the options of the replay that the flags give.
 func (o *replayOptions) replay() (replay.Options, error) {
 	opt := replay.Options{Torch: o.torch, Own: o.addresses == "own"}
 	if o.confSet {
@@ -159,11 +159,11 @@ func readSnapshot(env Env, path string) (*snapshot.Recording, error) {
 	return rec, nil
 }
 
-// checkConf requires options that the recording's PyTorch has, or the one of --torch.
+// checkConf returns an error for options that the recording's PyTorch, or that of --torch, does not have.
 func (o *replayOptions) checkConf(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.torch)
 	if err != nil || !o.confSet {
-		return nil // which the replay says of the file
+		return nil // the replay reports that about the file
 	}
 	if _, err := allocator.ParseOptions(o.conf, version); err != nil {
 		return fmt.Errorf("--alloc-conf: %w", err)

@@ -9,7 +9,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// replayReport is what `snug replay` has to say.
+// replayReport is the output of `snug replay`, as JSON and for people (replay_text.go).
 type replayReport struct {
 	path     string
 	rec      *snapshot.Recording
@@ -62,7 +62,7 @@ func (r *replayReport) json(w io.Writer) error {
 	return printJSON(w, answer)
 }
 
-// fits returns an answer only if there was a limit.
+// fits reports whether the run fits; nil if there was no limit.
 func (r *replayReport) fits(res *replay.Result) *bool {
 	if r.limit == 0 {
 		return nil

@@ -50,7 +50,7 @@ func (r *replayReport) title(b *strings.Builder, s term.Screen) {
 	b.WriteString("\n")
 }
 
-// under says what is different from the recorded run.
+// under returns what differs from the recorded run.
 func (r *replayReport) under() string {
 	var parts []string
 	if r.options.confSet {

@@ -100,7 +100,7 @@ func listChanges(env Env, store *change.Store, asJSON bool) error {
 	return printLines(env.Stdout, wrap(strings.Fields("Note: "+foreign+"."), " ", env.screen().Width))
 }
 
-// printReverted says what was taken back.
+// printReverted prints what was reverted.
 func printReverted(w io.Writer, s term.Screen, back change.Reverted) error {
 	var b strings.Builder
 	if len(back.Entries) == 0 {
@@ -132,7 +132,7 @@ func printChanges(w io.Writer, s term.Screen, entries []*change.Entry) error {
 	return err
 }
 
-// filesText returns one name, or how many there are.
+// filesText returns the name of the file, or the number of files.
 func filesText(paths []string) string {
 	if len(paths) == 1 {
 		return paths[0]
@@ -140,7 +140,7 @@ func filesText(paths []string) string {
 	return fmt.Sprintf("%d files", len(paths))
 }
 
-// revertAnswer is the machine's view.
+// revertAnswer is the JSON of revert.
 type revertAnswer struct {
 	Changes     []revertEntry `json:"changes"`
 	Interrupted bool          `json:"interrupted,omitempty"`

@@ -34,7 +34,7 @@ func newRoot(env Env) *cobra.Command {
 	return root
 }
 
-// newHelp is cobra's help command, except that an unknown command is an error.
+// newHelp returns cobra's help command, except that an unknown command is an error.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

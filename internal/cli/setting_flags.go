@@ -45,7 +45,7 @@ func addFlag(fs *pflag.FlagSet, x *setup.Setting, flag setup.Flag) {
 	}
 }
 
-// means reports whether a flag sets something: --load-in-4bit=false does not.
+// means reports whether a flag sets its setting: --load-in-4bit=false does not.
 func (f *setupFlags) means(flag setup.Flag) bool {
 	on, _ := f.flags.GetBool(flag.Name)
 	return flag.Means == nil || on

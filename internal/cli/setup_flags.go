@@ -48,7 +48,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 // profileExt is how the name of a profile ends.
 const profileExt = ".snug"
 
-// fields returns what the flags say, as a setup file would.
+// fields returns the fields that the flags give, as a setup file would.
 func (f *setupFlags) fields() (map[string]any, error) {
 	out := map[string]any{}
 	if f.model != "" && f.config != "" {

@@ -37,7 +37,7 @@ func flagOf(field string) string {
 	return cmp.Or(setup.FlagOf(field), modelFlags[field])
 }
 
-// flagSaying returns the flag and value that set a field on the command line, or "".
+// flagSaying returns how a field is set to a value on the command line, --batch 8, or "".
 func flagSaying(field, value string) string {
 	for x, flag := range settingFlags() {
 		if x.Name == field && flag.Means != nil && fmt.Sprint(flag.Means) == value {

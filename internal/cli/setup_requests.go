@@ -53,7 +53,8 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 // source returns where setups find what they name.
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
-	return setup.Source{Open: env.opener(f.model, f.config, lengths), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed,
+	tokenizer, _ := f.flags.GetString("tokenizer")
+	return setup.Source{Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed,
 		Survey: estimate.Survey, AnyBatch: f.anyBatch}
 }
 
@@ -90,8 +91,8 @@ func closing(rs requests, in io.Closer) requests {
 	}
 }
 
-// begin reads the first n requests, or as many as there are. The requests that it returns are all of them,
-// including those.
+// begin reads the first n requests, or as many as there are. The second result is all requests, including
+// those.
 func begin(rs requests, n int) ([]request, requests, error) {
 	next, stop := iter.Pull2(rs)
 	var first []request
@@ -120,7 +121,7 @@ func begin(rs requests, n int) ([]request, requests, error) {
 
 // requestOf returns one setup of a file, with the flags applied.
 func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.Source) request {
-	if raw.Err != nil { // which says where
+	if raw.Err != nil { // the error says where
 		return request{err: fmt.Errorf("%s:%w", f.file, raw.Err)}
 	}
 	where := origin{flags: f.given(), under: maps.Clone(raw.Fields), place: fmt.Sprintf("%s:%d", f.file, raw.Line)}
@@ -129,7 +130,7 @@ func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.So
 	return r
 }
 
-// each is requests that were read already.
+// each returns requests that were read already.
 func each(list []request) requests {
 	return func(yield func(request, error) bool) {
 		for _, r := range list {
@@ -203,7 +204,7 @@ func lay(over, fields map[string]any) map[string]any {
 		if in, ok := v.(map[string]any); ok {
 			if under, ok := fields[k].(map[string]any); ok {
 				if k == "model" && (in["name"] != nil || in["config"] != nil || in["profile"] != nil) {
-					under = map[string]any{} // another model, not a second one
+					under = map[string]any{} // a different model replaces the file's, with all its fields
 				}
 				if kind, ok := in["kind"].(string); ok && k == "dist" {
 					under = maps.Clone(under)

@@ -17,7 +17,7 @@ var errSpooled = errors.New("too many setups with a limit of their own; name the
 // was read the first time, and releases it during the second.
 type spool struct {
 	in     io.Reader
-	err    error    // the error that ended in
+	err    error    // the error that ended reading
 	kept   [][]byte // data read so far
 	size   int
 	second bool
@@ -49,5 +49,5 @@ func (s *spool) Read(p []byte) (int, error) {
 	return n, s.err
 }
 
-// again begins from the beginning.
+// again starts reading from the beginning.
 func (s *spool) again() { s.second = true }

@@ -14,7 +14,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// noSuchCommand checks the arguments of a command that has subcommands: whatever is left is a command that
+// noSuchCommand returns an error for any argument of a command that has subcommands: it is a command that
 // does not exist.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

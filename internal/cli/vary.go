@@ -47,7 +47,7 @@ func varied(vary []string) ([]profile.Point, error) {
 	return sizes, nil
 }
 
-// parseVary reads one --vary, batch=2,3.
+// parseVary returns the sizes in one --vary, batch=2,3.
 func parseVary(text string) ([]profile.Point, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok {
@@ -67,8 +67,8 @@ func parseVary(text string) ([]profile.Point, error) {
 	return out, nil
 }
 
-// checkName refuses another name for a setting: a profile recorded with bs could be used only by snug
-// predict.
+// checkName returns an error for another name of a setting: a profile recorded with bs could be used only
+// by snug predict.
 func checkName(text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if own := record.SettingName(name); own != name {
@@ -77,7 +77,7 @@ func checkName(text string) error {
 	return nil
 }
 
-// checkTwoSizes refuses --vary with a single size: a profile needs two.
+// checkTwoSizes returns an error for --vary with a single size: a profile needs two.
 func checkTwoSizes(vary []string, sizes []profile.Point) error {
 	if len(vary) == 0 || len(sizes) > 1 {
 		return nil

@@ -36,7 +36,7 @@ func BuildOf(source string, info *debug.BuildInfo) Build {
 	if settings["GOOS"] != "" {
 		b.Platform = settings["GOOS"] + "/" + settings["GOARCH"]
 	}
-	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok && b.Revision == "" { // a checkout's is made up
+	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok && b.Revision == "" { // the version of a checkout is made up
 		b.Version = v
 	}
 	return b

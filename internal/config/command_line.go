@@ -15,8 +15,8 @@ import (
 // unquoted matches a word that a shell takes literally.
 var unquoted = pattern.New(`^[A-Za-z0-9_./:+,=@%^-]+$`)
 
-// readsConfig makes every setting of a command line count: flags alone may belong to any program, but
-// those of a command that reads a config belong to training.
+// readsConfig is appended to a command line so that all of its settings count: flags alone may belong to
+// any program, but those of a command that reads a config belong to training.
 const readsConfig = " --config command.sh"
 
 // CommandSettings returns the settings in the words of a command, such as --batch-size 8 or
@@ -40,7 +40,7 @@ func CommandSettings(words []string) []projects.Binding {
 	return out
 }
 
-// asLine writes words as a shell would read them. The words inside sh -c count too.
+// asLine joins words to a line, quoted as a shell needs them. The words inside sh -c count too.
 func asLine(words []string) string {
 	var line []string
 	for _, w := range strings.Fields(strings.Join(words, " ")) {

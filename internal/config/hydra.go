@@ -13,6 +13,8 @@ import (
 	"snug/internal/pattern"
 )
 
+// Hydra as the command line uses it. How Hydra's files are composed: projects/hydra_compose.go.
+//
 // A script under @hydra.main accepts any value of its configuration as a word of the command,
 // data.batch_size=2, which takes precedence over the files. The decorator and Hydra's own flags name the
 // file that it starts from.
@@ -45,8 +47,8 @@ func HydraMain(script string, text []byte, words []string) (file string, ok bool
 	return path.Join(path.Dir(script), folder, name), true
 }
 
-// hydraArguments reads config_path and config_name, by name or by place; "?" is
-// one that is worked out.
+// hydraArguments reads the decorator's config_path and config_name, given by name or by position. An
+// argument that the program computes is "?".
 func hydraArguments(text string) map[string]string {
 	out := map[string]string{}
 	order := []string{"config_path", "config_name"}
@@ -86,11 +88,11 @@ func hydraFlag(words []string, inScript string, names ...string) string {
 	return inScript
 }
 
-// hydraKey is a key that Hydra's grammar takes without quoting.
+// hydraKey matches a key that Hydra's grammar takes without quotes.
 var hydraKey = pattern.New(`^[\w-]+$`)
 
-// Override returns an edit as a word on Hydra's command line, data.batch_size=2; ""
-// where the value is not one of the main tree or its name cannot be written.
+// Override returns an edit as a word on Hydra's command line, data.batch_size=2; it returns "" if the
+// value is not in the main tree or its name cannot be written.
 func (p *Project) Override(e change.Edit) string {
 	if p.Primary == nil {
 		return ""

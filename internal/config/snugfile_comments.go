@@ -12,7 +12,7 @@ import (
 // bindingLine is a line of snug.yaml with the current value as a comment.
 type bindingLine struct {
 	text   string
-	value  string // "" has no comment
+	value  string // "" for no comment
 	system string // the system whose convention it follows, or ""
 }
 
@@ -23,8 +23,8 @@ const (
 	leastComment  = 20 // columns of a comment that is cut: less says nothing
 )
 
-// writeComments writes lines with their comments in a column. A line that reaches
-// beyond it, and a comment that would be cut there, stand as close as they can.
+// writeComments writes lines with their comments in a column. A line that reaches beyond that column, or
+// whose comment would be cut there, has its comment right after it.
 func writeComments(b *bytes.Buffer, lines []bindingLine) {
 	column := 0
 	for _, l := range lines {

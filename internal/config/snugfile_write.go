@@ -30,8 +30,8 @@ const snugEmpty = `
 #   seq: 512
 `
 
-// NewSnugFile returns a commented snug.yaml for a project; nil is one in which
-// nothing was found.
+// NewSnugFile returns a commented snug.yaml for a project; a nil project is one in which nothing was
+// found. Reading snug.yaml: projects/snugfile.go.
 func NewSnugFile(p *Project) []byte {
 	b := bytes.NewBufferString(snugHead)
 	if p == nil || len(p.Bound) == 0 {
@@ -103,7 +103,8 @@ func (p *Project) writeBindings(b *bytes.Buffer) {
 	writeComments(b, lines)
 }
 
-// bindingLines returns a setting's lines: the binding and its value.
+// bindingLines returns a setting's lines, each a binding and its value; binds reports whether they are
+// written as bindings or only as comments.
 func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool) {
 	of := p.BindingsOf(setting)
 	binds = len(of) > 0 && !slices.ContainsFunc(of, func(x projects.Bound) bool { return !readsAlone(x) })

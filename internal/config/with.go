@@ -44,16 +44,16 @@ func (p *Project) With(want setup.Values) (*Project, error) {
 	return q, nil
 }
 
-// edited is files of which some have new content.
+// edited reads files, some of which have new content.
 type edited struct {
 	projects.Files
 	content map[string][]byte
 }
 
-// Inside is as without the new content.
+// Inside reports whether a file is inside the project, as without the new content.
 func (f edited) Inside(name string) bool { return projects.Inside(f.Files, name) }
 
-// ReadFile reads what a file would hold.
+// ReadFile returns the new content of a file, or else the content on disk.
 func (f edited) ReadFile(name string) ([]byte, error) {
 	if data, ok := f.content[path.Clean(name)]; ok {
 		return data, nil

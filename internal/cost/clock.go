@@ -33,7 +33,7 @@ type Rates struct {
 // Constants are the calibrated values, in seconds unless said otherwise.
 type Constants struct {
 	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
-	Hook                       float64 // the same for a hook of a checkpoint
+	Hook                       float64 // time of the host for a hook of a checkpoint
 	Param                      float64 // time of the optimizer's Python per parameter
 	Sync                       float64 // reading a value back
 	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
@@ -43,7 +43,8 @@ type Constants struct {
 	Attention, Conv            float64 // the same for attention and convolutions
 }
 
-// Calibrated are the constants that fit the measurements best.
+// Calibrated are the constants that fit the measurements best. What an optimizer's update costs is in
+// update.go.
 var Calibrated = Constants{
 	Op: 2.2e-6, View: 2.9e-6, Call: 41e-6, Node: 17.5e-6, Leaf: 8.4e-6, Hook: 27.6e-6,
 	Param: 10.7e-6, Sync: 100e-6, Step: 6e-3, Launch: 7.4e-6,
@@ -59,7 +60,7 @@ type clock struct {
 	micro        []float64 // when each micro-batch was done, by the later clock
 }
 
-// newClock starts at zero.
+// newClock returns a clock at zero.
 func newClock(r Rates, c Constants) *clock { return &clock{rates: r, c: c} }
 
 // work advances the host.
@@ -102,8 +103,8 @@ func (k *clock) takes(w shadow.Kernel) float64 {
 	return max(bytes/k.c.Memory, k.arithmetic(w))
 }
 
-// arithmetic returns the time of a kernel's multiplications. Products of float32 are
-// exact, while convolutions may use TF32, as PyTorch has it by default.
+// arithmetic returns the time of a kernel's multiplications. As PyTorch does by default, matrix products
+// of float32 are exact and convolutions use TF32.
 func (k *clock) arithmetic(w shadow.Kernel) float64 {
 	half := w.DType.Half()
 	switch {

@@ -28,7 +28,7 @@ func spanOf(k *clock, play func(*clock)) (s span) {
 	return s
 }
 
-// then returns one span after another.
+// then returns the span of s followed by t.
 func (s span) then(t span) (out span) {
 	for i := range out {
 		for j := range out[i] {
@@ -38,7 +38,7 @@ func (s span) then(t span) (out span) {
 	return out
 }
 
-// times returns a span n times over, n being at least 1.
+// times returns the span of s repeated n times, n being at least 1.
 func (s span) times(n int) span {
 	var out span
 	some := false

@@ -4,7 +4,8 @@ package cost
 
 import "snug/internal/gpu"
 
-// RatesOf returns the speed of a card of the catalogue; false if it is not known.
+// RatesOf returns the speed of a card of the catalogue, and false if it is not known. The figures
+// themselves are in gpu/catalogue_*.go.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,

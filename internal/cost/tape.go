@@ -32,7 +32,7 @@ const (
 	hostMark tapeKind = iota
 	kernelMark
 	syncMark
-	joinMark // a kernel where gradients are there already
+	joinMark // a kernel that runs only if gradients exist already
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
@@ -40,7 +40,7 @@ const (
 	onceMark  // the following work is done once
 )
 
-// work is what the time of an optimizer step is computed from.
+// work holds what the time of an optimizer step is computed from.
 type work struct {
 	optimizer string
 	bytes     float64
@@ -78,7 +78,7 @@ func (t *Tape) launch(kind tapeKind, k shadow.Kernel) {
 // Sync notes that the host waits.
 func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 
-// Joins notes a gradient that a leaf takes over.
+// Joins notes a gradient that becomes a leaf's gradient.
 func (t *Tape) Joins(k shadow.Kernel) { t.launch(joinMark, k) }
 
 // Times notes that the following work is done several times, or once again.
@@ -93,7 +93,7 @@ func (t *Tape) Times(n int) {
 // Reset makes the tape empty.
 func (t *Tape) Reset() { *t = Tape{} }
 
-// tapes is the marks of finished tapes, empty: a shortcut for the garbage collector.
+// tapes keeps the memory of finished tapes for reuse.
 var tapes sync.Pool // of *[]mark
 
 // NewTape returns an empty tape with room for the marks of a run.
@@ -131,8 +131,8 @@ func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 	return k.seconds(accumulation)
 }
 
-// play runs the clock through the tape. With more it is through the first
-// micro-batch alone, as one that finds gradients.
+// play runs the clock through the tape. With more, it runs through the first micro-batch alone, as if
+// gradients existed already.
 func (t *Tape) play(k *clock, more bool) { t.stretch(k, 0, len(t.marks), more) }
 
 // stretch runs the clock through some marks.

@@ -33,8 +33,8 @@ var updates = map[string]update{
 	"adamw-8bit":   {passes: 5, each: 1},
 }
 
-// updated counts the optimizer's step over the trainable parameters, with the
-// gradients clipped before it or not.
+// updated advances the clock by the optimizer's step over the trainable parameters, and by clipping if
+// there is any.
 func (k *clock) updated(w work) {
 	u, ok := updates[w.optimizer]
 	if !ok {
@@ -50,11 +50,11 @@ func (k *clock) updated(w work) {
 	k.run(passes*w.bytes/(k.rates.Bandwidth*k.c.Memory) + n*each*k.c.Launch)
 }
 
-// microDone notes that a micro-batch's forward and backward are through.
+// microDone notes that the forward and backward of a micro-batch are done.
 func (k *clock) microDone() { k.micro = append(k.micro, max(k.host, k.device)) }
 
-// seconds returns the length of a step with the given number of micro-batches. The
-// clock need not have seen them all: further ones take as long as the last.
+// seconds returns the length of a step with the given number of micro-batches. Those that the clock has
+// not seen take as long as the last.
 func (k *clock) seconds(accumulation int) float64 {
 	total := max(k.host, k.device) + k.c.Step
 	if n := len(k.micro); n > 1 && accumulation > n {

@@ -27,22 +27,22 @@ type Kind int
 
 // The kinds of faults.
 const (
-	Nothing Kind = iota // it is counted
-	Kill                // the program is killed before it
+	Nothing Kind = iota // calls are only counted
+	Kill                // the program is killed before the call
 	Tear                // half of the data is written, then the program is killed
-	Fail                // it fails
+	Fail                // the call fails
 )
 
-// Fault is what happens, and at which call, counted from 1.
+// Fault says what happens, and at which call, counted from 1.
 type Fault struct {
 	Kind  Kind          // what happens: a kill or an error
 	At    int           // the number of the system call, from 1
-	Errno syscall.Errno // of a Fail
+	Errno syscall.Errno // the error of a Fail
 }
 
 // Result is the outcome.
 type Result struct {
-	Calls int    // that changed something, up to the end
-	Call  string // the one that the fault was at, "" if the program ended before
+	Calls int    // the number of calls that changed something
+	Call  string // the call with the fault, "" if the program ended before it
 	Code  int    // the program's exit code, -1 if it was killed
 }

@@ -18,7 +18,7 @@ func Run(p Program, f Fault) (Result, error) {
 		error
 	}
 	done := make(chan ended)
-	go func() { // tracing is a matter of one thread, which is not used again
+	go func() { // tracing belongs to one thread, which is not used again
 		runtime.LockOSThread()
 		r, err := run(p, f)
 		done <- ended{r, err}
@@ -39,7 +39,7 @@ type tracer struct {
 	Result
 	pid     int
 	inside  map[int]bool // threads that are within a call
-	failing map[int]bool // and whose call is to fail
+	failing map[int]bool // threads whose current call is to fail
 	known   map[int]bool
 }
 
@@ -94,7 +94,7 @@ func (t *tracer) follow() error {
 	}
 }
 
-// stopped resumes a thread where it was stopped.
+// stopped handles a stopped thread and resumes it.
 func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	pass := 0
 	switch first := !t.known[pid]; {
@@ -106,13 +106,13 @@ func (t *tracer) stopped(pid int, s syscall.WaitStatus) {
 	case s.StopSignal() == syscall.SIGTRAP|0x80:
 		t.inside[pid] = !t.inside[pid]
 		t.call(pid)
-	case s.StopSignal() != syscall.SIGTRAP: // a signal of its own
+	case s.StopSignal() != syscall.SIGTRAP: // a signal for the program itself
 		pass = int(s.StopSignal())
 	}
-	_ = syscall.PtraceSyscall(pid, pass) // which fails for one that was killed
+	_ = syscall.PtraceSyscall(pid, pass) // fails for a thread that was killed
 }
 
-// call looks at a call as it begins, and once more as it ends.
+// call handles a system call, once when it begins and once when it ends.
 func (t *tracer) call(pid int) {
 	var r syscall.PtraceRegs
 	if syscall.PtraceGetRegs(pid, &r) != nil {
@@ -164,7 +164,7 @@ var changing = map[uint64]string{
 	syscall.SYS_FCHMOD: "chmod", syscall.SYS_FLOCK: "lock", syscall.SYS_FALLOCATE: "allocate", syscall.SYS_LINKAT: "link", syscall.SYS_SYMLINKAT: "link",
 }
 
-// changes names a call that changes something outside of the program; "" for others.
+// changes returns the name of a call that changes something outside the program; "" for others.
 func changes(pid int, r *syscall.PtraceRegs) string {
 	switch r.Orig_rax {
 	case syscall.SYS_OPENAT:

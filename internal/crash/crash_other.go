@@ -4,8 +4,8 @@
 
 package crash
 
-// Run is not supported here.
+// Run returns ErrUnsupported here.
 func Run(Program, Fault) (Result, error) { return Result{}, ErrUnsupported }
 
-// Supported reports whether programs can be traced here.
+// Supported returns false: programs cannot be traced here.
 func Supported() bool { return false }

@@ -126,3 +126,16 @@ func BenchmarkMaxBatch(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkVaryingLengths is an answer for two hundred steps, most of them of a length of their own.
+func BenchmarkVaryingLengths(b *testing.B) {
+	asProgram(b)
+	lengths := map[string]any{"lognormal": map[string]any{"median": 160.0, "sigma": 0.6, "max": 1024.0}}
+	s := named(b, map[string]any{"model": map[string]any{"name": "qwen2-0.5b"}, "batch": 3.0, "precision": "amp-bf16", "steps": 200.0, "lengths": lengths})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Estimate(s, anyCard()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

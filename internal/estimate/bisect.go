@@ -17,7 +17,7 @@ type bisection interface {
 
 // upward searches for the largest batch that fits: it doubles until one does not fit, and then halves the gap.
 type upward struct {
-	low, high int  // the largest that fits; the smallest that does not, or is not known to
+	low, high int  // the largest batch that fits; the smallest that does not, or may not
 	bounded   bool // high does not fit
 }
 
@@ -46,7 +46,7 @@ func (u upward) after(fits bool) bisection {
 // seldom far away, so it goes in steps that double until one is safe, and then halves the gap.
 type downward struct {
 	low, high int  // the next to ask about, or the largest that is safe; the smallest that is not
-	step      int  // distance to the next one
+	step      int  // distance to the next batch
 	bounded   bool // low is safe, or 0
 }
 

@@ -9,8 +9,8 @@ import (
 	"snug/internal/setup"
 )
 
-// maxAhead is how many runs one search simulates at once: each takes the memory of
-// its stream, and the further ahead, the less likely it is asked for.
+// maxAhead is how many runs one search simulates at once: each takes the memory of its stream, and the
+// further ahead a run is, the less likely it is needed.
 const maxAhead = 4
 
 // Cores limits the runs that are simulated at the same time, over all searches that share it. A search

@@ -36,6 +36,8 @@ type Answer struct {
 	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
 	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil if that is this machine
 
+	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil where all are equal
+
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
@@ -50,6 +52,8 @@ type Answer struct {
 	most     int    // limit on the work
 	work     int    // the work of playing it, in events
 	measured *Range // the range it was calibrated with
+
+	reservedBy map[int]uint64 // where lengths vary: the most that was reserved by the last event of each step
 }
 
 // Phases holds the peak of allocated bytes in each part of the run.
@@ -87,7 +91,14 @@ func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 
 // EstimateContext is like Estimate, but ends with the context, before the next micro-batch.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
-	return estimate(ctx, s, card, maxWork)
+	a, err := estimate(ctx, s, card, maxWork)
+	if err == nil {
+		err = a.vary(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 func estimate(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
@@ -163,8 +174,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown and shownLimit return the card that the answer's figures were computed with: the given one, or one
-// without a limit if the run does not fit.
+// shown returns the card that the answer's figures were computed with, and shownLimit the limit: the given
+// ones, or none if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {
@@ -215,6 +226,7 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	if a.Run != nil { // a recording has no marks
 		o.phases = make([]uint64, simulate.Evaluation+1)
 	}
+	a.noteSteps(&o)
 	got, err := a.run.play(a.Setup, card, limit, o)
 	a.Play, a.work = got.Result, a.work+got.work
 	a.PeakAllocated, a.PeakReserved = a.Play.PeakAllocated, a.Play.PeakReserved

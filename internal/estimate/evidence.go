@@ -14,7 +14,7 @@ import (
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
 	Family string `json:"family,omitempty"` // family of all runs; "" if they have several
-	Option string `json:"option,omitempty"` // likewise
+	Option string `json:"option,omitempty"` // option of all runs; "" if they differ
 	Card   string `json:"card,omitempty"`   // the card they were made on
 	Torch  string `json:"torch,omitempty"`  // the PyTorch they were made with
 	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar

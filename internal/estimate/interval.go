@@ -13,7 +13,7 @@ import (
 const segment = 20 * units.MiB
 
 // setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
-// it.
+// it: uncertainty.go, and the errors of residuals.go.
 func (a *Answer) setInterval() error {
 	if Profile(a.Setup) != nil {
 		m, err := margin(a.Setup, a.Card, a.PeakReserved)
@@ -38,6 +38,7 @@ func (a *Answer) Calibrate(here Range) {
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
 	a.Interval = [2]uint64{uint64(max(low, 0)), uint64(high)}
 	a.Here, a.measured, a.Causes, a.Uncertain, a.Evidence = here.Cases, &here, nil, nil, nil
+	a.holdSpread()
 }
 
 // Around returns the interval in which the true peak is expected, for a run that reserves between least

@@ -23,14 +23,14 @@ import (
 // search a few seconds.
 const (
 	maxEvents   = 1_000_000  // of a run, its loops folded
-	maxVaried   = 1_200_000  // the same if lengths vary, so that every step is different
+	maxVaried   = 2_000_000  // events if lengths vary, so that every step is different
 	maxWork     = 4_000_000  // steps of package loops for one answer
-	maxTried    = 12_000_000 // the same for one try of a search
+	maxTried    = 12_000_000 // steps of package loops for one try of a search
 	maxDrawn    = 2_500_000  // most work of an answer for which a timeline is computed too
 	maxSegments = 250_000    // segments at one time
 	maxBytes    = 8 << 40    // reserved bytes
 	maxUnfolded = 3_300_000  // events of loops that are written out
-	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
+	fewUnfolded = 1_000_000  // those events in a search, which plays dozens of runs
 )
 
 // eventsOf returns how many events a run may have.
@@ -121,7 +121,7 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
 	up := s.Seq * max(maxUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
-	const what = "a model that runs token by token is simulated up to " // and how far
+	const what = "a model that runs token by token is simulated up to " // the limit follows
 	if s.Allocator != "" {
 		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"snug/internal/gpu"
 	"snug/internal/setup"
+	"snug/internal/units"
 )
 
 // Notes lists what the user should know about a run on a card besides its figures: what they do not
@@ -26,11 +27,22 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
-		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says; try other seeds", name("seed"), s.Seed))
+		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
+	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in a function of its own, and may be too low", name("loop"), s.Loop))
+	}
+	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
+		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
+	}
+	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
+		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
+	}
+	out = append(out, evaluationNotes(s)...)
+	if s.Compile && s.Model.Program == nil {
+		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
 	}
 	out = append(out, idleVersions(s)...)
 	if text := loadedNote(s, name); text != "" {
@@ -48,10 +60,24 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	return out
 }
 
+// evaluationNotes says what of an evaluation is not counted.
+func evaluationNotes(s *setup.Setup) []string {
+	e := s.Evaluation
+	switch {
+	case e == nil || s.Model.Program != nil:
+		return nil
+	case s.Dist != nil:
+		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
+	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
+		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each batch more adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
+	}
+	return nil
+}
+
 // idleVersions lists versions that are given in a setup but have no effect on its figures.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
-		return nil // it is one of the unverified fields
+		return nil // reported among the unverified fields
 	}
 	say := func(is bool, text string) {
 		if is {
@@ -59,10 +85,31 @@ func idleVersions(s *setup.Setup) (out []string) {
 		}
 	}
 	v := s.Versions
-	say(v.Transformers != "", "versions.transformers is "+v.Transformers+" and has no effect: models are simulated as in transformers 5.17")
+	if text := transformersNote(s); text != "" {
+		out = append(out, text)
+	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	return out
+}
+
+// transformersNote says which release of transformers is simulated, where that is not the one given or
+// was not given.
+func transformersNote(s *setup.Setup) string {
+	v := s.Versions
+	switch {
+	case v.Transformers == "" && s.MovedByTransformers():
+		return fmt.Sprintf("models are simulated as in transformers %s, which was current with PyTorch %s; give another with versions.transformers", v.AssumedTransformers(), v.Torch)
+	case v.Transformers == "":
+		return ""
+	case v.TransformersRelease() > setup.NewestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", newer than the newest known: models are simulated as in transformers " + setup.NewestTransformers
+	case v.TransformersRelease() < setup.OldestTransformersRelease:
+		return "versions.transformers is " + v.Transformers + ", older than the oldest known: models are simulated as in transformers " + setup.OldestTransformers
+	case !s.MovedByTransformers():
+		return "versions.transformers is " + v.Transformers + " and has no effect: what is simulated of this run is the same in transformers " + setup.NewestTransformers
+	}
+	return ""
 }
 
 // loadedNote returns the note that the saved type of the weights is not known, if that matters.

@@ -4,5 +4,6 @@ package estimate
 
 import "snug/internal/setup"
 
-// Options lists the settings of a setup that affect memory, for users.
+// Options returns the groups of measured runs that a setup belongs to, as names for users: the Evidence of
+// each row in setup/table.go.
 func Options(s *setup.Setup) []string { return setup.Evidence(s) }

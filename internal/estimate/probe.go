@@ -5,6 +5,7 @@ package estimate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"snug/internal/cost"
@@ -49,10 +50,45 @@ type Probe struct {
 // How many steps, and how many micro-batches per step, a probe runs.
 const (
 	probeSteps  = 3
+	probeVaried = 16 // where lengths vary: the first ones, and the one with the longest batch
 	probeMicros = 2
 )
 
-// NewProbe simulates a setup for the card's kind.
+// shortened is the part of a run that a probe simulates.
+func shortened(s *setup.Setup) setup.Setup {
+	short := *s
+	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
+	if s.Lengths != nil {
+		tokens := setup.Sampled(s.Tokens(), probeVaried, probeMicros)
+		short.Lengths, short.Steps = s.Lengths.Fixed(tokens), len(tokens)
+	}
+	return short
+}
+
+// timeUsual times a step whose batches are as long as they are on average.
+func (p *Probe) timeUsual(short *setup.Setup, how simulate.Options) error {
+	flat := *short
+	flat.Lengths, flat.Steps, flat.Seq = nil, probeSteps, usualLength(short.Tokens())
+	result, err := simulate.Run(&flat, how)
+	if err != nil {
+		return beyond(&flat, 0, err)
+	}
+	result.World.DiscardTags()
+	result.World.DiscardTrace()
+	return nil
+}
+
+// usualLength is the average length of a batch.
+func usualLength(tokens [][]int) int {
+	all := slices.Concat(tokens...)
+	sum := 0
+	for _, n := range all {
+		sum += n
+	}
+	return max(sum/max(len(all), 1), 1)
+}
+
+// NewProbe simulates a setup as on the card's kind.
 func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 	return NewProbeUpTo(context.Background(), s, card, 0)
 }
@@ -64,15 +100,21 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	if s.Model.Program != nil {
 		return recordedProbe(s)
 	}
-	short := *s
-	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
+	short := shortened(s)
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, fmt.Errorf("simulating %s failed; this is a bug in snug: %v", s.Model.Title(), r)
 		}
 	}()
 	p = &Probe{Setup: s, tape: cost.NewTape(), largest: largest}
-	result, err := simulate.Run(&short, simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MaxEvents: eventsOf(&short), Stop: ctx.Err})
+	how := simulate.Options{Card: card, Watch: p.tape, Brief: true, Folds: true, MaxEvents: eventsOf(&short), Stop: ctx.Err}
+	if s.Lengths != nil {
+		if err := p.timeUsual(&short, how); err != nil {
+			return nil, err
+		}
+		how.Watch = nil
+	}
+	result, err := simulate.Run(&short, how)
 	if err != nil {
 		return nil, beyond(s, 0, err)
 	}
@@ -82,8 +124,8 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	result.World.DiscardTags()
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
-	if simulate.Follows(s) {
-		p.last = -1 // its steps differ
+	if simulate.Follows(s) || s.Lengths != nil || s.Evaluation != nil {
+		p.last = -1 // the steps differ, so there is no last one like the others
 	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()

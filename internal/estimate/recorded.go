@@ -23,7 +23,7 @@ func (p program) Recorded() setup.Recorded {
 	f := p.Facts
 	out := setup.Recorded{
 		Torch: p.Torch.String(), Names: p.Names, Fixed: p.Fixed, Precision: f.Precision, Optimizer: f.Optimizer,
-		Checkpointing: f.Checkpointing, Accumulation: f.Accumulation, World: f.World, Kind: spreadBy(f.Model),
+		Checkpointing: f.Checkpointing, Accumulation: f.Accumulation, World: f.World, Kind: spreadBy(f.Model), Length: p.HasLength(),
 	}
 	for _, at := range p.Program.Recorded() {
 		out.Sizes = append(out.Sizes, at)
@@ -58,7 +58,14 @@ func ReadProfile(r io.Reader) (setup.Program, error) {
 // Profile returns the profile of a setup's model, or nil.
 func Profile(s *setup.Setup) *profile.Program {
 	p, _ := s.Model.Program.(program)
-	return p.Program
+	if s.Lengths == nil || p.Program == nil {
+		return p.Program
+	}
+	var lengths []int64
+	for _, step := range s.Tokens() {
+		lengths = append(lengths, int64(step[0]))
+	}
+	return p.WithLengths(lengths)
 }
 
 // recorded takes the stream of a setup from its profile.
@@ -171,8 +178,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents fills in the components that the probe measured; the rest is one. Gradients are
-// separate only if they stay over the forward pass as well.
+// recordedComponents returns the components that the probe measured; the rest is one component. Gradients
+// are separate only if they stay over the forward pass as well.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}

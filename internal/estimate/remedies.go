@@ -5,6 +5,7 @@ package estimate
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,50 +14,80 @@ import (
 
 // Remedy is a change to a run of varying lengths, with the memory the run would then reserve.
 type Remedy struct {
-	Change       string // in words
-	PeakReserved uint64 // of the run with the change, in bytes
+	Change       string `json:"change"`        // in words
+	PeakReserved uint64 `json:"peak_reserved"` // of the run with the change, in bytes
+	Saves        uint64 `json:"saves"`         // bytes
 }
 
-// expandableSegments is the allocator's option that lets segments grow.
-const expandableSegments = "expandable_segments:True"
+// LengthRemedy is a change that a run of varying lengths may be given.
+type LengthRemedy struct {
+	Change string               // in words
+	Costs  string               // its price, "" for none
+	On     func(s *setup.Setup) // makes it
+}
 
-// maxRemedied is the largest number of events of a run for which remedies are simulated.
-const maxRemedied = 800_000
+// expandableSegments and maxSplitSize are options of the allocator: segments that grow, and no splitting of
+// large blocks.
+const (
+	expandableSegments = "expandable_segments:True"
+	maxSplitSize       = "max_split_size_mb:128"
+)
 
 // padded is the multiple to which lengths are rounded up, so that fewer of them differ.
 const padded = 64
 
-// Remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,
-// the best first.
-func (a *Answer) Remedies() ([]Remedy, error) {
-	s := a.Setup
-	if s.Lengths == nil || len(a.run.trace.Events) > maxRemedied {
-		return nil, nil
+// buckets is how many lengths there are if batches are padded to a few only.
+const buckets = 4
+
+// LengthRemedies lists what may help a run of varying lengths, besides the options of the allocator.
+func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
+	if s.Lengths == nil {
+		return nil
 	}
-	var out []Remedy
-	for _, r := range []struct {
-		change string
-		is     bool
-		on     func(s *setup.Setup)
-	}{
-		{expandableSegments, !strings.Contains(s.Allocator, "expandable"), func(s *setup.Setup) {
-			s.Allocator = strings.TrimPrefix(s.Allocator+","+expandableSegments, ",")
-		}},
-		{"padding to multiples of 64", true, func(s *setup.Setup) { s.Lengths = s.Lengths.Padded(padded, s.Seq) }},
-		{"the longest batch first", true, func(s *setup.Setup) { s.Lengths = s.Lengths.LongestFirst() }},
-	} {
-		if !r.is {
-			continue
+	add := func(change, costs string, on func(l *setup.Lengths) *setup.Lengths) {
+		out = append(out, LengthRemedy{change, costs, func(s *setup.Setup) { s.Lengths = on(s.Lengths) }})
+	}
+	longest := s.Seq
+	add(fmt.Sprintf("padding to multiples of %d", padded), "pad_to_multiple_of in the collator", func(l *setup.Lengths) *setup.Lengths { return l.Padded(padded, longest) })
+	if bucket := (longest + buckets - 1) / buckets; bucket > padded {
+		add(fmt.Sprintf("padding to %d lengths, up to %d", buckets, longest), "more padding is computed", func(l *setup.Lengths) *setup.Lengths { return l.Padded(bucket, longest) })
+	}
+	add("the longest batch first", "in the sampler", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.LongestFirst) })
+	if s.Lengths.Each == nil {
+		add("grouping by length", "train_sampling_strategy group_by_length of the Trainer (group_by_length before 5.0)", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Grouped) })
+		add(fmt.Sprintf("packing to %d tokens", longest), "packing of TRL and LLaMA-Factory, sample_packing of axolotl; more samples in each batch", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Packed) })
+	}
+	return out
+}
+
+// AllocatorRemedies lists the options of the allocator that may help where lengths vary.
+func AllocatorRemedies(s *setup.Setup) (out []LengthRemedy) {
+	for _, o := range []struct{ option, unless string }{{expandableSegments, "expandable"}, {maxSplitSize, "max_split"}} {
+		if !strings.Contains(s.Allocator, o.unless) {
+			out = append(out, LengthRemedy{Change: o.option, On: func(s *setup.Setup) {
+				s.Allocator = strings.TrimPrefix(s.Allocator+","+o.option, ",")
+			}})
 		}
-		t := *s
-		t.Limit = 0
-		r.on(&t)
-		b, err := try(context.Background(), &t, a.shown(), a.most)
-		if err != nil {
-			return nil, err
-		}
-		if b.OOM == nil && b.PeakReserved < a.PeakReserved {
-			out = append(out, Remedy{r.change, b.PeakReserved})
+	}
+	return out
+}
+
+// remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,
+// the best first.
+func (a *Answer) remedies(ctx context.Context) ([]Remedy, error) {
+	all := append(AllocatorRemedies(a.Setup), LengthRemedies(a.Setup)...)
+	peaks := make([]uint64, len(all))
+	err := inParallel(len(all), func(i int) (err error) {
+		peaks[i], err = a.reservedAs(ctx, all[i].On)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := []Remedy{}
+	for i, peak := range peaks {
+		if peak < a.PeakReserved {
+			out = append(out, Remedy{all[i].Change, peak, a.PeakReserved - peak})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Remedy) int { return cmp.Compare(a.PeakReserved, b.PeakReserved) })

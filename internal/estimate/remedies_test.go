@@ -26,9 +26,9 @@ func TestRemedies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := a.Remedies()
-	if err != nil || len(list) != 3 || list[0].Change != with.Allocator || list[0].PeakReserved != measured {
-		t.Errorf("%+v, %v; %s was measured at %d", list, err, with.Allocator, measured)
+	list := a.Lengths.Remedies
+	if len(list) < 3 || list[0].Change != with.Allocator || list[0].PeakReserved != measured {
+		t.Errorf("%+v; %s was measured at %d", list, with.Allocator, measured)
 	}
 	for i := 1; i < len(list); i++ {
 		if list[i].PeakReserved < list[i-1].PeakReserved || list[i].PeakReserved >= a.PeakReserved {

@@ -26,16 +26,17 @@ type run struct {
 
 // playing holds the options of a play.
 type playing struct {
-	phases  []uint64     // receives the most allocated bytes of each phase
-	brief   bool         // skip what repeats and changes nothing
-	until   int          // the event before which to stop, if it is not 0
-	since   int          // the event from which retries count
-	settled int          // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
-	chart   *loops.Chart // to be filled in
-	most    uint64       // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
-	work    int          // limit of the work of such a run
-	spent   int          // work already done
-	stop    func() error // called now and then, except within loops; its error ends the play; may be nil
+	phases  []uint64                             // receives the most allocated bytes of each phase
+	brief   bool                                 // skip what repeats and changes nothing
+	until   int                                  // the event before which to stop, if it is not 0
+	since   int                                  // the event from which retries count
+	settled int                                  // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
+	chart   *loops.Chart                         // to be filled in
+	most    uint64                               // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
+	work    int                                  // limit of the work of such a run
+	spent   int                                  // work already done
+	observe func(i int, al *allocator.Allocator) // called after every event of a run without folded loops; may be nil
+	stop    func() error                         // called now and then, except within loops; its error ends the play; may be nil
 }
 
 // played is the result of playing it.
@@ -112,8 +113,11 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	}
 	before, counts := uint64(0), false
 	how := allocator.PlayOptions{Phases: o.phases, PassCopies: o.brief, Stop: o.stop}
-	if o.since > 0 || o.chart != nil {
+	if o.since > 0 || o.chart != nil || o.observe != nil {
 		how.Observe = func(i int) {
+			if o.observe != nil {
+				o.observe(i, al)
+			}
 			if i == o.since {
 				before, counts = al.Stats().AllocRetries, true
 			}

@@ -36,6 +36,16 @@ const (
 	Kernels
 	// Code: parts of the script that the loop is read from could not be followed.
 	Code
+	// Compiled: under torch.compile fused ops keep fewer activations. The figure is that of eager mode.
+	Compiled
+)
+
+// What torch.compile was seen to save, and to add, of what eager mode reserves: eleven pairs of runs on an H200
+// (testdata/loops/measured_compile.jsonl) are between 44 % less, of GPT-2 in bf16, and 9 % more, of ViT. Published
+// pairs are within that: 15 % less for Llama 3.2 3B in torchtune, 7 % for Llama 3.1 8B in torchtitan.
+const (
+	compiledLess = 0.45
+	compiledMore = 0.10
 )
 
 // Ends returns the least and the most that the run may reserve.
@@ -49,7 +59,7 @@ func (a *Answer) Ends() (least, most uint64) {
 }
 
 func (a *Answer) uncertainties() (out []Uncertainty, err error) {
-	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels, a.unfollowed} {
+	for _, find := range []func() (Uncertainty, error){a.skippedUpdates, a.lateBuckets, a.unknownKernels, a.unfollowed, a.compiled} {
 		o, err := find()
 		if err != nil {
 			return nil, err
@@ -109,20 +119,29 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed is for scripts that could not be followed completely: tensors may live longer, as in the
-// loop of a tutorial, and the figure may be off by a further twentieth.
+// unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
+// longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
 		return o, nil
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
 	s := *a.Setup
-	s.Script = &setup.Script{Name: "script"}
+	s.Script = &setup.Script{Name: "script", Guessed: true} // a step of our own if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
 	if err != nil {
 		return o, err
 	}
 	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
+	return o, nil
+}
+
+// compiled widens the interval by what torch.compile did elsewhere.
+func (a *Answer) compiled() (o Uncertainty, err error) {
+	if a.Setup.Compiles() {
+		eager := float64(a.PeakReserved)
+		o = Uncertainty{What: Compiled, Less: uint64(compiledLess * eager), More: uint64(compiledMore * eager)}
+	}
 	return o, nil
 }
 

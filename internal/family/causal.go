@@ -7,8 +7,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has
-// only the loss of an embedding model.
+// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has only the
+// loss of an embedding model. Other losses: causal_chunked.go, causal_trl.go, and Liger's in liger.go;
+// that of older transformers in causal_releases.go.
 type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
@@ -16,13 +17,14 @@ type causalHead struct {
 	chunks  int  // number of pieces in which the loss is computed; 0 and 1 mean all at once
 	trl     bool // computed as in TRL
 	liger   bool // computed as in Liger
+	path    lossPath
 	calling *Calling
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
 // the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", calling: run.Calling}
+	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling}
 	if run.Head == Encoder {
 		return h
 	}
@@ -59,11 +61,17 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		fn.Set(&logits, logits.Tanh())
 		fn.Set(&logits, logits.MulScalar())
 	}
-	h.calling.keepLogits(logits)
-	if b.Labels == nil {
-		return fn.Return(nil)
+	if h.path.upcast {
+		fn.Set(&logits, logits.Float())
 	}
-	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.calling))
+	h.calling.keepLogits(logits)
+	switch {
+	case b.Labels == nil:
+		return fn.Return(nil)
+	case h.path.own:
+		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.calling))
+	}
+	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.path, h.calling))
 }
 
 // withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip
@@ -74,10 +82,13 @@ func (h *causalHead) withoutLogits(b Batch) bool {
 }
 
 // causalLoss is ForCausalLMLoss.
-func causalLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
+func causalLoss(logits, labels *shadow.Tensor, vocab int, path lossPath, how *Calling) *shadow.Tensor {
 	defer logits.World().As(shadow.Logits)()
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())
+	if path.shifted {
+		return fn.Return(shiftedLoss(fn, logits, labels, vocab, how))
+	}
 	fn.Set(&labels, labels.Pad(0, 1))
 	shift := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
 	fn.Set(&logits, logits.View(-1, vocab))

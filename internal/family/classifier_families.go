@@ -16,7 +16,8 @@ func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *class
 	})
 }
 
-// newRobertaClassifier is the same for RobertaModel, and for MPNetModel, which always uses the dropout of its layers.
+// newRobertaClassifier makes the head of a RobertaModel, or of an MPNetModel, which always uses the
+// dropout of its layers.
 func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
 	if run.Head == SequenceClassification {
 		return newClassifier(c, newFirstScorer(b, hidden, c.labels(), dropout))

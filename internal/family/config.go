@@ -157,7 +157,7 @@ func (c *Config) HeadDim(hidden, heads int) int {
 	return max(hidden/heads, 1)
 }
 
-// headDim reads head_dim, by default hidden divided by heads.
+// headDim returns head_dim, by default hidden divided by heads.
 func (c *Config) headDim(hidden, heads int) int {
 	if c.Has("head_dim") {
 		return c.Positive("head_dim", 1)
@@ -181,7 +181,7 @@ func (c *Config) null(key string) bool {
 	return there && v == nil
 }
 
-// kvHeads reads num_key_value_heads, which must divide the heads.
+// kvHeads returns num_key_value_heads, which must divide the heads.
 func (c *Config) kvHeads(heads, def int) int {
 	kv := c.Positive("num_key_value_heads", def)
 	if heads%kv != 0 {
@@ -193,8 +193,7 @@ func (c *Config) kvHeads(heads, def int) int {
 	return kv
 }
 
-// refuse refuses a switch that would change the model in a way that is not
-// simulated.
+// refuse notes an error if a switch is on that would change the model in a way that is not simulated.
 func (c *Config) refuse(key string) {
 	if c.Bool(key, false) {
 		c.fail(key, "false: what it does is not simulated")

@@ -131,7 +131,7 @@ func maskedLoss(logits, labels *shadow.Tensor, vocab int) *shadow.Tensor {
 	return logits.View(-1, vocab).CrossEntropy(labels.View(-1))
 }
 
-// maskedLMLoss is ForMaskedLMLoss: the same in float32.
+// maskedLMLoss is ForMaskedLMLoss: like maskedLoss, but in float32.
 func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
 	fn := logits.World().Func(logits, labels)
 	fn.Set(&logits, logits.Float())

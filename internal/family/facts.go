@@ -39,7 +39,7 @@ type Facts struct {
 	// Output is the last name of the layer that computes logits. PEFT's all-linear
 	// and bitsandbytes skip it.
 	Output string
-	// Classes is the same for sequence-classification; "" means classifier.
+	// Classes is the last name of that layer for sequence-classification; "" means classifier.
 	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there
@@ -52,6 +52,8 @@ type Facts struct {
 	Experts bool
 	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
+	// OwnLoss is how its forward computed a causal loss before it called the shared function.
+	OwnLoss ownLoss
 	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
 	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
@@ -103,7 +105,7 @@ var families = map[string]Facts{
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
 	},
 	"gemma2": {
-		make: newGemma2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"gemma3_text": {
@@ -111,15 +113,15 @@ var families = map[string]Facts{
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
 	"gpt2": {
-		make: newGPT2, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"gpt_neox": {
-		make: newGPTNeoX, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
 	},
 	"llama": {
-		make: newLlama, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newLlama, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mamba": {
@@ -131,11 +133,11 @@ var families = map[string]Facts{
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"mistral": {
-		make: newMistral, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMistral, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mixtral": {
-		make: newMixtral, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMixtral, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Experts: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"modernbert": {
@@ -155,15 +157,15 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
 	},
 	"opt": {
-		make: newOPT, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"phi3": {
-		make: newPhi3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newPhi3, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
 	},
 	"qwen2": {
-		make: newQwen2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"qwen3": {

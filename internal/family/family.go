@@ -2,7 +2,8 @@
 
 // Package family has the model families, one file each. They are written with the ops of package shadow
 // and read like the modules they stand for (transformers 5.17 and torchvision 0.26 unless a comment says
-// otherwise). A model that is not covered exactly is refused, not approximated.
+// otherwise). A model that is not covered exactly is refused, not approximated. In comments, "x is Y"
+// means that x does what Y does in the original.
 package family
 
 import (
@@ -29,6 +30,9 @@ type Run struct {
 	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
+	Transformers  int      // the release whose code runs: 445 is 4.45; 0 is the newest known
+
+	ownLoss ownLoss // of the model type
 }
 
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
@@ -92,6 +96,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if err := f.check(mt, run); err != nil {
 		return nil, err
 	}
+	run.ownLoss = f.OwnLoss
 	f.prepare(b, run.Head)
 	if !f.late {
 		b.W.Constant(b.DType)
@@ -103,7 +108,7 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, c.Err()
 }
 
-// check refuses runs that no model of the type supports.
+// check returns an error for a run that no model of the type supports.
 func (f Facts) check(name string, run Run) error {
 	if !slices.Contains(f.Heads, run.Head) {
 		return refuse("model.head", "%s is trained as %s, not as %q", name, either(f.Heads), run.Head)
@@ -111,7 +116,7 @@ func (f Facts) check(name string, run Run) error {
 	return run.checkLiger(name, f)
 }
 
-// either joins names for a sentence: a, b or c.
+// either returns names joined for a sentence: a, b or c.
 func either(names []string) string {
 	last := len(names) - 1
 	if last < 1 {

@@ -134,7 +134,7 @@ func (a *gpt2Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// attention is that of all decoders (text.go), except for the eager function, which is GPT-2's own.
+// attention is that of all decoders (attention.go), except for the eager function, which is GPT-2's own.
 func (a *gpt2Attention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
 	mask := a.m.mask
 	if a.m.run.Attention != "eager" {

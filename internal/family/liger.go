@@ -16,7 +16,7 @@ import (
 // liger reports whether Liger runs a kind of layer.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
-// checkLiger refuses Liger's kernels for a model that it has none for.
+// checkLiger returns an error if Liger has no kernels for the model.
 func (r Run) checkLiger(model string, f Facts) error {
 	field := "liger"
 	switch {
@@ -28,8 +28,8 @@ func (r Run) checkLiger(model string, f Facts) error {
 	return refuse(field, "Liger has no kernels for %s and does not change it; remove this setting; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 
-// checkLigerExperts refuses Liger's MLP if only some layers have experts: Liger expects them in every
-// layer, and fails.
+// checkLigerExperts returns an error for Liger's MLP if only some layers have experts: Liger expects them
+// in every layer, and fails.
 func (r Run) checkLigerExperts(s llamaShape) error {
 	for i := range s.layers {
 		if r.liger("mlp") && !s.moe.sparse(i) {

@@ -61,7 +61,7 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 			l.attn.kNorm = newRMSNorm(b, run, at+".self_attn.k_norm", s.dim)
 		}
 		if s.moe != nil && s.moe.sparse(i) {
-			l.mlp = newMoeBlock(b, run, at+".mlp", s.hidden, *s.moe, act)
+			l.mlp = newExperts(b, run, at, s.hidden, *s.moe, act)
 		} else {
 			l.mlp = newLlamaMLP(b, run, at+".mlp", s.hidden, s.inter, s.mlpBias, act)
 		}

@@ -76,7 +76,7 @@ func (m *mamba) Loss(b Batch) *shadow.Tensor {
 	if b.Labels == nil {
 		return fn.Return(nil)
 	}
-	return fn.Return(causalLoss(logits, b.Labels, m.vocab, m.run.Calling))
+	return fn.Return(causalLoss(logits, b.Labels, m.vocab, lossPath{}, m.run.Calling))
 }
 
 // forward is MambaModel.forward.

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Attention masks of decoders: transformers/masking_utils.py.
+// Attention masks of decoders: transformers/masking_utils.py. Those of encoders are in encoder.go.
 
 // causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
 // mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
@@ -50,7 +50,7 @@ type layerMasks struct {
 	sliding *shadow.Tensor
 }
 
-// sameWindow is for models whose layers all have the same window; 0 is none.
+// sameWindow returns the masks of a model whose layers all have the same window; 0 is none.
 func sameWindow(layers, window int) layerMasks {
 	return layerMasks{windows: slices.Repeat([]int{window}, layers), window: window}
 }

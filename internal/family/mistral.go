@@ -4,7 +4,8 @@ package family
 
 import "snug/internal/shadow/nn"
 
-// newMistral is Llama with a sliding window in all layers: transformers/models/mistral/modular_mistral.py.
+// newMistral makes Llama with a sliding window in all layers:
+// transformers/models/mistral/modular_mistral.py.
 func newMistral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", 4096), layers: c.Int("num_hidden_layers", 32),

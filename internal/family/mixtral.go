@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newMixtral is Mistral with experts in place of its MLPs:
+// newMixtral makes Mistral with experts in place of its MLPs:
 // transformers/models/mixtral/modular_mixtral.py.
 func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -22,13 +22,14 @@ func newMixtral(b *nn.Builder, c *Config, run Run) (Model, error) {
 		experts: c.experts("num_local_experts", 8), chosen: c.Positive("num_experts_per_tok", 2),
 		inter: c.Positive("intermediate_size", 14336), every: 1,
 		routerFirst: true, normalised: true, scores: shadow.Float32,
+		block: "block_sparse_moe", linears: [3]string{"w1", "w3", "w2"},
 	}
 	c.noRouterLogits()
 	c.chosenFit(s.moe)
 	return newLlamaLike(b, c, run, s), nil
 }
 
-// newQwen3MoE is Qwen3 with experts in place of its MLPs:
+// newQwen3MoE makes Qwen3 with experts in place of its MLPs:
 // transformers/models/qwen3_moe/modular_qwen3_moe.py.
 func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := llamaShape{
@@ -48,6 +49,7 @@ func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 		experts: c.experts("num_experts", 128), chosen: c.Positive("num_experts_per_tok", 8),
 		inter: c.Positive("moe_intermediate_size", 768), every: c.Positive("decoder_sparse_step", 1),
 		dense: c.Ints("mlp_only_layers"), normalised: c.Bool("norm_topk_prob", false),
+		block: "mlp", linears: [3]string{"gate_proj", "up_proj", "down_proj"},
 	}
 	c.noRouterLogits()
 	c.chosenFit(s.moe)
@@ -67,15 +69,14 @@ func (c *Config) experts(key string, def int) int {
 	return def
 }
 
-// noRouterLogits refuses the load-balancing loss, which keeps the logits of
-// every router.
+// noRouterLogits notes an error if the load-balancing loss is on, which keeps the logits of every router.
 func (c *Config) noRouterLogits() {
 	if c.Bool("output_router_logits", false) {
 		c.fail("output_router_logits", "false: the load-balancing loss is not simulated")
 	}
 }
 
-// chosenFit checks that a token uses no more experts than there are.
+// chosenFit notes an error if a token would use more experts than there are.
 func (c *Config) chosenFit(m *moeShape) {
 	if m.chosen > m.experts {
 		c.fail("num_experts_per_tok", "at most the number of experts")

@@ -21,6 +21,8 @@ type moeShape struct {
 	routerFirst            bool         // the order of the constructor
 	normalised             bool         // the chosen weights sum to one
 	scores                 shadow.DType // type of the weights; None is the logits' own
+	block                  string       // the block's name in a layer, in transformers 4
+	linears                [3]string    // an expert's layers there: gate, up, down
 }
 
 // sparse reports whether layer i has experts.

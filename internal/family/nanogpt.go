@@ -45,7 +45,7 @@ func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// nanoRefuses refuses settings that model.py has no code for.
+// nanoRefuses returns an error for settings that model.py has no code for.
 func nanoRefuses(run Run) error {
 	switch {
 	case run.Checkpointing:
@@ -182,4 +182,28 @@ func (p *nanoMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	fn.Set(&x, p.cProj.Call(x))
 	fn.Set(&x, p.m.drop(x))
 	return x
+}
+
+// NanoGPT is the name of nanoGPT's loop and of its model.
+const NanoGPT = "nanogpt"
+
+// AsNanoGPT is a config as nanoGPT builds that model: its own, or GPT-2, which model.py's from_pretrained fills
+// with biases and the whole vocabulary. It is nil for any other.
+func AsNanoGPT(config map[string]any) map[string]any {
+	switch config["model_type"] {
+	case NanoGPT:
+		return config
+	case "gpt2":
+		out := map[string]any{"model_type": NanoGPT, "bias": true, "vocab_size": 50257.0, "block_size": 1024.0}
+		for _, key := range []string{"n_layer", "n_head", "n_embd", "vocab_size"} {
+			if v, ok := config[key]; ok {
+				out[key] = v
+			}
+		}
+		if v, ok := config["n_positions"]; ok {
+			out["block_size"] = v
+		}
+		return out
+	}
+	return nil
 }

@@ -100,7 +100,7 @@ func (c *Config) ropeType() string {
 	return kind
 }
 
-// ropeTypeOf is the same for a type of layer, if each has its own parameters.
+// ropeTypeOf returns how positions are scaled in a type of layer, if each has its own parameters.
 func (c *Config) ropeTypeOf(layerType string) string {
 	own, ok := c.ropeKey(layerType).(map[string]any)
 	if !ok {

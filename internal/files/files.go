@@ -66,7 +66,8 @@ func descriptor(name string) bool {
 	return false
 }
 
-// checked examines what was really opened: a name may refer to something else a moment later.
+// checked returns f, or an error if ok refuses the kind of file that was really opened: a name may refer
+// to something else a moment later.
 func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !ok(info.Mode()) {
@@ -79,7 +80,7 @@ func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, erro
 	return f, nil
 }
 
-// notRegular describes what is there instead of a regular file.
+// notRegular returns the error for a file of another kind.
 func notRegular(m fs.FileMode) error {
 	if m.IsDir() {
 		return ErrFolder
@@ -87,7 +88,7 @@ func notRegular(m fs.FileMode) error {
 	return notRegularError{what: Kind(m)}
 }
 
-// Kind says in words what a file is.
+// Kind returns the kind of a file in words.
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -126,7 +127,7 @@ func (e notRegularError) Error() string {
 	return fmt.Sprintf("it is %s; %v", e.what, ErrNotRegular)
 }
 
-// Is makes errors.Is match ErrNotRegular.
+// Is reports whether target is ErrNotRegular.
 func (e notRegularError) Is(target error) bool { return target == ErrNotRegular }
 
 // Read reads a regular file of at most that many bytes.
@@ -190,7 +191,7 @@ func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	}
 }
 
-// bare is an error without the operation and the path, which are added anew.
+// bare returns an error without its operation and path, which the caller adds.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

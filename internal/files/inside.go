@@ -14,7 +14,8 @@ func Inside(folder, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved returns an absolute name without links. Of a file that does not exist, the part that exists counts.
+// resolved returns an absolute name without links. If the file does not exist, only the part that exists
+// is resolved.
 func resolved(name string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {

@@ -18,7 +18,7 @@ func (e TooLargeError) Error() string {
 	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"
 }
 
-// whole writes a bound, which is usually a whole number of MiB.
+// whole returns a limit as text, which is usually a whole number of MiB.
 func whole(n int64) string {
 	switch {
 	case n%units.MiB == 0:

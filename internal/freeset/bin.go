@@ -33,7 +33,7 @@ func (b *bin) at(p place) *Entry {
 	return &b.more[p.chunk-1][p.at]
 }
 
-// seek returns the first place whose entry is not less than key; false if there is none.
+// seek returns the first place whose entry is not less than key, and false if there is none.
 func (b *bin) seek(key Entry) (place, bool) {
 	k := b.chunkFor(key)
 	c := *b.chunk(k)
@@ -141,7 +141,7 @@ func (b *bin) insertAmongMany(e Entry) {
 	*b.chunk(k) = c
 }
 
-// cut halves the full chunk k and returns where its place i now is.
+// cut halves the full chunk k and returns the new chunk and place of its entry i.
 func (b *bin) cut(k, i int) (int, int) {
 	const half = chunkCap / 2
 	full := *b.chunk(k)
@@ -156,7 +156,7 @@ func (b *bin) cut(k, i int) (int, int) {
 	return k, i
 }
 
-// find returns the place of a block among few.
+// find returns the place of a block in a small bin, and false if it is not there.
 func (b *bin) find(block int32) (place, bool) {
 	if len(b.more) == 0 && len(b.first) <= 8 {
 		for i := range b.first {

@@ -37,12 +37,12 @@ type Entry struct {
 	Block     int32  // the caller's number for the block
 }
 
-// Less orders entries.
+// Less reports whether e comes before f.
 func (e *Entry) Less(f Entry) bool {
 	return e.Size < f.Size || e.Size == f.Size && e.Tie < f.Tie
 }
 
-// Set is the free blocks of one pool and stream. The zero value is empty.
+// Set holds the free blocks of one pool and stream. The zero value is empty.
 //
 // The newest block is kept apart from the bins: the remainder of a block that was cut, or the result of a
 // merge, is usually the next one to be used.
@@ -55,7 +55,7 @@ type Set struct {
 	pages    [binCount / pageBins]*[pageBins]bin
 }
 
-// Cursor is a place in a free set. It holds until the set changes.
+// Cursor is a place in a free set. It is valid until the set changes.
 type Cursor struct {
 	bin uint // or one of the two below
 	place
@@ -148,7 +148,7 @@ func (s *Set) binAfter(i uint) uint {
 	return binCount
 }
 
-// binBefore is the last occupied bin before i; false if there is none.
+// binBefore returns the last occupied bin before i, and false if there is none.
 func (s *Set) binBefore(i uint) (uint, bool) {
 	for ; i > 0; i-- {
 		if i%64 == 0 && s.occupied[i/64-1] == 0 {
@@ -162,7 +162,7 @@ func (s *Set) binBefore(i uint) (uint, bool) {
 	return 0, false
 }
 
-// At returns the entry at a place. It holds until the set changes.
+// At returns the entry at a place. It is valid until the set changes.
 func (s *Set) At(c Cursor) *Entry {
 	if c.bin == atHeld {
 		return &s.held
@@ -178,7 +178,7 @@ func (s *Set) Settle() {
 	}
 }
 
-// Next steps on, in a set that is settled.
+// Next returns the place after c, in a set that is settled.
 func (s *Set) Next(c Cursor) Cursor {
 	if n, ok := s.bin(c.bin).next(c.place); ok {
 		return Cursor{c.bin, n}
@@ -186,7 +186,7 @@ func (s *Set) Next(c Cursor) Cursor {
 	return s.after(c.bin)
 }
 
-// Prev steps back, also from the end, in a set that is settled; false at the very
+// Prev returns the place before c, which may be the end, in a set that is settled. It returns false at the
 // first entry.
 func (s *Set) Prev(c Cursor) (Cursor, bool) {
 	if !c.End() {
@@ -228,7 +228,7 @@ func newPage() *[pageBins]bin {
 	return page
 }
 
-// Remove takes out what is at a place.
+// Remove takes out the entry at a place.
 func (s *Set) Remove(c Cursor) {
 	if c.bin == atHeld {
 		s.holding = false

@@ -53,8 +53,8 @@ type Rates struct {
 // Reference is the card that the measurements were made on.
 var Reference = datacenter[slices.IndexFunc(datacenter, func(s spec) bool { return s.name == "H200" })].card(NVIDIA)
 
-// Outside of a process on the reference: 742 to 762 MiB in 165 training runs
-// (driver 580, CUDA 13.0, PyTorch 2.11), the lower without matrix products.
+// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training
+// runs (driver 580, CUDA 13.0, PyTorch 2.11), the lower figure without matrix products.
 const (
 	outsideMeasured = 758 * units.MiB
 	outsideOlder    = 520 * units.MiB
@@ -69,7 +69,7 @@ func outside(capability int) uint64 {
 	return outsideMeasured
 }
 
-// BF16 reports whether the card computes in bf16. Older ones emulate it, at a fraction of the speed of
+// BF16 reports whether the card computes in bf16. Older cards emulate it, at a fraction of the speed of
 // fp16.
 func (c Card) BF16() bool { return c.Rates.BF16 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 

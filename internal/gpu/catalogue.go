@@ -11,7 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// spec is a row of the catalogue, in the units of data sheets.
+// spec is a row of the catalogue, in the units of data sheets. The rows are in catalogue_*.go; names as
+// people write them are matched in find.go.
 type spec struct {
 	name      string
 	memory    int    // GB as sold
@@ -26,7 +27,7 @@ type spec struct {
 // tera are rates in 10^12 operations a second: fp32, tf32, fp16, bf16, fp8.
 type tera [5]float64
 
-// usable is a card's memory as a process sees it.
+// usable is the memory of a card that a process can use.
 type usable struct {
 	bytes uint64
 	seen  bool
@@ -39,15 +40,14 @@ func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
 // exact returns a total read to the byte.
 func exact(bytes uint64) usable { return usable{bytes, true} }
 
-// fromSMI is assumed from the total that nvidia-smi shows: the driver keeps 384
-// MiB and half a percent for itself. On the cards where both are known it kept
-// between 290 MiB (V100) and 880 (A100 80GB); the rule is within 1.5 % of all
-// of them, usually below.
+// fromSMI returns a total assumed from the one that nvidia-smi shows: the driver keeps 384 MiB and half a
+// percent for itself. On the cards where both totals are known it kept between 290 MiB (V100) and 880
+// (A100 80GB); the rule is within 1.5 % of all of them, usually below.
 func fromSMI(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }
 
-// fromAMD is assumed for a card of AMD: the driver keeps 16 MiB of its memory.
+// fromAMD returns the total assumed for a card of AMD: the driver keeps 16 MiB of its memory.
 func fromAMD(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
 
 // The generations differ in what their tensor cores do for one fp32 rate. The
@@ -67,7 +67,7 @@ type entry struct {
 	names [][]string // words of its name, then of its other names
 }
 
-// catalogue is every card known, in the order in which they are listed.
+// catalogue returns every card, in the order in which they are listed.
 var catalogue = sync.OnceValue(func() []entry {
 	return slices.Concat(
 		entries(NVIDIA, datacenter), entries(NVIDIA, professional), entries(NVIDIA, geforce), entries(AMD, instinct))

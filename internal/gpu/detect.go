@@ -9,9 +9,9 @@ import (
 
 // Source is a way to list the GPUs of this machine: a library, a program, files of the kernel.
 type Source interface {
-	// Name is the program or library that is asked.
+	// Name returns the program or library that is asked.
 	Name() string
-	// Maker is whose GPUs it lists.
+	// Maker returns the maker of the GPUs that it lists.
 	Maker() Maker
 	// Report lists the GPUs.
 	Report(context.Context) (*Report, error)
@@ -24,7 +24,7 @@ type Report struct {
 	Devices []Device // in the source's order
 }
 
-// Machine is the GPUs of this machine, and the sources that reported them.
+// Machine holds the GPUs of this machine, and the sources that reported them.
 type Machine struct {
 	Devices []Device  // all GPUs
 	Drivers []Driver  // one for each maker with GPUs
@@ -66,7 +66,7 @@ func Detect(ctx context.Context, sources []Source) *Machine {
 	return m
 }
 
-// count gives each device the number that PyTorch would, nothing being hidden.
+// count numbers the devices as PyTorch would if nothing were hidden.
 func (m *Machine) count() {
 	next := map[Maker]int{}
 	for i := range m.Devices {

@@ -10,14 +10,14 @@ import (
 // Hidden is the ordinal of a device that PyTorch would not see.
 const Hidden = -1
 
-// Device is a GPU that is there.
+// Device is a GPU of this machine.
 type Device struct {
 	Maker      Maker     `json:"maker"`                     // manufacturer
 	Index      int       `json:"index"`                     // as nvidia-smi or amd-smi count
 	Name       string    `json:"name"`                      // as the driver prints it
 	UUID       string    `json:"uuid,omitempty"`            // the GPU's unique name
 	Bus        string    `json:"bus,omitempty"`             // PCI address
-	Total      uint64    `json:"total"`                     // what processes can be given: the driver's own share is off
+	Total      uint64    `json:"total"`                     // memory for processes, without the driver's own share
 	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, if it reports it
 	Used       uint64    `json:"used"`                      // bytes in use by all processes
 	Free       uint64    `json:"free"`                      // bytes that are not in use
@@ -25,7 +25,7 @@ type Device struct {
 	Capability int       `json:"capability,omitempty"`      // compute capability: 90 for sm_90
 	SMs        int       `json:"multiprocessors,omitempty"` // AMD's compute units count too
 	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown
-	Processes  []Process `json:"processes,omitempty"`       // those that use the GPU
+	Processes  []Process `json:"processes,omitempty"`       // the processes that use the GPU
 	MIG        bool      `json:"mig,omitempty"`             // cut into slices, or about to be
 	Slices     []Slice   `json:"slices,omitempty"`          // its MIG slices
 	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
@@ -42,11 +42,11 @@ type Slice struct {
 	Used            uint64    `json:"used"`                      // bytes
 	Free            uint64    `json:"free"`                      // bytes
 	SMs             int       `json:"multiprocessors,omitempty"` // its share of the GPU's
-	Processes       []Process `json:"processes,omitempty"`       // those that use the slice
+	Processes       []Process `json:"processes,omitempty"`       // the processes that use the slice
 	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Process is one that holds memory of a GPU.
+// Process is a process that holds memory of a GPU.
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable

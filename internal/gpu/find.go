@@ -82,7 +82,7 @@ func lookup(want []string) (Card, bool) {
 	return Card{}, false
 }
 
-// joins reports whether words written together are a name.
+// joins reports whether the words written together are the name.
 func joins(words []string, name string) bool {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(name, w)
@@ -148,7 +148,7 @@ func nearest(want []string) []entry {
 	return out
 }
 
-// list writes at most n names: "A, B or C".
+// list returns at most n names: "A, B or C".
 func list(some []entry, n int, last string) string {
 	var names []string
 	for _, e := range some {

@@ -19,7 +19,7 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// ParseMemory reads a card's memory: 24 and 24GiB are 24 × 2^30 bytes, 24GB is
+// ParseMemory returns a card's memory from text: 24 and 24GiB are 24 × 2^30 bytes, 24GB is
 // 24 × 10^9.
 func ParseMemory(text string) (uint64, error) {
 	if rest, minus := strings.CutPrefix(strings.TrimSpace(text), "-"); minus {

@@ -16,8 +16,8 @@ const (
 	rocrVisible = "ROCR_VISIBLE_DEVICES"
 )
 
-// Limit hides what the environment hides and numbers the rest as PyTorch does.
-// lookup is os.LookupEnv: a variable that is set but empty hides everything.
+// Limit hides the devices that the environment hides and numbers the rest as PyTorch does. lookup is
+// os.LookupEnv: a variable that is set but empty hides everything.
 func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	if value, set := lookup(cudaVisible); set {
 		m.keep(NVIDIA, cudaVisible, value)
@@ -48,10 +48,9 @@ func (m *Machine) differ(maker Maker) bool {
 	return false
 }
 
-// keep leaves visible what the variable names, in its order. The rules are the
-// driver's as PyTorch repeats them (torch/cuda/__init__.py,
-// _parse_visible_devices): the list ends at the first entry that names nothing,
-// and naming something twice hides everything.
+// keep hides everything but the devices that the variable names, and numbers them in its order. The rules
+// are the driver's as PyTorch repeats them (torch/cuda/__init__.py, _parse_visible_devices): the list ends
+// at the first entry that names nothing, and naming something twice hides everything.
 func (m *Machine) keep(maker Maker, variable, value string) {
 	var all []*int
 	for i := range m.Devices {
@@ -132,7 +131,8 @@ func (d *Device) whole() *int {
 	return nil
 }
 
-// leadingNumber reads digits as strtoul does: "1foo" is 1.
+// leadingNumber returns the number that s begins with, as strtoul does: "1foo" is 1. It returns false if
+// there is none.
 func leadingNumber(s string) (int, bool) {
 	end := 0
 	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
@@ -142,7 +142,7 @@ func leadingNumber(s string) (int, bool) {
 	return n, err == nil
 }
 
-// unique returns the one device whose UUID begins so.
+// unique returns the ordinal of the only device whose UUID has the prefix, or nil.
 func (m *Machine) unique(maker Maker, prefix string) *int {
 	var found *Device
 	for i := range m.Devices {
@@ -159,7 +159,8 @@ func (m *Machine) unique(maker Maker, prefix string) *int {
 	return found.whole()
 }
 
-// slice finds MIG-UUID, or the form of older drivers, MIG-GPU-UUID/gi/ci.
+// slice returns the ordinal of the slice that MIG-UUID names, or in older drivers MIG-GPU-UUID/gi/ci; nil
+// if there is none.
 func (m *Machine) slice(entry string) *int {
 	for i := range m.Devices {
 		d := &m.Devices[i]

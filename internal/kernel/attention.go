@@ -5,7 +5,7 @@ package kernel
 // The kernels behind F.scaled_dot_product_attention
 // (aten/src/ATen/native/transformers, 2.11; checked on an H200).
 
-// Attention is the arguments of SDPA, as far as kernels depend on them: queries are [Batch, Heads,
+// Attention holds the arguments of SDPA, as far as kernels depend on them: queries are [Batch, Heads,
 // Queries, Width], keys and values [Batch, KeyHeads, Keys, Width].
 type Attention struct {
 	Type                                         Type // of query, key and value
@@ -18,9 +18,9 @@ type Attention struct {
 
 // Mask describes the attention mask, as far as the choice of kernel depends on it.
 type Mask struct {
-	Given   bool // there is one
-	Trained bool // it needs a gradient
-	Strided bool // the numbers of a row do not lie together
+	Given   bool // there is a mask
+	Trained bool // the mask needs a gradient
+	Strided bool // the elements of a row are not adjacent
 }
 
 // Backend is one of the kernels that SDPA chooses among.
@@ -35,8 +35,8 @@ const (
 	Cudnn                    // cuDNN's kernel
 )
 
-// AttentionBackend is sdp_utils.cpp: the first kernel in PyTorch's order of
-// preference that takes these arguments.
+// AttentionBackend returns the first kernel in PyTorch's order of preference that takes these arguments
+// (sdp_utils.cpp).
 func (r Rules) AttentionBackend(a Attention) Backend {
 	half := a.Type.half()
 	switch {
@@ -59,8 +59,8 @@ func (r Rules) cudnnFirst() bool {
 // rows returns the number of queries over all heads.
 func (a Attention) rows() int { return a.Batch * a.Heads * a.Queries }
 
-// CudnnForward is cuDNN's workspace in the forward pass. At most it would be one
-// number per query and head.
+// CudnnForward returns cuDNN's workspace in the forward pass. At most it would be one number per query and
+// head. The other kernels: attention_flash.go and attention_efficient.go.
 func (r Rules) CudnnForward(a Attention) Figure {
 	bytes := uint64(0)
 	if a.Queries > 1 {
@@ -69,9 +69,10 @@ func (r Rules) CudnnForward(a Attention) Figure {
 	return r.between(CudnnAttention, bytes, 0, uint64(a.rows()*4))
 }
 
-// CudnnBackward is cuDNN's workspace: the queries' gradient in float32, one number per query and head,
-// and with grouped heads the gradients of keys and values for every query head. Any such kernel needs the
-// one number; the upper bound is all three gradients in float32 for every query head.
+// CudnnBackward returns cuDNN's workspace in the backward pass: the queries' gradient in float32, one
+// number per query and head, and with grouped heads the gradients of keys and values for every query head.
+// Any such kernel needs the one number; the upper bound is all three gradients in float32 for every query
+// head.
 func (r Rules) CudnnBackward(a Attention) Figure {
 	bytes := a.rows()*a.Width*4 + a.rows()*4 + 256
 	if a.KeyHeads != a.Heads {

@@ -34,9 +34,9 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 	return r.between(EfficientAttention, a.accumulators(tile, half && a.Width > 128), least, most)
 }
 
-// accumulators are those of the queries' gradient, for each head, block of queries and
-// part of the head a lock of 16 bytes and a float32 tile of that many rows, and perhaps
-// those of the keys' and values'.
+// accumulators returns the bytes of the accumulators: for the queries' gradient a lock of 16 bytes and a
+// float32 tile of that many rows, for each head, block of queries and part of the head; with all, also
+// those of keys and values.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64
 	if a.Width > 128 {

@@ -32,8 +32,8 @@ func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
 	return rows * 4, rows * flashWidth(uint64(a.Width)) * 4
 }
 
-// flashSplitCount is num_splits_heuristic: the fewest splits that fill the card
-// nearly as well as the best number does.
+// flashSplitCount returns the fewest splits that fill the card nearly as well as the best number does
+// (num_splits_heuristic).
 func flashSplitCount(blocks, slots, keyBlocks int) int {
 	if float64(blocks) >= 0.8*float64(slots) {
 		return 1

@@ -19,10 +19,10 @@ package kernel
 //     of both images. Most depthwise convolutions run without cuDNN, in kernels
 //     of PyTorch's own that take nothing: all but float16 on channels first.
 //
-// Which of these a shape gets cannot be computed from outside, so it is
-// measured: cudnn_workspaces.txt. All parts are constant or proportional to the
-// batch, so between two measured sizes with the same kernel a straight line is
-// exact. If the kernel changes between them, the larger of the two is taken.
+// Which of these a shape gets cannot be computed from outside, so it is measured: cudnn_workspaces.txt.
+// All parts are constant or proportional to the batch, so between two measured sizes with the same kernel
+// a straight line is exact. If the kernel changes between them, the larger of the two is taken. The table
+// is read in convolution_table.go; convolutions that are not in it are in convolution_near.go.
 
 // ConvKind is one of a convolution's three products.
 type ConvKind int
@@ -53,7 +53,7 @@ type Conv struct {
 	Last                     bool     // channels last
 	Batch, Channels, Filters int      // sizes; Channels is those of the input
 	Size, Kernel             Pair     // of an image and of a filter
-	Stride, Padding, Groups  int      // the same along both
+	Stride, Padding, Groups  int      // the same in both directions
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -86,7 +86,7 @@ type BatchBytes struct {
 	Bytes uint64 // of the workspace
 }
 
-// Convolution is cuDNN's workspace. On a card that was not measured it may be nothing, or copies of
+// Convolution returns cuDNN's workspace. On a card that was not measured it may be nothing, or copies of
 // everything and partial sums from every multiprocessor; seven in eight of the measured ones take no more
 // than that.
 func (r Rules) Convolution(c Conv) Figure {
@@ -117,8 +117,8 @@ func (c Conv) workspace() uint64 {
 	return c.copies()
 }
 
-// workspaceAt reads a row of the table at any batch size: from the two measured
-// ones around it, or the two nearest.
+// workspaceAt returns the workspace at any batch size, from the two measured sizes around it or the two
+// nearest.
 func workspaceAt(points []BatchBytes, batch int) uint64 {
 	hi := min(1, len(points)-1)
 	for hi < len(points)-1 && points[hi].Batch < batch {
@@ -139,8 +139,8 @@ func workspaceAt(points []BatchBytes, batch int) uint64 {
 	return max(a.scaled(batch), b.scaled(batch))
 }
 
-// scaled takes the whole workspace as proportional to the batch, which bounds it
-// from above where the batch is larger.
+// scaled returns the workspace at another batch, as if all of it were proportional to the batch; for a
+// larger batch that is an upper bound.
 func (p BatchBytes) scaled(batch int) uint64 {
 	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
@@ -151,7 +151,7 @@ func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
 }
 
-// copies is for convolutions that were not measured: everything is copied to
+// copies returns the workspace of a convolution that is like no measured one: everything is copied to
 // channels last, and a weight's gradient is summed in parts.
 func (c Conv) copies() uint64 {
 	step := 16 / c.Type.Bytes()

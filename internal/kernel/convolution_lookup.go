@@ -17,9 +17,9 @@ func (w ConvWorkspace) At(batch int) uint64 {
 
 // ConvSizes is a convolution as its tensors' sizes show it, in elements. Zero is unknown.
 type ConvSizes struct {
-	In     int // of one image that comes in
-	Out    int // of one image that goes out
-	Weight int // of the weight
+	In     int // elements of one input image
+	Out    int // elements of one output image
+	Weight int // elements of the weight
 }
 
 // ConvShape is a convolution whose workspaces were measured.
@@ -34,7 +34,7 @@ func MeasuredConvs(s ConvSizes) []ConvShape {
 	return out
 }
 
-// Sizes are those of its tensors.
+// Sizes returns the sizes of its tensors.
 func (c ConvShape) Sizes() ConvSizes { return c.shape.sizes() }
 
 // Workspace returns the measured workspace of a kind of product with elements of width bytes, or nil.
@@ -52,7 +52,7 @@ func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWor
 	return table.points(convCall{kind, BFloat16, c.shape})
 }
 
-// like returns the shapes of such sizes, channels first before last.
+// like returns the shapes with these sizes, those with channels first before those with channels last.
 func (t *convTable) like(s ConvSizes) []convShape {
 	if s.In > 0 {
 		return t.bySizes[s]
@@ -90,7 +90,7 @@ func (c convShape) out() Pair {
 	}
 }
 
-// compare orders shapes.
+// compare returns the order of two shapes: negative, 0 or positive.
 func (c convShape) compare(d convShape) int {
 	key := func(c convShape) []int {
 		last := 0

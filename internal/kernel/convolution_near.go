@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// Convolutions that were not measured take what those like them take, carried
-// over part by part: the copies of input, weight and output are computed, and the
-// partial sums, which depend on the card and not on the tensors, stay. Leaving
-// out one measured convolution after the other, this gives the workspace within
+// Convolutions that were not measured take the workspace of similar ones, scaled part by part: the copies
+// of input, weight and output are computed, and the partial sums, which depend on the card and not on the
+// tensors, stay. Leaving out one measured convolution after the other, this gives the workspace within
 // 2 % of the tensors' size for 19 in 20 forward and input gradients of 16 bits,
 // and for 3 in 4 weights' gradients.
 
@@ -58,7 +57,7 @@ func (c convShape) bytes(element, batch int) convBytes {
 	}
 }
 
-// use says what n bytes are used for.
+// use returns what n bytes are used for.
 func (b convBytes) use(kind ConvKind, n uint64) use {
 	switch {
 	case n <= littleBytes:
@@ -71,7 +70,7 @@ func (b convBytes) use(kind ConvKind, n uint64) use {
 	return useOther
 }
 
-// carry scales the workspace of one convolution to another.
+// carry returns the workspace n of one convolution, scaled to another.
 func (b convBytes) carry(to convBytes, kind ConvKind, n uint64) uint64 {
 	switch b.use(kind, n) {
 	case useLittle:
@@ -114,7 +113,7 @@ func (c ConvShape) NearOther(kind ConvKind, elementBytes int, half bool, seen []
 	return c.near(kind, elementBytes, half, seen, c.shape)
 }
 
-// near leaves one shape out, as if it had not been measured.
+// near is Near without one shape, as if that had not been measured.
 func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape

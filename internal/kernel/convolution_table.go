@@ -20,7 +20,7 @@ type convTable struct {
 	bySizes map[ConvSizes][]convShape
 }
 
-// measuredWorkspaces is the table, opened at its first use.
+// measuredWorkspaces returns the table, and opens it the first time.
 var measuredWorkspaces = sync.OnceValue(func() *convTable {
 	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}}
 	if err := t.open(cudnnTable); err != nil {

@@ -2,10 +2,9 @@
 
 package kernel
 
-// What CUB asks for, as recorded with CUDA 13 on an H200: pieces rounded up to 256
-// bytes and 255 to align the first. How many items a block works on is tuned for
-// each architecture and changes with CUB, so that elsewhere it may be any of those
-// that its policies have.
+// What CUB asks for, as recorded with CUDA 13 on an H200: pieces rounded up to 256 bytes and 255 to align
+// the first. How many items a block works on is tuned for each architecture and changes with CUB, so
+// elsewhere it may be any number in CUB's policies.
 const (
 	onesweepTile = 4608 // items a block sorts
 	singleTile   = 2304 // items that one block sorts alone
@@ -16,14 +15,14 @@ const (
 	largestTile  = 8192
 )
 
-// Sort is DeviceRadixSort::SortPairs over 64-bit values and 64-bit keys, of which the lowest bits are
-// compared.
+// Sort returns the workspace of DeviceRadixSort::SortPairs over n 64-bit values and 64-bit keys, of which
+// the lowest bits are compared.
 func (r Rules) Sort(n, bits int) Figure {
 	return r.between(Sorting, sortBytes(n, bits, singleTile, onesweepTile), sortBytes(n, bits, largestTile, largestTile), sortBytes(n, bits, smallestTile, smallestTile))
 }
 
-// sortBytes is a histogram for each pass of eight bits, what blocks tell each other,
-// counters, and with several passes a second buffer of keys and values.
+// sortBytes returns the bytes of a histogram for each pass of eight bits, of the state that blocks share,
+// of counters, and with several passes of a second buffer of keys and values.
 func sortBytes(n, bits, single, tile int) uint64 {
 	if n <= single {
 		return 1
@@ -36,17 +35,17 @@ func sortBytes(n, bits, single, tile int) uint64 {
 	return bytes
 }
 
-// Scan is a running sum over n numbers of width bytes.
+// Scan returns the workspace of a running sum over n numbers of width bytes.
 func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 
-// Unique finds where runs of equal numbers begin, among n of width bytes.
+// Unique returns the workspace for finding the runs of equal numbers among n numbers of width bytes.
 func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
 
 func (r Rules) scan(n, tile, width int) Figure {
 	return r.between(Sorting, scanBytes(n, tile, width), scanBytes(n, largestTile, width), scanBytes(n, smallestTile, width))
 }
 
-// scanBytes is the state of each tile and of 32 more.
+// scanBytes returns the bytes of the state of each tile and of 32 more.
 func scanBytes(n, tile, width int) uint64 {
 	return 256 + align256(uint64((CeilDiv(n, tile)+32)*2*width)) + 255
 }

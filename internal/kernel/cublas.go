@@ -38,8 +38,8 @@ func (r Rules) Cublas() Figure {
 // known.
 func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
 
-// CublasLt returns the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether it
-// is kept like that one or taken for each product. From 2.12 on they share one.
+// CublasLt returns the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether
+// it is kept like the plain one or taken for each product. From 2.12 on both share one workspace.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	n := uint64(cublasLtDefault)
 	if r.Torch >= 212 {

@@ -22,7 +22,7 @@ const (
 	Sorting                        // how many items a block of CUB's sorts and scans
 	NormSums                       // when norms' gradients are summed in two passes
 	Products                       // memory that the library for matrix products keeps
-	Facts                          // how many there are
+	Facts                          // the number of facts
 )
 
 var factNames = [...]string{"", "convolutions", "attention by cuDNN", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products"}
@@ -42,7 +42,7 @@ func (r Rules) Known(f Fact) bool {
 		return true // CublasHandlePool.cpp, 2.1 to 2.12
 	case NormSums:
 		return r.Torch == measuredTorch
-	case Convolutions: // heuristics count multiprocessors too
+	case Convolutions: // cuDNN's heuristics depend on the number of multiprocessors too
 		return r.Torch == measuredTorch && r.Capability == measuredCapability && r.SMs == measuredSMs
 	}
 	return r.Torch == measuredTorch && r.Capability == measuredCapability

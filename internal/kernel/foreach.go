@@ -2,7 +2,7 @@
 
 package kernel
 
-// foreachChunk is how many elements one block of a foreach kernel reads
+// foreachChunk is the number of elements that one block of a foreach kernel reads
 // (aten/src/ATen/native/cuda/MultiTensorApply.cuh).
 const foreachChunk = 65536
 

@@ -25,7 +25,7 @@ func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	return uint64(4*len(chunks)+1+blocks) * splitEntry
 }
 
-// ChunkCat is the same for _chunk_cat: six entries a tensor, one a block.
+// ChunkCat returns the table of _chunk_cat: six entries per tensor, one per block.
 func ChunkCat(chunks []int) uint64 {
 	return uint64(6*len(chunks)+2+blocksOf(chunks, splitTile)) * splitEntry
 }

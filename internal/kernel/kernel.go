@@ -39,7 +39,7 @@ func (t Type) String() string { return types[t].name }
 // Bytes returns the size of one number.
 func (t Type) Bytes() int { return types[t].bytes }
 
-// half reports whether the type is one of the two of 16 bits.
+// half reports whether the type has 16 bits.
 func (t Type) half() bool { return t != Float32 }
 
 // threadsPerSM returns how many threads a multiprocessor holds.

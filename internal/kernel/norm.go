@@ -14,6 +14,6 @@ func (r Rules) NormPartials(m, n int) Figure {
 	return r.between(NormSums, rows, 0, rows)
 }
 
-// LigerNormPartials is the same for Liger's RMS norm (liger_kernel/ops/rms_norm.py, 0.8.5): each
+// LigerNormPartials returns the same for Liger's RMS norm (liger_kernel/ops/rms_norm.py, 0.8.5): each
 // multiprocessor sums over its rows.
 func (r Rules) LigerNormPartials() int { return r.SMs }

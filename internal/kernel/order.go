@@ -8,9 +8,9 @@ const MaxDims = 6
 // Dims are the sizes of dimensions, or their strides in elements.
 type Dims [MaxDims]int
 
-// Order is TensorIterator's reorder_dimensions (aten/src/ATen/TensorIterator.cpp): the n dimensions,
-// fastest first, according to the strides of the operands. In a reduction the first operand is the
-// result, with strides of zero in the reduced dimensions, and those come first.
+// Order returns the n dimensions, fastest first, according to the strides of the operands:
+// TensorIterator's reorder_dimensions (aten/src/ATen/TensorIterator.cpp). In a reduction the first operand
+// is the result, with strides of zero in the reduced dimensions, which come first.
 func Order(n int, size *Dims, operands []Dims, reduction bool) (perm Dims) {
 	for i := range n {
 		perm[i] = n - 1 - i
@@ -30,8 +30,7 @@ func Order(n int, size *Dims, operands []Dims, reduction bool) (perm Dims) {
 	return perm
 }
 
-// compareDims reports whether dimension a must come after b (1), before it (-1),
-// or whether no operand tells (0).
+// compareDims returns 1 if dimension a must come after b, -1 if before, and 0 if no operand decides.
 func compareDims(size *Dims, operands []Dims, a, b int, reduction bool) int {
 	if reduction && (operands[0][a] == 0) != (operands[0][b] == 0) {
 		if operands[0][b] == 0 {

@@ -3,15 +3,15 @@
 package kernel
 
 // Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into
-// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on
-// the rows of the input that its authors measured, by card and by shape. A test compares every one of
-// them with the original.
+// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on the
+// rows of the input that its authors measured, by card and by shape. A test compares every limit with the
+// original. Larger numbers of rows: quantized_most.go.
 
 const (
-	fusedFloor   = 4    // rows that one kernel always does
-	fusedMost    = 1536 // rows beyond which none does
+	fusedFloor   = 4    // rows up to which one kernel is always used
+	fusedMost    = 1536 // rows beyond which it never is
 	smallWeight  = 4 << 20
-	fusedColumns = 64 // that a block of threads computes
+	fusedColumns = 64 // columns that a block of threads computes
 	quantBlock   = 64 // numbers that share a scale
 )
 
@@ -51,7 +51,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 // hbm reports whether the card has the faster kind of memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
-// blackwell is for the cards of data centres, 10.0 and 10.3.
+// blackwell is Fuses4bit for the Blackwell cards of data centres, 10.0 and 10.3.
 func (f fusing) blackwell() bool {
 	switch {
 	case f.blocks >= 3*f.sms:
@@ -89,7 +89,7 @@ func (f fusing) small() int {
 	return 0
 }
 
-// smallFlat is the same for one with at least twice as many outputs as inputs.
+// smallFlat is small for a weight with at least twice as many outputs as inputs.
 func (f fusing) smallFlat() int {
 	low := 3*f.blocks < f.sms
 	switch {
@@ -109,7 +109,7 @@ func (f fusing) smallFlat() int {
 	return 320
 }
 
-// few is for 5 to 7 rows.
+// few is Fuses4bit for 5 to 7 rows.
 func (f fusing) few() bool {
 	least := 48
 	if f.arch/10 == 9 {

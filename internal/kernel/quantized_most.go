@@ -87,7 +87,7 @@ func (f fusing) geforce50() int {
 	return pick(f.k > 2*f.n && f.blocks > 64, 16, 8)
 }
 
-// ada is for 8.9, and for cards that are not known.
+// ada returns the most rows for 8.9, and for cards that are not known.
 func (f fusing) ada() int {
 	tall := f.k > 2*f.n
 	switch {

@@ -13,7 +13,7 @@ import "math/bits"
 // iterator sees it: reduced dimensions first, each group ordered by stride, and adjacent dimensions
 // merged where they are contiguous.
 
-// Reduction is the template arguments of the kernel.
+// Reduction holds the template arguments of the kernel.
 type Reduction struct {
 	Acc    int // bytes of the accumulator for one output
 	Unroll int // elements that a thread loads at once (vt0)
@@ -26,10 +26,11 @@ var (
 	ReduceWelford = Reduction{Acc: 16, Unroll: 2} // var and std, by Welford's algorithm
 )
 
-// ReduceSum is sum, mean and norm over elements of this many bytes: 16-bit types accumulate in float32.
+// ReduceSum returns the reduction of sum, mean and norm over elements of this many bytes: 16-bit types
+// accumulate in float32.
 func ReduceSum(bytes int) Reduction { return Reduction{Acc: max(bytes, 4), Unroll: 4} }
 
-// ReduceSame accumulates in the input's own type: amax, any, all.
+// ReduceSame returns a reduction that accumulates in the input's own type: amax, any, all.
 func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 
 // Reduced describes the input and output of a reduction.
@@ -43,8 +44,8 @@ type Reduced struct {
 
 // ReduceLaunch is the memory of one launch, in bytes.
 type ReduceLaunch struct {
-	Buffer     uint64 // that thread blocks share
-	Semaphores uint64 // with which they wait for each other
+	Buffer     uint64 // bytes of the buffer that thread blocks share
+	Semaphores uint64 // bytes of the semaphores with which they wait for each other
 }
 
 // Reduce returns the memory of a reduction: for its whole duration, the accumulators of 16-bit types that
@@ -64,8 +65,8 @@ func (r Rules) Reduce(k Reduction, x Reduced) (accumulators uint64, launches []R
 	return accumulators, r.split(k, it, nil)
 }
 
-// split cuts what 32 bits cannot index in halves, along the dimension that reaches
-// furthest.
+// split appends the launches of a reduction. It halves an iterator that 32 bits cannot index, along the
+// dimension that reaches furthest.
 func (r Rules) split(k Reduction, it reduceIter, launches []ReduceLaunch) []ReduceLaunch {
 	if it.narrow() {
 		if buffer, semaphores := it.global(k, r.SMs); buffer > 0 {
@@ -98,7 +99,7 @@ type reduceIter struct {
 	threadMax int
 }
 
-// newReduceIter orders and joins the dimensions.
+// newReduceIter returns the iterator of x, with its dimensions ordered and joined.
 func newReduceIter(x *Reduced) reduceIter {
 	var out Dims
 	step := 1
@@ -138,7 +139,7 @@ func (it *reduceIter) coalesce() {
 	it.n = at + 1
 }
 
-// narrow reports whether 32 bits index everything.
+// narrow reports whether 32 bits can index everything.
 func (it *reduceIter) narrow() bool {
 	const limit = 1<<31 - 1
 	numel, in, out := 1, 1, 1
@@ -188,8 +189,8 @@ func (it *reduceIter) outputVector(first int) int {
 	return v
 }
 
-// global is setReduceConfig: the bytes of the buffer that blocks share and of
-// their semaphores, or zeros if no output is shared.
+// global returns the bytes of the buffer that blocks share and of their semaphores, or zeros if no output
+// is shared (setReduceConfig).
 func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	numel := 1
 	for _, s := range it.shape[:it.n] {
@@ -244,8 +245,8 @@ func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	return buffer, 4 * grid
 }
 
-// blockShape is set_block_dimension: powers of two, at most a warp wide unless
-// the block would stay small.
+// blockShape returns the shape of a block: powers of two, at most a warp wide unless the block would stay
+// small (set_block_dimension).
 func blockShape(dim0, dim1, most int) (width, height int) {
 	a, b := most, most
 	if dim0 < most {

@@ -87,7 +87,7 @@ func (p *Player) enter(s *segment, i int32) {
 	}
 }
 
-// leave is the opposite; the segment still has the number of its old layout.
+// leave ends a segment's membership in a layout; the segment still has the number of that layout.
 func (p *Player) leave(s *segment) {
 	l := &p.shared[s.layout]
 	if l.members.remove(p.slot(s.addr)); l.members.count > 0 {

@@ -26,7 +26,7 @@ func (c *recording) madeAt(x owner) int {
 	return turn*len(c.body.owned) + int(x.slot)
 }
 
-// madeBy is the opposite.
+// madeBy returns the copy at an index in made.
 func (c *recording) madeBy(k int) owner {
 	slots := len(c.body.owned)
 	x := owner{int32(k % slots), k / slots}

@@ -29,7 +29,7 @@ const (
 	stillborn // does not compile, and is not counted
 )
 
-// all tries mutants until n have compiled, and prints what came of it.
+// all tries mutants until n have compiled, and prints the results.
 func (j judge) all(folder string, mutants []mutant, n int) error {
 	count := map[verdict]int{}
 	for _, m := range mutants {
@@ -70,7 +70,7 @@ func (j judge) try(m mutant) (verdict, error) {
 	}
 	for _, pkg := range j.tests {
 		args := []string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1", "-timeout", j.timeout.String()}
-		if _, err := exec.LookPath("prlimit"); err == nil { // a mistake may ask for memory without end
+		if _, err := exec.LookPath("prlimit"); err == nil { // a mutant may allocate without end
 			args = append(args, "-exec", "prlimit --as=12000000000")
 		}
 		if exec.Command("go", append(args, pkg)...).Run() != nil {
@@ -80,7 +80,8 @@ func (j judge) try(m mutant) (verdict, error) {
 	return survived, nil
 }
 
-// overlayOf writes what go -overlay reads: which file replaces which.
+// overlayOf writes the file for go -overlay, which says that the mutant replaces its original, and returns
+// its path.
 func overlayOf(dir string, m mutant) (string, error) {
 	source, err := files.Read(m.file, 1<<24)
 	if err != nil {

@@ -85,7 +85,7 @@ func mutate(o options) error {
 	return nil
 }
 
-// inFolder returns the mutants of a package's files, tests left out.
+// inFolder returns the mutants of a package's files, except tests.
 func inFolder(folder, only string) ([]mutant, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {

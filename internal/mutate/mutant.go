@@ -27,7 +27,7 @@ func (m mutant) apply(source []byte) []byte {
 	return append(out, source[m.end:]...)
 }
 
-// swaps are the operators that are exchanged for another that is often meant.
+// swaps maps operators to those that they are often confused with.
 var swaps = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS,
 	token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -60,7 +60,7 @@ func mutantsOf(name string, source []byte) ([]mutant, error) {
 	return f.found, nil
 }
 
-// visit adds what can be wrong about one node.
+// visit adds the mutants of one node.
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -81,7 +81,7 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// drop leaves out each statement that only does something.
+// drop adds mutants that each leave out one statement.
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		if does(s) {
@@ -90,7 +90,7 @@ func (f *finder) drop(list []ast.Stmt) {
 	}
 }
 
-// does reports whether a function without this statement is still a function.
+// does reports whether a function still compiles without this statement.
 func does(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt:
@@ -108,7 +108,7 @@ func (f *finder) add(start, end token.Pos, text, what string) {
 	f.found = append(f.found, mutant{f.name, at.Line, at.Offset, f.fset.Position(end).Offset, text, what})
 }
 
-// text returns the source of a node; of several lines, only the first.
+// text returns the first line of the source of a node.
 func (f *finder) text(n ast.Node) string {
 	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
 }

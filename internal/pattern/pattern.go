@@ -24,9 +24,8 @@ type Pattern struct {
 // outsideComments is the beginning of expressions that ignore comments.
 const outsideComments = `(?m)^[^#\n]*`
 
-// New compiles a regular expression. If words are given, each match
-// has one of them on its first line, or on its second after nothing but a line
-// break: a text without any is not searched.
+// New returns the pattern of a regular expression. If words are given, each match must have one of them on
+// its first line, or on its second after an empty one: a text without any is not searched.
 func New(expression string, words ...string) *Pattern {
 	return &Pattern{
 		compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) }),
@@ -69,8 +68,7 @@ func (p *Pattern) Index(text string) []int {
 	return at
 }
 
-// begin returns the line that a search begins with: the one of the first word. It is
-// -1 if no match can be.
+// begin returns where a search begins: at the line of the first word. It is -1 if there can be no match.
 func (p *Pattern) begin(text string) int {
 	if len(p.words) == 0 {
 		return 0
@@ -84,8 +82,8 @@ func (p *Pattern) begin(text string) int {
 	return first
 }
 
-// line returns the first line that has a word, in code one without a comment before it; -1 if there is
-// none.
+// line returns the start of the first line that has a word, in code without a comment before it; -1 if
+// there is none.
 func (p *Pattern) line(text, word string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)

@@ -81,3 +81,17 @@ func BenchmarkSearchAll(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSearchVarying is a search for a run of forty steps of varying length.
+func BenchmarkSearchVarying(b *testing.B) {
+	asProgram(b)
+	s := run(b, map[string]any{
+		"model": map[string]any{"name": "gpt2"}, "batch": 8.0, "lengths": map[string]any{"uniform": []any{64.0, 512.0}},
+	})
+	r := Request{Setup: s, Card: card(b, "RTX-4090")}
+	for b.Loop() {
+		if _, err := Search(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

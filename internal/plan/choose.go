@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// choice is settings with the whole estimate on this card.
+// choice returns settings with the whole estimate on this card.
 func (s *search) choice(x settings) (*Choice, error) {
 	c, err := s.timed(x)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *search) choice(x settings) (*Choice, error) {
 	return out, nil
 }
 
-// fields are settings under the names of a setup, with the type of the weights if the precision changes
-// it.
+// fields returns settings under the names of a setup, with the type of the weights if the precision
+// changes it.
 func (s *search) fields(x settings) setup.Values {
 	out := setup.Planned(x.on(s.base))
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
@@ -142,7 +142,7 @@ func (s *search) fallbacks() [][]settings {
 	return append(out, s.shortened(plain)...)
 }
 
-// shortened halves what may be cut, step by step, and no further than needed.
+// shortened returns sets of variants in which the lengths that may be cut are halved, step by step.
 func (s *search) shortened(plain []settings) [][]settings {
 	var out [][]settings
 	for part := 2; part <= 16; part *= 2 {
@@ -201,7 +201,7 @@ func (s *search) notes(c *Choice) []string {
 	return out
 }
 
-// product writes out what makes an effective batch: 3 × 21 × 4.
+// product returns the factors of an effective batch: 3 × 21 × 4.
 func product(x settings) string {
 	out := fmt.Sprintf("%d × %d", x.batch, x.accumulation)
 	if x.world > 1 {

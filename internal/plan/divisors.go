@@ -4,7 +4,8 @@ package plan
 
 import "slices"
 
-// divisors of n, in order.
+// divisors returns the divisors of n, in order. How an effective batch is split into micro-batches: splits
+// in rules.go, and round.go.
 func divisors(n int) []int {
 	var out []int
 	for d := 1; d*d <= n; d++ {

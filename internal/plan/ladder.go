@@ -37,7 +37,7 @@ func (s *search) ladder() ([]Rung, error) {
 	return out, err
 }
 
-// probeAhead simulates what every search will need, while processors are idle.
+// probeAhead simulates the runs that every search will need, while processors are idle.
 func (s *search) probeAhead() {
 	top := s.batches[len(s.batches)-1]
 	middle := s.batches[(len(s.batches)-1)/2]
@@ -55,9 +55,9 @@ func (s *search) probeAhead() {
 	}
 }
 
-// playAhead does the same for runs that take long to play. The search goes through the variants in order,
-// so a second processor starts at the other end, and then climbs the ladder. Both store their results, and
-// neither changes the other's. It ends soon after done is closed.
+// playAhead plays runs ahead of the search if they take long to play. The search goes through the variants
+// in order, so a second processor starts at the other end, and then climbs the ladder. Both store their
+// results, and neither changes the other's. It ends soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return

@@ -4,8 +4,7 @@ package plan
 
 import "sort"
 
-// largest returns the index of the largest batch of a variant that fits, -1 if none
-// does.
+// largest returns the index (among splits) of the largest batch of a variant that fits, -1 if none does.
 func (s *search) largest(v settings, r room) (int, error) {
 	low, high := -1, len(s.batches)
 	if s.long {

@@ -4,10 +4,10 @@ package plan
 
 import "snug/internal/setup"
 
-// leverSet is the set of the table's levers that are used, one bit each, so that settings can be compared.
+// leverSet is a set of levers of the settings' table, one bit each, so that settings can be compared.
 type leverSet uint64
 
-// pull pulls them on a setup.
+// pull applies the levers of the set to a setup.
 func (p leverSet) pull(s *setup.Setup) {
 	if p == 0 {
 		return

@@ -12,7 +12,8 @@ import (
 	"snug/internal/setup"
 )
 
-// lever is a change that could be made to today's settings.
+// lever is a change that could be made to today's settings. Levers of the settings' table are in
+// setup/table.go (lever_set.go), others here (pullable), in spread.go and in rescue.go (further).
 type lever struct {
 	change string
 	price  string // beyond time, or ""
@@ -109,7 +110,7 @@ func (s *search) costs(today, c candidate, price string) string {
 	return time
 }
 
-// pullable returns the levers that make sense for today's run.
+// pullable returns the levers that make sense for today's run, with their texts.
 func (s *search) pullable() []lever {
 	x, base := s.today, s.base
 	var out []lever
@@ -146,6 +147,7 @@ func (s *search) pullable() []lever {
 	add(x.negatives > 1 && base.Model.Varies("negatives"), fmt.Sprintf("negatives %d", x.negatives/2), "fewer comparisons per anchor", func(x *settings) { x.negatives /= 2 })
 	add(!strings.Contains(x.allocator, "expandable") && !recordedOptions(base), "allocator "+expandable, "",
 		func(x *settings) { x.allocator = strings.TrimPrefix(x.allocator+","+expandable, ",") })
+	out = append(out, s.lengthLevers()...)
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
 		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
@@ -168,7 +170,7 @@ func hasVocabulary(s *setup.Setup) bool {
 	return !given || v > 2*smallVocabulary
 }
 
-// usualRank of LoRA.
+// usualRank is the rank of the LoRA lever.
 const usualRank = 16
 
 // adapters returns the LoRA that a run could have.

@@ -26,15 +26,15 @@ type Request struct {
 	Card    gpu.Card     // the card to plan for
 	Target  int          // effective batch; 0 is today's
 	Margin  float64      // share of the card that stays free
-	Reserve uint64       // bytes of the card that are for others
+	Reserve uint64       // bytes of the card that other processes need
 	Goal    Goal         // what matters most; the zero value is Throughput
 	Lock    []string     // fields of the setup that stay as they are
 	Allow   []string     // fields that may change although this changes what is trained
 
 	Library Library // how adapters would be made, if there were any
 
-	// Writable returns an error if a setting cannot be given a value in the run's files; nil allows every
-	// value. It may be called from several goroutines.
+	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
+	// It may be called from several goroutines.
 	Writable func(setting string, value any) bool
 
 	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured
@@ -57,7 +57,7 @@ const (
 	Quick      Goal = "quick"      // to try something out: only batch and accumulation change, within half the card
 )
 
-// Goals is all of them.
+// Goals are all goals.
 var Goals = []Goal{Throughput, Balanced, Quick}
 
 // Plan is a recommendation with its reasons.
@@ -76,8 +76,8 @@ type Plan struct {
 	Notes   []string `json:"-"` // what the user should know
 	Room    uint64   `json:"-"` // bytes that the run has to fit into
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
-	Rescue  []string `json:"-"` // and the shortest list of levers that makes it fit
-	Rescued *Choice  `json:"-"` // with which it is this
+	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
+	Rescued *Choice  `json:"-"` // the run with Rescue
 }
 
 // Choice is one way to run.
@@ -125,7 +125,7 @@ type File struct {
 // Search finds the settings for one card.
 func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
 
-// SearchContext is Search that ends with the context.
+// SearchContext is Search, but ends when the context does.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *search) explain(p *Plan) error {
 		}
 		return err
 	})
-	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // which is a list in JSON even without any
+	p.Rejected = append(append(p.Rejected, rejected...), impossible...) // not nil, so that JSON has a list even if it is empty
 	return err
 }
 
@@ -200,7 +200,7 @@ func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
 	return out, err
 }
 
-// recommend finds the plan's first part: today's settings and better ones.
+// recommend returns a plan with its first part: today's settings and the recommended ones.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
 		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),
@@ -222,7 +222,7 @@ func (s *search) recommend() (*Plan, error) {
 	return p, nil
 }
 
-// goalShare is how much of the card a goal may use.
+// share returns how much of the card a goal may use.
 func (g Goal) share() float64 {
 	switch cmp.Or(g, Throughput) {
 	case Balanced:

@@ -18,7 +18,7 @@ import (
 type prober struct {
 	base    *setup.Setup
 	today   settings // its figures are shown however large they are
-	largest uint64   // bytes of a card that is searched for
+	largest uint64   // bytes of the largest card of the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
 
@@ -35,7 +35,7 @@ type probeKey struct {
 	kind gpu.Card // only the fields that choose kernels
 }
 
-// once is a result that is computed when it is first asked for.
+// once is a result that is computed when it is first needed.
 type once[T any] struct {
 	sync.Once
 	value T
@@ -51,13 +51,13 @@ func newProber(base *setup.Setup) *prober {
 	}
 }
 
-// during makes probes end with a context.
+// during returns p, whose probes now end with a context.
 func (p *prober) during(ctx context.Context) *prober {
 	p.ctx = ctx
 	return p
 }
 
-// upTo makes probes stop if a run is far too large for every one of the cards.
+// upTo returns p, whose probes now stop if a run is far too large for all of the cards.
 func (p *prober) upTo(cards ...gpu.Card) *prober {
 	for _, c := range cards {
 		p.largest = max(p.largest, c.Total)
@@ -89,8 +89,8 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 
 // probe returns the simulated run with these settings on such a card.
 func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
-	x.accumulation = min(x.accumulation, 2) // further micro-batches are as the second
-	x.allocator = p.base.Allocator          // which changes no stream
+	x.accumulation = min(x.accumulation, 2) // further micro-batches are like the second
+	x.allocator = p.base.Allocator          // it does not change the stream
 	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
 		largest := p.largest
 		if x == p.today {
@@ -123,7 +123,7 @@ func (p *prober) floor(x settings) uint64 {
 	return max(p.floors[x.lasting()], p.weights[x.loading()])
 }
 
-// estimate is the whole answer for these settings on a card.
+// estimate returns the whole answer for these settings on a card.
 func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	return remembered(p, p.answers, probeKey{x, card}, func() (*estimate.Answer, error) {
 		return estimate.FiguresContext(p.ctx, x.on(p.base), card)
@@ -165,7 +165,7 @@ func each(n int, do func(i int) error) error {
 }
 
 // inTurn calls do for 0 to n-1, as many at a time as there are processors, so that later calls can use
-// earlier results. After one that returns false no further calls are begun.
+// earlier results. After a call returns false, no further calls are begun.
 func inTurn(n int, do func(i int) bool) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
@@ -181,9 +181,9 @@ func inTurn(n int, do func(i int) bool) {
 	wait.Wait()
 }
 
-// kindOf is the part of a card that decides which kernels run. Cards of one generation differ by a few
-// kilobytes of buffers; if exact is false they count as one, so that a search over many cards simulates
-// each generation once.
+// kindOf returns the part of a card that decides which kernels run. Cards of one generation differ by a
+// few kilobytes of buffers; if exact is false they count as one, so that a search over many cards
+// simulates each generation once.
 func kindOf(card gpu.Card, exact bool) gpu.Card {
 	kind := gpu.Card{Capability: card.Capability, SMs: card.SMs}
 	if card.Capability == 0 {

@@ -27,7 +27,7 @@ func (s *search) isTimed() bool {
 	return p == nil || len(p.Facts.Timings) > 0
 }
 
-// lockRecorded locks what a profile cannot change, and returns the names.
+// lockRecorded adds the settings that a profile cannot change to the locked ones, and returns them.
 func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	if base.Model.Program == nil {
 		return nil

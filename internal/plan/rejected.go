@@ -51,7 +51,7 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	return out, nil
 }
 
-// flipped returns a choice with one thing the other way.
+// flipped returns variants of settings, each with one setting changed.
 func (s *search) flipped(x settings) []settings {
 	var out []settings
 	if len(s.rules.checkpointing(s.base)) > 1 {
@@ -115,7 +115,7 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	return "no faster, and changes more", nil
 }
 
-// tooLarge says how much memory a candidate needs and how much there is.
+// tooLarge returns how much memory a candidate needs and how much there is, in words.
 func (s *search) tooLarge(c candidate) string {
 	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {

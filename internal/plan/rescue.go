@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// tooSmall names the settings that take least, if nothing fits.
+// tooSmall adds the settings that take least to the plan, if nothing fits.
 func (s *search) tooSmall(p *Plan) error {
 	least, err := s.least()
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *search) tooSmall(p *Plan) error {
 	return nil
 }
 
-// rescue finds the few further changes that would make a run fit, if nothing does.
+// rescue adds the few further changes that would make a run fit to the plan, if nothing does.
 func (s *search) rescue(p *Plan) (err error) {
 	if p.Recommended != nil {
 		return nil
@@ -90,8 +90,8 @@ type attempt struct {
 	least bool // only a lower bound is known, which does not fit
 }
 
-// tryAll tries each list of levers, and returns the first that fits, else the one that takes least. A
-// list that cannot fit is simulated only if it might be that one.
+// tryAll tries each list of levers, and returns the first that fits, or else the one that takes least. A
+// list that cannot fit is simulated only if it might take least.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
 	inTurn(len(lists), func(i int) bool {
@@ -114,7 +114,7 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 	}
 }
 
-// try returns the memory of settings. If their lower bound does not fit, it returns that.
+// try returns the memory of settings; with byFloor, only its lower bound if that does not fit.
 func (s *search) try(y settings, byFloor bool) attempt {
 	r := room{share: s.req.Goal.share()}
 	if byFloor && s.hopeless(y, r) {
@@ -128,7 +128,7 @@ func (s *search) try(y settings, byFloor bool) attempt {
 	return attempt{settings: placed.settings, fits: fits, takes: c.reserved}
 }
 
-// longer is each list with one more lever, in order and without duplicates.
+// longer returns each list with one more lever, in order and without duplicates.
 func longer(lists [][]int, n int) [][]int {
 	var out [][]int
 	for _, l := range lists {
@@ -175,7 +175,7 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Quantization != nil { // which is not simulated in parts
+	if s.base.Quantization != nil { // loading in parts is not simulated for quantized weights
 		return out
 	}
 	kind := setup.FSDP2

@@ -8,7 +8,8 @@ import (
 )
 
 // room is the memory that a run has to fit into: a share of the card, with or without allowance for the
-// errors of such estimates.
+// errors of such estimates. What counts as safe are the shares of rungs (ladder.go); fits (search.go) asks
+// whether a run stays within one.
 type room struct {
 	share   float64
 	careful bool

@@ -7,7 +7,7 @@ package plan
 // user is told, as people do by hand (3 × 21 × 4 = 252 for 256).
 const (
 	worthRounding = 1.1  // speedup from which the effective batch is changed
-	untimedWorth  = 2    // growth of the batch from which it is, if the run was not timed
+	untimedWorth  = 2    // growth of the batch from which it is changed, if the run was not timed
 	nearEnough    = 0.98 // of the effective batch
 )
 

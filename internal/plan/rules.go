@@ -13,10 +13,10 @@ import (
 	"snug/internal/spelling"
 )
 
-// rules say what may change.
+// rules say which settings a search may change, and to what.
 type rules struct {
 	locked, allowed map[string]bool
-	quick           bool // nothing but batch and accumulation
+	quick           bool // only batch and accumulation may change
 	gathers16       bool // FSDP already computes in 16 bits
 	writable        func(setting string, value any) bool
 }
@@ -26,10 +26,11 @@ func (r rules) writes(setting string, value any) bool {
 	return r.writable == nil || r.writable(setting, value)
 }
 
-// readRules checks locks and allowances, on their own and against each other.
+// readRules returns the rules of a request, or an error if its locks and allowances are wrong or
+// contradict each other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
-	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // what a plan never touches may be named too
+	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // fields that a plan never changes may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known: "+strings.Join(fields, ", ")))
@@ -51,7 +52,7 @@ func readRules(r Request) (rules, error) {
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
-	if !(r.Margin >= 0 && r.Margin < 1) { // which NaN is not either
+	if !(r.Margin >= 0 && r.Margin < 1) { // false for NaN too
 		return out, setup.Wrong("{margin} %g: it is the share of the card to keep free, from 0 to below 1", r.Margin)
 	}
 	if r.unreachable(out) {
@@ -109,8 +110,7 @@ func (s *search) splits() ([]int, error) {
 	return slices.DeleteFunc(divisors(s.share), func(batch int) bool { return batch > s.most() }), nil
 }
 
-// locked returns the error that a locked field prevents a plan. The field has the setup's own value,
-// whoever set it.
+// locked returns the error for a locked field that prevents a plan.
 func locked(field, format string, args ...any) error {
 	e := setup.Wrong(format, args...)
 	e.Field = field
@@ -123,7 +123,7 @@ const (
 	maxTokens  = 1 << 27
 )
 
-// most returns the largest micro-batch that is worth a look.
+// most returns the largest micro-batch that is worth trying.
 func (s *search) most() int { return max(min(s.share, maxSamples, maxTokens/max(s.today.seq, 1)), 1) }
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
@@ -162,7 +162,7 @@ func (s *search) neverCheckpoints() bool {
 	return errors.As(simulate.Check(x.on(s.base), s.kind), &no) && no.Field == "checkpointing"
 }
 
-// checkpointing is both values if the model supports it; torchvision's do not.
+// checkpointing returns the values to try: both if the model supports it; torchvision's models do not.
 func (r rules) checkpointing(base *setup.Setup) []bool {
 	if r.fixed("checkpointing") || base.Model.Config == nil {
 		return []bool{base.Checkpointing}
@@ -198,7 +198,7 @@ func (r rules) sane(x settings, card gpu.Card) bool {
 	return r.computes(x, card) && (r.fixed("attention") || x.attention != setup.Flash || !card.LacksFlash())
 }
 
-// computes is sane for the precision alone.
+// computes reports whether a card supports the precision of settings.
 func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }

@@ -9,7 +9,6 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
-	"snug/internal/setup"
 	"snug/internal/simulate"
 )
 
@@ -17,12 +16,12 @@ import (
 type search struct {
 	*prober
 	req     Request
-	exact   bool     // for this card itself, not for one of its generation
+	exact   bool     // for this card itself, not for any card of its generation
 	long    bool     // its runs take long to play
 	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch
-	share   int // of it, for each GPU
+	share   int // of the effective batch, for each GPU
 	batches []int
 	rules   rules
 	set     []settings // the variants that the choice was made from
@@ -53,9 +52,6 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
-	}
-	if r.Setup.Lengths != nil {
-		return nil, setup.Wrong("{lengths}: settings cannot be searched for varying lengths yet; use snug max-batch for the batch, or snug estimate for each setting")
 	}
 	if s.rules, err = readRules(r); err != nil {
 		return nil, err
@@ -95,7 +91,7 @@ func asScripted(r Request) (Request, error) {
 	return r, nil
 }
 
-// timed is settings with their speed.
+// timed returns settings as a candidate with its speed.
 func (s *search) timed(x settings) (candidate, error) {
 	p, err := s.probe(x, s.kind)
 	if err != nil {
@@ -108,7 +104,7 @@ func (s *search) timed(x settings) (candidate, error) {
 	return candidate{settings: x, probe: p, seconds: sec, rate: float64(x.effective()) / sec}, nil
 }
 
-// measured is settings with their speed and their memory.
+// measured returns settings as a candidate with its speed and memory.
 func (s *search) measured(x settings) (candidate, error) {
 	c, err := s.timed(x)
 	if err != nil {
@@ -139,7 +135,8 @@ func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	return sec
 }
 
-// placed returns the candidate with allocator options that let it fit, if any do. The current ones come first.
+// placed returns the candidate with allocator options that let it fit, the current ones first, and false
+// if none do.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf
@@ -156,9 +153,22 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 // fits reports whether a candidate fits a room. At the limit of the card PyTorch flushes its cache before
 // it fails, so the stream is played there; PyTorch does not know about a smaller share.
 func (s *search) fits(c candidate, r room) (bool, error) {
+	fits, err := s.fitsAsDrawn(c, r)
+	for seed := 1; seed <= s.otherOrders(r) && fits && err == nil; seed++ {
+		x := c
+		x.settings.seed = seed
+		if x.probe, err = s.probe(x.settings, s.kind); err == nil {
+			fits, err = s.fitsAsDrawn(x, r)
+		}
+	}
+	return fits && err == nil, err
+}
+
+// fitsAsDrawn is fits for one order of the samples.
+func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
-		return false, nil // under any options
+		return false, nil // it does not fit under any options
 	}
 	if r.careful {
 		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)
@@ -173,7 +183,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 	return v.Fits && (v.Retries == 0 || !r.careful), err
 }
 
-// mayBeLow is by how much a candidate's estimate may be too low.
+// mayBeLow returns by how much a candidate's estimate may be too low.
 func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	if s.req.Measured != nil {
 		return estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured)
@@ -208,7 +218,8 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 	return s.simpler(c, r, fastest)
 }
 
-// order prefers the faster, then the one with fewer changes, then the one with less memory.
+// order returns a comparison that prefers the faster candidate, then the one with fewer changes, then the
+// one with less memory.
 func (s *search) order(fastest float64) func(a, b candidate) int {
 	return func(a, b candidate) int {
 		if x, y := a.rate >= equal*fastest, b.rate >= equal*fastest; x != y {
@@ -256,7 +267,7 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	return out, nil
 }
 
-// simpler reverts each change that makes no difference.
+// simpler returns the candidate without the changes that make no difference.
 func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, error) {
 	back := []func(x *settings){
 		func(x *settings) { x.allocator = s.today.allocator },

@@ -28,6 +28,8 @@ type settings struct {
 	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
 	lora                  adapters
 	levers                leverSet // the levers of the table that are used
+	seed                  int      // beyond the run's own
+	lengths               int      // of the remedies for varying lengths, from 1; 0 for none
 }
 
 // adapters is also a lever: LoRA with a rank, as the run's library does it.
@@ -65,6 +67,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.Dist = x.spread()
 	}
 	s.LossChunks = x.chunks
+	x.vary(&s, base)
 	if x.vocabulary > 0 {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		s.Model.Config["vocab_size"] = float64(x.vocabulary)
@@ -83,17 +86,18 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	return &s
 }
 
-// lasting is the part of the settings that decides the size of weights, gradients and optimizer states,
-// and how they are loaded.
+// lasting returns the part of the settings that decides the size of weights, gradients and optimizer
+// states, and how they are loaded.
 func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
 	x.attention, x.allocator, x.checkpointing = "", "", false
+	x.seed, x.lengths = 0, 0
 	return x
 }
 
-// loading is the part of the settings that decides how weights get onto the card. Unless they are sharded
-// first, every GPU loads all of them.
+// loading returns the part of the settings that decides how weights get onto the card. Unless they are
+// sharded first, every GPU loads all of them.
 func (x settings) loading() settings {
 	whole := x.kind == "" || !x.spread().LoadsSharded()
 	x = x.lasting()
@@ -107,8 +111,7 @@ func (x settings) loading() settings {
 // effective returns the number of samples per optimizer step.
 func (x settings) effective() int { return x.batch * x.accumulation * x.world }
 
-// changes counts in how many ways two settings differ; batch and accumulation
-// go together.
+// changes returns the number of settings that differ; batch and accumulation count as one.
 func (x settings) changes(from settings) int {
 	n := 0
 	for _, differ := range []bool{
@@ -126,8 +129,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe writes settings as people say them: the batch, and what
-// differs from others.
+// describe returns settings as people say them: the batch, and the differences from others.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

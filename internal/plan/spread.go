@@ -16,13 +16,13 @@ var thinner = map[string][]string{
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spreads lists those that are shown as levers.
+// spreads lists the kinds that are shown as levers.
 var spreads = map[string][]string{
 	setup.DDP:            {setup.Zero1, setup.Zero2, setup.FSDP2, setup.Zero3},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spread returns how settings spread a run, or nil.
+// spread returns the data parallelism of settings, or nil.
 func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
@@ -44,8 +44,8 @@ func gathers16(d *setup.Dist) bool {
 // shardsLater reports whether every GPU holds the whole model before it is sharded.
 func (x settings) shardsLater() bool { return x.spread().LoadsWhole() }
 
-// loadSharded is the lever that keeps the whole model from ever being on one GPU.
-// It changes nothing that is trained, but how the run is started.
+// loadSharded is the lever that keeps the whole model from ever being on one GPU. It changes how the run
+// is started, but nothing about what is trained.
 const loadSharded = "load sharded"
 
 func (x *settings) shardFirst() { x.load = setup.LoadSharded }

@@ -41,7 +41,7 @@ func (s *solver) product() int {
 	return best
 }
 
-// scaled is terms times num/den, rounded up, plus a constant.
+// scaled returns terms times a factor, rounded up, plus the constant more.
 func scaled(terms []term, factor float64, more int64) []term {
 	var out []term
 	if more > 0 {

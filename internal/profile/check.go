@@ -12,7 +12,8 @@ import (
 	"snug/internal/replay"
 )
 
-// check refuses recordings that cannot be combined into a program, and fills in what they share.
+// check returns an error for recordings that cannot be combined into a program, and fills in what they
+// share. Recordings whose sizes are improbable are refused in likely.go.
 func (f *fitter) check() error {
 	if len(f.inputs) < 2 {
 		return errors.New("a prediction needs recordings at two sizes or more: record a second one at another batch size")

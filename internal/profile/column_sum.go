@@ -32,7 +32,7 @@ type columnSum struct {
 	semaphores bool
 }
 
-// bytes is its size on a card.
+// bytes returns its size on a card. How the recording's sums are found: column_sum_find.go.
 func (c *columnSum) bytes(monos []float64, on kernel.Rules) float64 {
 	incoming := evaluate(c.incoming, monos)
 	if incoming >= maxBytes {

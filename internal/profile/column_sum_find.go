@@ -19,13 +19,13 @@ func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if sum = w.linear(i, i+1); sum == nil {
 		sum = w.product(i)
 	}
-	if sum != nil && sum.bytes(w.f.program.at(w.f.points[w.k]), w.f.rules) != 0 {
+	if sum != nil && sum.bytes(w.monos(i), w.f.rules) != 0 {
 		return nil, false
 	}
 	return sum, false
 }
 
-// shown finds the matrix of a sum whose buffer is in the recording.
+// shown returns the sum whose buffer is in the recording at event i, or nil.
 func (w *writer) shown(i int) *columnSum {
 	result := w.base[w.events[i].ID].terms[0].coef
 	for _, matrix := range w.around(i) {
@@ -60,8 +60,8 @@ func (w *writer) around(i int) []term {
 	return out
 }
 
-// linear looks for the end of a linear layer's backward at event i, which allocates the gradient of the
-// bias. The frees that follow start at event after.
+// linear returns the sum at the end of a linear layer's backward, or nil. Event i allocates the gradient
+// of the bias; the frees that follow start at event after.
 func (w *writer) linear(i, after int) *columnSum {
 	dw := w.before(i)
 	dx := w.before(dw)
@@ -90,8 +90,8 @@ func (w *writer) isCublas(i int) bool {
 	return w.events[i].Size == w.f.rules.Cublas().N
 }
 
-// product looks for the sum of a product made for it. The weights of norms are float32 if gradients are
-// cast to it, and otherwise like all gradients.
+// product returns the sum over a product that was made for it, or nil. The weights of norms are float32 if
+// gradients are cast to it, and otherwise like all gradients.
 func (w *writer) product(i int) *columnSum {
 	if i == 0 || i+1 >= len(w.events) || w.events[i+1].Kind != stream.Free || w.events[i-1].Kind != stream.Alloc || w.events[i+1].ID != w.events[i-1].ID {
 		return nil
@@ -114,8 +114,8 @@ func (w *writer) noteElement(i int, e int64) {
 	w.casts = w.casts || w.castLater(i, 2*int64(w.events[i].Size))
 }
 
-// before is the last allocation before event i, with at most a few frees between the two; -1 if there is
-// none. A checkpoint frees what it recomputed there: activations, and the cast of the weight whose
+// before returns the last allocation before event i, with at most a few frees between the two; -1 if there
+// is none. A checkpoint frees there what it recomputed: activations, and the cast of the weight whose
 // gradient this is. A free of another size means that the gradient itself was cast, which is not a sum.
 func (w *writer) before(i int) int {
 	size := none
@@ -133,8 +133,8 @@ func (w *writer) before(i int) int {
 	return -1
 }
 
-// agreed looks for the incoming gradient among what is freed next. If something else holds it, the element
-// size is taken from other layers.
+// agreed returns the sum whose incoming gradient is among the next frees, or nil. If something else holds
+// it, the element size is taken from other layers.
 func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum {
 	for j := after; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
 		incoming := single(w.base[w.events[j].ID])
@@ -157,7 +157,7 @@ func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum
 	return &columnSum{incoming: []term{incoming}, columns: bias / w.element, element: w.element}
 }
 
-// agree finds rows, columns and element size in the four sizes.
+// agree returns the sum whose rows, columns and element size agree with the four sizes, or nil.
 func agree(bias, weight int64, input, incoming term) *columnSum {
 	if input.mono != incoming.mono || weight%bias != 0 || incoming.coef%bias != 0 || weight == bias {
 		return nil
@@ -190,8 +190,8 @@ func (w *writer) confirmed(sum *columnSum, i int) bool {
 }
 
 func (w *writer) gives(sum *columnSum, id uint32) bool {
-	for _, o := range w.f.observations(w.k, id) {
-		if uint64(sum.bytes(w.f.program.at(w.f.points[o.recording]), w.f.rules)) != o.size {
+	for monos, size := range w.observed(id) {
+		if uint64(sum.bytes(monos, w.f.rules)) != size {
 			return false
 		}
 	}

@@ -35,9 +35,9 @@ type conv struct {
 	guess   bool // not measured: its workspaces are those of one like it
 }
 
-// convolutions finds the measured ones and stores the formulas of their workspaces: in base for workspaces
-// that exist, in extra for those to add. 16-bit elements are taken for bfloat16 unless some workspace fits
-// only float16.
+// convolutions finds the measured convolutions and stores the formulas of their workspaces: in base for
+// workspaces that exist, in extra for those to add. 16-bit elements are taken for bfloat16 unless some
+// workspace fits only float16.
 func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 	plain := w.search(rec, d, false)
 	if half := w.search(rec, d, true); half.count() > plain.count() {
@@ -49,7 +49,7 @@ func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 	w.found = plain
 }
 
-// finds are the workspaces of measured convolutions.
+// finds holds the workspaces of measured convolutions.
 type finds struct {
 	there map[uint32]*formula // by allocation
 	extra map[int]*formula    // by event: to add behind it
@@ -139,9 +139,9 @@ func (w *writer) pastBias(i int) int {
 	return i + 1
 }
 
-// measuredAt tries both element sizes. One of the three sizes may be missing: that of the input's
-// gradient, which the first layer does not have, or that of the incoming gradient. Then the workspaces
-// decide.
+// measuredAt returns the measured convolutions at event i, for either element size. One of the three sizes
+// may be missing: that of the input's gradient, which the first layer does not have, or that of the
+// incoming gradient. Then the workspaces decide.
 func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	weight := w.base[w.events[i].ID].terms[0].coef
 	for _, e := range []int64{2, 4} {
@@ -204,7 +204,7 @@ func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}
 }
 
-// take notes the measured workspace after event i, if it is one.
+// take notes the measured workspace after event i, and reports whether there is one.
 func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	f := w.measured(c, kind, i)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"snug/internal/stream"
 )
 
-// forwardOf looks for the output of a known convolution at event i. One without
-// a workspace is known by its stack, or by the weight cast right before it.
+// forwardOf looks for the output of a known convolution at event i. A convolution without a workspace is
+// recognized by its stack, or by the weight cast right before it.
 func (w *writer) forwardOf(i int, known []conv, named bool) {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || w.found.extra[i] != nil {
 		return
@@ -29,9 +29,9 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 	}
 }
 
-// which finds the convolution whose output event i allocates: the one whose weight was cast for it, or the
-// only candidate. Candidates with equal workspaces count as one. A measured one, or one that needs exactly
-// what is seen, is preferred to a guessed one.
+// which returns the convolution whose output event i allocates, or nil: the one whose weight was cast for
+// it, or the only candidate. Candidates with equal workspaces count as one. A measured one, or one that
+// needs exactly what is seen, is preferred to a guessed one.
 func (w *writer) which(i int, out term, known []conv) *conv {
 	var best *conv
 	var points kernel.ConvWorkspace
@@ -58,7 +58,7 @@ func (w *writer) which(i int, out term, known []conv) *conv {
 // theirWeight is the rank of a convolution whose weight was cast for the call.
 const theirWeight = 4
 
-// rank says how likely c is the convolution at event i; 0 is not.
+// rank returns how likely c is the convolution at event i; 0 means that it is not.
 func (w *writer) rank(i int, c conv) int {
 	rank := 1
 	if !c.guess || w.explained(c, kernel.FProp, i) {
@@ -82,8 +82,8 @@ const (
 	another             // some other weight
 )
 
-// cast looks at what is allocated right before event i: autocast makes copies of
-// weight, input and bias in the precision that the call runs in.
+// cast returns the tensor of c that is allocated right before event i: autocast makes copies of weight,
+// input and bias in the precision that the call runs in.
 func (w *writer) cast(i int, c conv) cast {
 	got := nothing
 	for j := i - 1; j >= max(i-3, 0) && w.events[j].Kind == stream.Alloc && w.sameCall(j, i); j-- {
@@ -114,7 +114,7 @@ type convKey struct {
 	half    bool
 }
 
-// row looks up each key once.
+// row returns the measured workspaces of a key, and looks each key up only once.
 func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	row, ok := f.convs[k]
 	if !ok {
@@ -124,7 +124,7 @@ func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	return row
 }
 
-// shapes looks up the measured convolutions of such sizes once.
+// shapes returns the measured convolutions of such sizes, and looks them up only once.
 func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	shapes, ok := f.sizes[s]
 	if !ok && !f.strange {
@@ -134,7 +134,7 @@ func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	return shapes
 }
 
-// agrees reports whether measured workspaces are those of the recordings.
+// agrees reports whether measured workspaces equal those of the recordings.
 func (f *fitter) agrees(row kernel.ConvWorkspace, quantity int, obs []observation) bool {
 	for _, o := range obs {
 		if row.At(int(f.points[o.recording][quantity])) != o.size {
@@ -144,7 +144,7 @@ func (f *fitter) agrees(row kernel.ConvWorkspace, quantity int, obs []observatio
 	return true
 }
 
-// convStacks says which stacks end in a convolution.
+// convStacks reports for each stack whether it ends in a convolution.
 func convStacks(rec *snapshot.Recording) []bool {
 	out := make([]bool, len(rec.Stacks))
 	for i, stack := range rec.Stacks {

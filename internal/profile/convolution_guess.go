@@ -11,7 +11,7 @@ import (
 // Convolutions that were not measured but are similar to measured ones. Their shape is guessed from the
 // sizes of their tensors. It counts as a convolution only if a workspace is exactly what that shape needs.
 
-// guessed is backwardOf for guessed convolutions.
+// guessed is backwardOf (convolution.go) for guessed convolutions.
 func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	if in == nil {
 		return nil
@@ -39,7 +39,7 @@ func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	return nil
 }
 
-// explained reports whether the workspace behind event i is just what c needs.
+// explained reports whether the workspace after event i is exactly what c needs.
 func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	if !w.moment(i + 1) {
 		return false
@@ -53,7 +53,7 @@ func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// near looks up what the convolution nearest to c takes, once for each key.
+// near returns the workspaces of the measured convolution nearest to c, and looks each key up only once.
 func (w *writer) near(c conv, kind kernel.ConvKind, quantity int, obs []observation) kernel.ConvWorkspace {
 	var seen []kernel.BatchBytes
 	for _, o := range obs {

@@ -31,7 +31,7 @@ func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	return q.with(like, v)
 }
 
-// summing is p with all sums as on another card, including those of the recordings.
+// summing returns p with all sums as on another card, including those of the recordings.
 func (p *Program) summing(on kernel.Rules) Program {
 	q := *p
 	q.on = &on
@@ -44,7 +44,7 @@ func (p *Program) summing(on kernel.Rules) Program {
 	return q
 }
 
-// with is p with one variant in place of another.
+// with returns p with the variant v in place of like.
 func (p Program) with(like *variant, v variant) *Program {
 	p.variants = slices.Clone(p.variants)
 	for i := range p.variants {
@@ -56,7 +56,8 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// rules are those of the card that the program is for: the one of the recordings.
+// rules returns the kernel rules of the program's card: the one of the recordings, unless summing set
+// another.
 func (p *Program) rules() kernel.Rules {
 	if p.on != nil {
 		return *p.on
@@ -100,8 +101,8 @@ func (p *Program) Unplaced() bool {
 	return true
 }
 
-// onOtherCards is the program as it would be on one card of each generation, if its sizes differ there:
-// how sums are split depends on the card. The sizes are those of p at the values.
+// onOtherCards returns the program on one card of each generation, if its sizes differ there: how sums are
+// split depends on the card. The sizes are those of p at the values.
 func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) {
 	seen := [][]uint64{sizes}
 	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
@@ -120,8 +121,8 @@ func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) 
 	return out
 }
 
-// cublas lists the events that allocate its workspaces: of exactly that size, made in the first step and
-// kept, and not optimizer states.
+// cublas lists the events that allocate cuBLAS workspaces: of exactly that size, made in the first step
+// and kept, and not optimizer states.
 func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 	states := p.states(v)
 	for _, i := range p.kept(v) {
@@ -134,7 +135,7 @@ func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 }
 
 // kept lists the events that allocate memory that does not depend on the quantities and is never freed,
-// after the first that allocates memory that does.
+// after the first event that allocates memory that does depend on them.
 func (p *Program) kept(v *variant) (out []int) {
 	freed := make([]bool, v.made)
 	for i := range v.events {

@@ -18,7 +18,7 @@ type Facts struct {
 	Checkpointing *bool    `json:"checkpointing,omitempty"` // of activations
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
 	World         int      `json:"world,omitempty"`         // processes that trained together
-	Stacks        bool     `json:"stacks,omitempty"`        // recorded too, which slows a step down
+	Stacks        bool     `json:"stacks,omitempty"`        // stacks were recorded too, which slows a step down
 	Timings       []Timing `json:"timings,omitempty"`       // step times by size
 }
 
@@ -75,7 +75,7 @@ func line(xs, ys []float64) (base, slope float64) {
 	return base, slope
 }
 
-// sane reports whether facts are possible; those of a damaged file may not be.
+// sane reports whether the facts are possible; in a damaged file they may not be.
 func (f *Facts) sane() bool {
 	const most = 1 << 50
 	bytes := f.Parameters < most && f.Gradients < most && f.States < most

@@ -32,7 +32,8 @@ import (
 // Numbers outside the body are little endian; inside they are varints, signed
 // ones zigzag, as encoding/binary has them. The body:
 //
-//	length, header      JSON: PyTorch, allocator options, quantities, card, facts
+//	length, header      JSON: PyTorch, allocator options, quantities, card, facts,
+//	                    and how steps differ (ragged_file.go)
 //	count, formulas     see file_formula.go
 //	count, variants     the events as each recording ran them
 //
@@ -42,11 +43,11 @@ import (
 const (
 	fileMagic   = "snugmem\n"
 	fileVersion = 3
-	oldestFile  = 2 // has no certainty of its own for what was measured elsewhere
+	oldestFile  = 2 // version 2, without the certainty Measured
 	bodyAt      = 16
 )
 
-// checksum is CRC-32C. Making its tables takes as long as reading a small file.
+// checksum returns the CRC-32C. Making its tables takes as long as reading a small file.
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader describes the meaning of the numbers.
@@ -57,12 +58,13 @@ type fileHeader struct {
 	Fixed   Point             `json:"fixed,omitempty"`
 	Card    string            `json:"card,omitempty"`
 	Facts   Facts             `json:"facts,omitzero"`
+	Ragged  *raggedHeader     `json:"ragged,omitempty"`
 }
 
 // Write writes p as a memory.snug file.
 func (p *Program) Write(w io.Writer) error {
 	out := bytes.NewBufferString(fileMagic)
-	out.Write([]byte{fileVersion, 0, 0, 0, 0, 0, 0, 0})
+	out.Write([]byte{p.version(), 0, 0, 0, 0, 0, 0, 0})
 	z, err := flate.NewWriter(out, flate.BestCompression)
 	if err != nil {
 		return err
@@ -98,8 +100,8 @@ func Read(r io.Reader) (*Program, error) {
 	if len(file) < bodyAt {
 		return nil, errors.New("the profile is truncated in its first line: copy or record it again")
 	}
-	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > fileVersion {
-		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, fileVersion)
+	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > raggedVersion {
+		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, raggedVersion)
 	}
 	if checksum(file[bodyAt:]) != binary.LittleEndian.Uint32(file[12:]) {
 		return nil, errors.New("the profile is damaged: its checksum differs; copy or record it again")
@@ -111,8 +113,8 @@ func Read(r io.Reader) (*Program, error) {
 	return readBody(body)
 }
 
-// inflate returns the body of a file. A body larger than so few bytes can hold was made to fill the memory, and
-// is refused.
+// inflate returns the body of a file. A body that is larger than its file allows (bodyLimit) was made to
+// fill the memory, and is refused.
 func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))
 	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))
@@ -129,7 +131,7 @@ func (p *Program) body() ([]byte, error) {
 	if err := p.tooLong(); err != nil {
 		return nil, err
 	}
-	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card, p.Facts})
+	header, err := json.Marshal(fileHeader{p.Torch.String(), p.Options, p.Names, p.Fixed, p.Card, p.Facts, p.ragged.header()})
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func readBody(body []byte) (*Program, error) {
 	if err != nil && d.err == nil {
 		d.fail("its header: %v", err)
 	}
-	if len(h.Names) > maxNames {
+	if len(h.Names)+h.Ragged.names() > maxNames {
 		d.fail("%d quantities", len(h.Names))
 	}
 	if !h.Facts.sane() {
@@ -168,7 +170,7 @@ func readBody(body []byte) (*Program, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, Facts: h.Facts, monos: monomials(len(h.Names))}
+	p := &Program{Torch: version, Options: h.Options, Names: h.Names, Fixed: h.Fixed, Card: h.Card, Facts: h.Facts, monos: monomials(len(h.Names) + h.Ragged.names())}
 	formulas := d.atMost(maxFormulas, "formulas")
 	p.formulas = make([]formula, 0, formulas)
 	for range formulas {
@@ -178,12 +180,19 @@ func readBody(body []byte) (*Program, error) {
 		p.variants = append(p.variants, d.variant(p))
 	}
 	d.checkWork(p)
+	if d.err == nil {
+		if p.ragged, err = h.Ragged.ragged(p); err != nil {
+			d.fail("its steps: %v", err)
+		}
+	}
 	if d.err == nil && (len(p.variants) == 0 || len(d.in) > 0) {
 		d.fail("nothing recorded, or more than there should be")
 	}
 	if d.err != nil {
 		return nil, d.err
 	}
-	p.close()
+	if p.ragged == nil {
+		p.close()
+	}
 	return p, nil
 }

@@ -18,7 +18,8 @@ func (e *encoder) bytes(b []byte) {
 	e.out = append(e.out, b...)
 }
 
-// decoder reads it. The first error sticks; after it every value and count is zero, so that loops end.
+// decoder reads the body of a file. It keeps the first error; after it every value and count is zero, so
+// that loops end.
 type decoder struct {
 	in  []byte
 	err error
@@ -76,7 +77,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// atMost reads a count that has a bound of its own.
+// atMost reads a count that may not exceed most.
 func (d *decoder) atMost(most int, what string) int {
 	n := d.count()
 	if n > most {

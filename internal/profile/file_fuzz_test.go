@@ -34,6 +34,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(body)
 	f.Add(body[:len(body)/2])
 	f.Add(opening(1).out)
+	ragged, err := fitted(f, watched(2, dataset(), 40, 77, 61), watched(3, dataset(), 66, 35, 101)).body()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(ragged)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var p *Program
 		var err error

@@ -13,13 +13,13 @@ const (
 	maxBody       = 32 << 20
 	maxEvents     = 6 << 20 // two recordings as long as snug profile makes them
 	maxFormulas   = 1 << 18
-	maxAllTerms   = 1 << 20 // of all formulas, with what was measured and seen
-	maxSum        = 1 << 10 // of one formula; a bound may have the same product twice
-	maxPoints     = 1 << 12 // of one measured workspace
+	maxAllTerms   = 1 << 20 // terms of all formulas, including measured and observed values
+	maxSum        = 1 << 10 // terms of one formula; a bound may have the same product twice
+	maxPoints     = 1 << 12 // points of one measured workspace
 	maxRecordings = 1 << 8
 	maxQueues     = 1 << 12
 	maxSegments   = 8 << 20 // bytes of JSON, of all recordings
-	maxCommas     = 1 << 18 // in those; a block has six
+	maxCommas     = 1 << 18 // commas in that JSON; a block has six
 	maxWork       = 1 << 28 // formulas, each at the size of each recording
 )
 

@@ -68,7 +68,8 @@ func hashOf(b []byte) uint64 {
 	return hash
 }
 
-// withRepeats restores them; a result of more than most bytes is refused before it is made.
+// withRepeats returns the body with its repetitions restored. A result of more than most bytes is refused
+// before it is made.
 func withRepeats(in []byte, most int) ([]byte, error) {
 	n, err := withRepeatsLength(in, most)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 	damaged := bytes.Clone(file)
 	damaged[len(damaged)/2] ^= 1
 	newer := bytes.Clone(file)
-	newer[8] = fileVersion + 1
+	newer[8] = raggedVersion + 1
 	empty := []byte(fileMagic + "\x02\x00\x00\x00\x00\x00\x00\x00")
 	binary.LittleEndian.PutUint32(empty[12:], checksum(nil))
 	tests := map[string]struct {
@@ -68,7 +68,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 		"cut short": {file[:12], "truncated in its first line"},
 		"cut":       {file[:len(file)-1], "damaged"},
 		"damaged":   {damaged, "checksum differs"},
-		"newer":     {newer, "format 4 and this snug reads formats 2 to 3"},
+		"newer":     {newer, "format 5 and this snug reads formats 2 to 4"},
 		"no body":   {empty, "damaged"},
 	}
 	for name, tt := range tests {

@@ -75,7 +75,7 @@ func (e *encoder) age(made, id uint32, far *uint32) {
 	*far = id
 }
 
-// age reads it back.
+// age reads the allocation that an event refers to.
 func (d *decoder) age(made uint32, far *uint32) uint32 {
 	v := d.uint()
 	id := int64(made) - 1 - int64(v>>1)
@@ -92,7 +92,8 @@ func (d *decoder) age(made uint32, far *uint32) uint32 {
 	return uint32(id)
 }
 
-// order numbers the allocations as they are made, those put in included.
+// order returns the number of each allocation in the order they are made, including those that were
+// inserted.
 func (v *variant) order() []uint32 {
 	names := make([]uint32, v.made)
 	made := v.before

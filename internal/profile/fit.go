@@ -29,11 +29,11 @@ type fitter struct {
 	program *Program
 	rules   kernel.Rules        // of the card of the recordings
 	index   map[string]uint32   // of formulas, by text
-	known   map[*formula]uint32 // the same, by address
+	known   map[*formula]uint32 // indices of formulas, by address
 	convs   map[convKey]kernel.ConvWorkspace
 	sizes   map[kernel.ConvSizes][]kernel.ConvShape
 	near    map[string]kernel.ConvWorkspace
-	strange bool // as if none of these convolutions had been measured
+	strange bool // fit as if no convolution had been measured
 }
 
 // Fit makes a program of two or more recordings of the same training step.
@@ -60,6 +60,9 @@ func (f *fitter) fit() (*Program, error) {
 		return nil, err
 	}
 	f.arrange()
+	if r := f.ragged(); r != nil {
+		return f.program, r.fit()
+	}
 	if err := f.align(); err != nil {
 		return nil, err
 	}
@@ -134,7 +137,7 @@ func inverse(pairs []int32, n int) []int32 {
 	return out
 }
 
-// sameProgram refuses recordings that have little in common. Bytes decide: two
+// sameProgram returns an error for recordings that have little in common. It compares bytes, because two
 // programs of one library share many small allocations.
 func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 	var all, paired uint64
@@ -166,7 +169,7 @@ func (f *fitter) observations(k int, id uint32) []observation {
 	return obs
 }
 
-// intern gives equal formulas one index.
+// intern returns the index of a formula; equal formulas have the same.
 func (f *fitter) intern(x *formula) uint32 {
 	if i, ok := f.known[x]; ok {
 		return i

@@ -58,7 +58,8 @@ func monomials(n int) []monomial {
 	return out
 }
 
-// appendMonomials appends those of a total degree, without squares or with.
+// appendMonomials appends the monomials of a total degree: those without squares if flat is set, or else
+// those with squares.
 func appendMonomials(out []monomial, m monomial, i, left int, flat bool) []monomial {
 	if i == len(m) {
 		if left == 0 && m.flat() == flat {
@@ -117,9 +118,8 @@ type formula struct {
 	certainty Certainty
 }
 
-// bytes evaluates f on a card, at the values of the quantities and of their
-// monomials; recording is the one made at just that size, or none. Nothing means that
-// the allocation is not made.
+// bytes evaluates f on a card, at the values of the quantities and of their monomials; recording is the
+// one made at exactly that size, or none. A result of 0 means that the allocation is not made.
 func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, recording int) (uint64, error) {
 	for _, o := range f.seen {
 		if o.recording == recording {
@@ -148,12 +148,12 @@ func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, record
 // profile is not at fault.
 var ErrTooLarge = errors.New("an allocation larger than any memory")
 
-// tooLarge is the size.
+// tooLarge is the error for an allocation of that size.
 type tooLarge struct{ tebibytes float64 }
 
 func (t tooLarge) Error() string { return fmt.Sprintf("an allocation of %.0f TiB", t.tebibytes) }
 
-// Is makes it an ErrTooLarge.
+// Is reports whether target is ErrTooLarge.
 func (t tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 func evaluate(terms []term, monos []float64) float64 {

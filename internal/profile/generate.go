@@ -27,7 +27,7 @@ func (p *Program) values(at Point) ([]int64, error) {
 	return at.values(p.Names), nil
 }
 
-// nearest returns the variant whose size is nearest by ratio; the larger of two.
+// nearest returns the variant whose size is nearest by ratio; of two that are equally near, the larger.
 func (p *Program) nearest(values []int64) *variant {
 	best, least := 0, math.Inf(1)
 	for i := range p.variants {
@@ -47,6 +47,13 @@ func (p *Program) Trace(at Point) (*stream.Trace, error) {
 	values, err := p.values(at)
 	if err != nil {
 		return nil, err
+	}
+	if p.ragged != nil {
+		run, err := p.raggedRun(values, at)
+		if err != nil {
+			return nil, err
+		}
+		return run.Trace, nil
 	}
 	v := p.nearest(values)
 	return p.trace(v, whole{events: v.events, made: v.made}, values, at)
@@ -81,7 +88,7 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	return t, nil
 }
 
-// sizes evaluates every formula.
+// sizes returns the value of every formula.
 func (p *Program) sizes(values []int64) ([]uint64, error) {
 	monos, recording, on := p.at(values), p.recordedAt(values), p.rules()
 	out := make([]uint64, len(p.formulas))
@@ -94,7 +101,7 @@ func (p *Program) sizes(values []int64) ([]uint64, error) {
 	return out, nil
 }
 
-// at evaluates the monomials.
+// at returns the values of the monomials.
 func (p *Program) at(values []int64) []float64 {
 	monos := make([]float64, len(p.monos))
 	for i, m := range p.monos {

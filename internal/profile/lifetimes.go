@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"snug/internal/snapshot"
 	"snug/internal/stream"
@@ -52,11 +53,14 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 }
 
 // stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same
-// program may be installed elsewhere, and the probe is in a folder made for each run.
+// program may be installed elsewhere. The probe's own frames do not count, because its ways differ from step to
+// step.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {
-		frames[i] = path.Base(f.File) + ":" + f.Name + ":" + strconv.Itoa(f.Line) + "\n"
+		if name := fileName(f.File); name != probeFile {
+			frames[i] = name + ":" + f.Name + ":" + strconv.Itoa(f.Line) + "\n"
+		}
 	}
 	keys := make([]uint64, len(rec.Stacks))
 	for i, stack := range rec.Stacks {
@@ -71,6 +75,23 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 	}
 	return keys
 }
+
+// probeFile is the name that the probe has in a run.
+const probeFile = "sitecustomize.py"
+
+// fileName is the name of a file of code. Libraries such as torch_geometric write modules for themselves, under
+// a name that ends, as Python's tempfile has it, in an underscore and eight characters that differ each time.
+func fileName(file string) string {
+	name := path.Base(file)
+	stem, generated := strings.CutSuffix(name, ".py")
+	if n := len(stem) - randomName; generated && n > 0 && stem[n] == '_' && strings.Contains(path.Dir(file)+"/", "/tmp") {
+		return stem[:n]
+	}
+	return name
+}
+
+// randomName is the length of the ending, with its underscore.
+const randomName = 9
 
 // shareStacks reports whether two recordings have common stacks for at least half of what they allocate.
 // Otherwise their programs differ in line numbers, and the stacks do not help to match allocations.

@@ -17,14 +17,14 @@ import (
 type change struct {
 	all           uint64
 	grown, shrunk uint64 // shrunk in bytes of the smaller one
-	kept          uint64 // what has grown and was there while others were made
-	faster        uint64 // of those, what grew faster than the quantity, but not as its square or cube
-	squares       uint64 // of those, what grew as its square or cube
+	kept          uint64 // grown tensors that stayed while others were made
+	faster        uint64 // of the kept ones: grew faster than the quantity, but not as its square or cube
+	squares       uint64 // of the kept ones: grew as its square or cube
 }
 
-// likely refuses two recordings whose sizes are probably not the named ones, and notes other oddities.
-// Growth by the square is odd for the batch only: attention has it for a sequence, and an image for its
-// side.
+// likely returns an error for two recordings whose sizes are probably not the named ones, and notes other
+// oddities. Growth by the square is odd for the batch only: attention has it for a sequence, and an image
+// for its side.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {

@@ -64,6 +64,7 @@ const (
 	Elsewhere               // a card of another kind than that of the recordings
 	Attention               // attention for which only one of the two cards has fast kernels
 	Unplaced                // the card of the recordings is not known
+	Drawn                   // steps of different sizes, which depend on the samples that come
 )
 
 // matters is the difference from which plans differ: anything below the smallest segment for large tensors
@@ -77,6 +78,9 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 	values, err := p.values(at)
 	if err != nil {
 		return Margin{}, err
+	}
+	if p.ragged != nil {
+		return p.raggedMargin(values, card, peak)
 	}
 	sizes, err := p.sizes(values)
 	if err != nil {
@@ -142,7 +146,7 @@ func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 // bounded reports whether the size of an allocation is known only from the recordings.
 func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured == nil }
 
-// guess reports whether it is a workspace taken from similar convolutions.
+// guess reports whether the allocation is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
 // alone reports whether only one recording had the allocation: two sizes with one term would have

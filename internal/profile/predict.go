@@ -5,7 +5,6 @@ package profile
 import (
 	"strings"
 
-	"snug/internal/allocator"
 	"snug/internal/bestfit"
 )
 
@@ -14,6 +13,10 @@ type Prediction struct {
 	At            Point  `json:"at"`             // the size
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
+
+	// Interval is what a run may reserve, in bytes. Only a run whose steps differ in size has one here: its
+	// peak depends on the samples that come.
+	Interval *[2]uint64 `json:"interval,omitempty"`
 }
 
 // endless is a card that nothing fills.
@@ -29,6 +32,10 @@ func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.ragged != nil {
+		got, _, err := p.raggedPredict(values, at, kept)
+		return got, err
+	}
 	v := p.nearest(values)
 	if v.whole.most > 0 && bestfit.Suits(p.Options) {
 		return p.predictPeaks(v, values, at, kept)
@@ -37,23 +44,7 @@ func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := allocator.New(allocator.NewDriver(endless, 0), p.Torch, p.Options)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Restore(v.start); err != nil {
-		return nil, err
-	}
-	if kept > 0 {
-		if _, err := a.Alloc(kept, 0); err != nil {
-			return nil, err
-		}
-	}
-	played, err := a.Play(trace, allocator.PlayOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return &Prediction{At: at, PeakAllocated: played.PeakAllocated, PeakReserved: played.PeakReserved}, nil
+	return p.play(v, trace, at, kept)
 }
 
 // list joins names for a sentence.

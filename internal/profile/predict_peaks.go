@@ -98,7 +98,7 @@ func play(player *bestfit.Player, events []event, requests []bestfit.Request, bl
 	}
 }
 
-// requests evaluates every formula; the zero Request is not made.
+// requests returns a Request for every formula; a zero Request is an allocation that is not made.
 func (p *Program) requests(values []int64, at Point) ([]bestfit.Request, error) {
 	sizes, err := p.sizes(values)
 	if err != nil {

@@ -9,9 +9,11 @@
 //
 //	point.go      "batch=2,seq=128"
 //	lifetimes.go  a recording as a sequence of allocations
-//	align.go      which allocation of one recording is which of another
+//	check.go, likely.go  which recordings are refused
+//	align.go      which allocation of one recording is which of another, and where they
+//	                differ (resync.go)
 //	formula.go    the size of an allocation as a function of the quantities
-//	solve.go      the simplest formula that gives every recorded size
+//	solve.go      the simplest formula that gives every recorded size, or a bound (bound.go)
 //	fit.go        recordings → Program, by way of
 //	write.go        one recording's events, with
 //	column_sum.go     buffers of sums over rows
@@ -22,13 +24,13 @@
 //	generate.go   Program → the stream at any size
 //	predict.go    the stream through the allocator, or
 //	predict_peaks.go  the events through a lean one, for peaks alone
-//	margin.go     how far a run may be from that, by cause (worst_case.go), with
+//	margin.go     how far a run may be from that, by cause (worst_case.go, residuals.go), with
 //	rescaled.go     other sizes for what has no formula
 //	updates.go      updates that are left out
 //	elsewhere.go    and other cards
 //	run.go        the stream for another's allocator, to plan with
 //	facts.go      what is known beside the stream: parameters, seconds
-//	file.go       the program as a small file, memory.snug
+//	file.go       the program as a small file, memory.snug, and its limits (file_limits.go)
 //
 // Nothing is guessed: an allocation whose sizes no simple formula explains gets
 // an upper bound, and the answer reports how many bytes of the peak depend on
@@ -44,14 +46,15 @@ import (
 // Program is a training step as a function of its sizes.
 type Program struct {
 	Names   []string          // the quantities that were varied, in order
-	Fixed   Point             // those that were named and stayed the same
+	Fixed   Point             // the quantities that were named and stayed the same
 	Torch   allocator.Version // the PyTorch release of the recordings
 	Options allocator.Options // the allocator options of the recordings
 	Card    string            // the card of the recordings; "" if not known
 	Facts   Facts             // what else was recorded: parameters, step times
 	Doubts  []string          // signs that the recordings are not what the user says; not stored in a file
 
-	on       *kernel.Rules // another card than that of the recordings; nil is that
+	ragged   *ragged       // how steps differ from one another; nil if they do not
+	on       *kernel.Rules // rules of another card; nil means the card of the recordings
 	monos    []monomial
 	formulas []formula
 	variants []variant

@@ -19,6 +19,13 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if p.ragged != nil {
+		run, err := p.raggedRun(values, at)
+		if err != nil {
+			return 0, err
+		}
+		return requestedOf(p.nearest(values), run.Trace), nil
+	}
 	sizes, err := p.sizes(values)
 	if err != nil {
 		return 0, fmt.Errorf("%s would need %w", at, err)

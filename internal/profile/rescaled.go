@@ -32,7 +32,7 @@ func (p *Program) rescaled(v *variant, sizes []uint64, these func(*formula) bool
 	return out
 }
 
-// times is f with all sizes but the recorded ones multiplied.
+// times returns f with all sizes but the recorded ones multiplied by share.
 func (f formula) times(share float64) formula {
 	f.terms = scaled(f.terms, share, 0)
 	if f.most != nil {

@@ -20,7 +20,7 @@ func (r Residual) Or(o Residual) Residual {
 	return Residual{Cases: r.Cases + o.Cases, Low: min(r.Low, o.Low), High: max(r.High, o.High)}
 }
 
-// With counts one more prediction, and how far off it was.
+// With returns the range with one more prediction in it, which was off by off.
 func (r Residual) With(off float64) Residual { return r.Or(Residual{Cases: 1, Low: off, High: off}) }
 
 // Residuals are the errors of predictions by cause. `make accuracy` writes them.
@@ -41,7 +41,7 @@ type Residuals struct {
 //go:embed residuals.json
 var residualsJSON []byte
 
-// residuals is the table when it is first asked for.
+// residuals returns the table, which is decoded the first time.
 var residuals = sync.OnceValue(func() (r Residuals) {
 	if err := json.Unmarshal(residualsJSON, &r); err != nil {
 		panic("profile: residuals.json: " + err.Error())

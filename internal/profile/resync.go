@@ -13,9 +13,9 @@ type step uint8
 
 const (
 	start step = iota
-	pair       // both
+	pair       // an allocation of a and one of b
 	skipA      // an allocation that only a has
-	skipB      // one that only b has
+	skipB      // an allocation that only b has
 )
 
 // The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is seen
@@ -24,7 +24,7 @@ const (
 	surePair  = 10
 	oddPair   = 2
 	gapCost   = -4
-	spanShift = 3 // the most that a different lifetime takes off
+	spanShift = 3 // the most that a different lifetime lowers the score
 )
 
 // The table starts small and doubles if the sequences do not get back into step.
@@ -54,8 +54,8 @@ func (al *aligner) resync(i, j int) (int, int) {
 	}
 }
 
-// path fills the table for n allocations of a and m of b and walks back from
-// its best cell. It is ok when it ends in step: a row of sure pairs.
+// path fills the table for n allocations of a and m of b and walks back from its best cell. ok is true if
+// it ends in step, with a row of sure pairs.
 func (al *aligner) path(i, j, n, m int) (pairs [][2]int, ok bool) {
 	al.fill(i, j, n, m)
 	x, y := al.best(n, m)
@@ -114,7 +114,7 @@ func (al *aligner) worth(i, j int) int32 {
 	return 2*gapCost - 1 // never better than two gaps
 }
 
-// apart is by how many allocations two lifetimes differ.
+// apart returns by how many allocations two lifetimes differ.
 func apart(a, b int32) int32 {
 	if a > b {
 		return a - b

@@ -19,6 +19,9 @@ func (p *Program) Run(at Point) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.ragged != nil {
+		return p.raggedRun(values, at)
+	}
 	v := p.nearest(values)
 	trace, err := p.trace(v, v.whole, values, at)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"math/big"
 )
 
-// solver finds the formula behind the sizes that one allocation had in several
-// recordings. The same sizes come thousands of times, so it remembers.
+// solver finds the formula behind the sizes that one allocation had in several recordings. The same sizes
+// come thousands of times, so it keeps its results.
 type solver struct {
 	monos  []monomial
 	points [][]int64 // by recording: the quantities
@@ -34,7 +34,7 @@ type observation struct {
 	size      uint64
 }
 
-// maxTerms is how many parts a formula may have; sizes are sums of few things.
+// maxTerms is how many terms a formula may have; sizes are sums of few things.
 const maxTerms = 3
 
 // solve returns the simplest formula that gives the observed sizes exactly, nil
@@ -79,7 +79,8 @@ func (s *solver) search(obs []observation) *formula {
 	return nil
 }
 
-// withTerms tries every choice of n monomials, in their order.
+// withTerms returns the first formula of n monomials that fits, trying every choice in order; nil if none
+// does.
 func (s *solver) withTerms(obs []observation, n int) *formula {
 	choice := make([]int, n)
 	for i := range choice {
@@ -156,7 +157,7 @@ func (s *solver) eliminate(obs []observation, choice []int) ([]*big.Rat, bool) {
 	return out, true
 }
 
-// clearColumn takes the pivot's row off all others.
+// clearColumn subtracts the pivot's row from all others.
 func clearColumn(rows [][]*big.Rat, col int) {
 	for r := range rows {
 		if r == col || rows[r][col].Sign() == 0 {

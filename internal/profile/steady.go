@@ -48,8 +48,8 @@ func (v *variant) repeats(sizes []uint64) int {
 	return 0
 }
 
-// matches is, for each position of a sequence of n up to the last needed, the number of elements from
-// there on that equal its beginning (Gusfield's Z).
+// matches returns, for each position of a sequence of n up to last, the number of elements from there on
+// that equal the sequence's beginning (Gusfield's Z).
 func matches(n, last int, alike func(i, j int) bool) []int32 {
 	z := make([]int32, last+1)
 	l, r := 0, 0
@@ -108,7 +108,7 @@ func (v *variant) close(p *Program) {
 	}
 }
 
-// longer repeats the last events.
+// longer returns the variant with its last period events repeated.
 func (v *variant) longer(period int) whole {
 	w := whole{events: v.events, period: period, made: v.made}
 	for _, e := range v.events[len(v.events)-period:] {

@@ -37,7 +37,7 @@ func (p *Program) leavingOut(v *variant) []*Program {
 	return out
 }
 
-// states returns the events that allocate them.
+// states returns the events that allocate the optimizer states.
 func (p *Program) states(v *variant) (states []int) {
 	var these []int
 	next := 0 // event
@@ -109,7 +109,7 @@ func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }
 
-// without are v's events less some of them.
+// without returns v's events except some of them.
 func (v *variant) without(events map[int]bool) []event {
 	var out []event
 	for i, e := range v.events {
@@ -120,7 +120,7 @@ func (v *variant) without(events map[int]bool) []event {
 	return out
 }
 
-// moving is v with the allocations of some events made before a later one.
+// moving returns v with the allocations of some events moved to just before event to.
 func (v *variant) moving(events []int, to int) variant {
 	gone := map[int]bool{}
 	var moved []event

@@ -20,17 +20,18 @@ func (w *writer) moment(i int) bool {
 		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
 }
 
-// workspaceFormula returns the size of a workspace. cuDNN chooses a kernel by shape and the kernel decides
-// what it needs, so no formula gives the size; but the contents are known:
+// workspaceFormula returns the formula of the workspace at event i. cuDNN chooses a kernel by shape and
+// the kernel decides what it needs, so no formula gives the size; but the contents are known:
 //
 //   - copies of input, weight and output in the layout that the kernel needs; the first and the last
 //     are proportional to the batch;
 //   - for the gradient of a weight, partial sums: one for each image, or a number that depends on the
 //     card and not on the batch.
 //
-// So a workspace that two recordings explain as a constant and a growing part is taken as that. One that
-// grew faster, or shrank, changed its kernel; then the growing part is what copies of the call's tensors
-// would need, and the rest is constant. One sum for each image is not kept up when copies take less.
+// So a workspace that two recordings explain as a constant and a growing part is taken as that. A
+// workspace that grew faster, or shrank, changed its kernel; then the growing part is what copies of the
+// call's tensors would need, and the rest is constant. One sum for each image is not kept up when copies
+// take less.
 func (w *writer) workspaceFormula(i int) *formula {
 	c := w.call(i)
 	f := w.base[w.events[i].ID]

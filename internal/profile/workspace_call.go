@@ -11,7 +11,7 @@ import (
 
 // call is what the stream shows of the call that a workspace belongs to.
 type call struct {
-	output   *formula // what it computes
+	output   *formula // the tensor that the call computes
 	input    *formula // for a weight's gradient: that of the input, computed before
 	incoming *formula // for a weight's gradient: what is freed after it
 	sibling  *formula // for a weight's gradient: the workspace of the input's
@@ -43,9 +43,9 @@ func growingOnly(f *formula) *formula {
 	return f
 }
 
-// first is for the weight's gradient of the first layer, whose input has no gradient. It copies what its
-// forward copied, and its partial sums may be double those of a small batch. It is nil for other
-// workspaces.
+// first returns the formula for the weight's gradient of the first layer, whose input has no gradient; nil
+// for other workspaces. That layer copies what its forward copied, and its partial sums may be double
+// those of a small batch.
 func (w *writer) first(c call, obs []observation) *formula {
 	if c.input != nil || c.incoming == nil || !c.output.constant() {
 		return nil
@@ -85,9 +85,9 @@ func (w *writer) steep(c call, f *formula) bool {
 	return w.exceeds(f.growing(), w.copies(c, 0))
 }
 
-// partly is for a kernel that copied only some of its tensors in small batches, or took more than all of
-// them, which ends as batches grow: the terms of all copies. Backward shows which input belongs to an
-// output. It is nil for other workspaces.
+// partly returns the terms of all copies for a kernel that copied only some of its tensors in small
+// batches, or took more than all of them, which ends as batches grow; nil for other workspaces. Backward
+// shows which input belongs to an output.
 func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	out := single(c.output)
 	if out == nil {
@@ -139,7 +139,7 @@ type seenConv struct {
 	weight  int64
 }
 
-// seenConvs are those of the recording, each once.
+// seenConvs returns the convolutions of the recording, each once.
 func (w *writer) seenConvs() []seenConv {
 	if w.convs != nil {
 		return w.convs

@@ -25,7 +25,7 @@ func (w *worstCase) because(c Cause) {
 	}
 }
 
-// known is a cause that needs no planning.
+// known adds a cause that needs no planning, if is holds.
 func (w *worstCase) known(c Cause, r Residual, is bool) {
 	if is {
 		w.residual = w.residual.Or(r)
@@ -33,7 +33,7 @@ func (w *worstCase) known(c Cause, r Residual, is bool) {
 	}
 }
 
-// plan widens the ends to those of other programs.
+// plan widens the range to the peaks of other programs.
 func (w *worstCase) plan(c Cause, programs []*Program) {
 	low, high := w.ends(programs)
 	if high-low > matters {
@@ -71,7 +71,7 @@ func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	return low, high
 }
 
-// begin plays what is predicted, once.
+// begin plays the prediction itself, the first time.
 func (w *worstCase) begin() {
 	if w.base == 0 && w.err == nil {
 		w.base, w.err = w.peak(w.plain)

@@ -11,7 +11,8 @@ import (
 // writer makes a variant of one recording: its events, with formulas for sizes.
 type writer struct {
 	f      *fitter
-	k      int // the recording
+	ragged *raggedFitter // if steps differ
+	k      int           // the recording
 	events []stream.Event
 	stacks []uint32   // by event; nil if the recording has none
 	base   []*formula // by allocation; nil for those before the first event
@@ -47,8 +48,8 @@ func (f *fitter) write(k int) {
 	f.program.variants = append(f.program.variants, v)
 }
 
-// solve finds a formula for every allocation from its sizes alone. Those that
-// this recording has alone take the formula of others of their size.
+// solve finds a formula for every allocation from its sizes alone. An allocation that only this recording
+// has takes the formula of others of its size.
 func (w *writer) solve(d *snapshot.Device) {
 	var alone []uint32
 	votes := map[uint64]*tally{}
@@ -111,7 +112,7 @@ func (w *writer) add(i int) {
 		w.out = append(w.out, out)
 		return
 	}
-	if w.workspace(i) && w.found.there[e.ID] == nil {
+	if w.ragged == nil && w.workspace(i) && w.found.there[e.ID] == nil {
 		w.base[e.ID] = w.workspaceFormula(i)
 	}
 	out.formula = w.f.intern(w.base[e.ID])
@@ -129,4 +130,31 @@ func (w *writer) insert(f *formula, queue uint16) {
 	id := w.made
 	w.made++
 	w.out = append(w.out, event{id: id, formula: w.f.intern(f), queue: queue, kind: stream.Alloc}, event{id: id, kind: stream.Free})
+}
+
+// monos are the products of the quantities at event i.
+func (w *writer) monos(i int) []float64 {
+	if w.ragged != nil {
+		return w.ragged.sums.floats[w.ragged.pointAt(w.k, i)]
+	}
+	return w.f.program.at(w.f.points[w.k])
+}
+
+// observed are the sizes of an allocation, each with the products of the quantities there.
+func (w *writer) observed(id uint32) func(yield func([]float64, uint64) bool) {
+	return func(yield func([]float64, uint64) bool) {
+		if w.ragged != nil {
+			for _, o := range w.ragged.members[w.ragged.families.of(w.k, id)].obs {
+				if !yield(w.ragged.sums.floats[o.recording], o.size) {
+					return
+				}
+			}
+			return
+		}
+		for _, o := range w.f.observations(w.k, id) {
+			if !yield(w.f.program.at(w.f.points[o.recording]), o.size) {
+				return
+			}
+		}
+	}
 }

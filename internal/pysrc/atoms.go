@@ -54,7 +54,7 @@ func (p *parser) parenthesized() Expr {
 	return x
 }
 
-// checkPlain refuses * if only a single value is allowed.
+// checkPlain reports an error for * where only a single value is allowed.
 func (p *parser) checkPlain(x Expr) {
 	if s, is := x.(*Starred); is {
 		p.failAt(s.Pos, "'*' is not allowed here")

@@ -59,7 +59,7 @@ func parse(src string) ([]Stmt, *syntaxError) {
 	return body, p.err
 }
 
-// checkText refuses a source that is not UTF-8.
+// checkText returns an error for a source that is not UTF-8.
 func checkText(src string) *syntaxError {
 	if utf8.ValidString(src) {
 		return nil
@@ -98,7 +98,7 @@ func (t *token) is(text string) bool { return t.kind >= keyword && t.text == tex
 // is reports whether the next token is this keyword or operator.
 func (p *parser) is(text string) bool { return p.tokens[p.at].is(text) }
 
-// accept consumes a keyword or operator if it is the next token.
+// accept consumes a keyword or operator if it is the next token, and reports whether it was.
 func (p *parser) accept(text string) bool {
 	if !p.is(text) {
 		return false
@@ -141,7 +141,7 @@ func (p *parser) failAt(at Pos, format string, args ...any) {
 	p.at = len(p.tokens) - 1
 }
 
-// enter goes one level deeper, and reports whether that is still allowed; leave comes back.
+// enter goes one level deeper, and reports whether that is still allowed; leave goes back.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth > maxDepth {
@@ -153,7 +153,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts one more link of a chain that nests without brackets.
+// link counts one more link of a chain that nests without brackets, and reports whether that is still
+// allowed.
 func (p *parser) link(n *int) bool {
 	*n++
 	if *n > maxChain {

@@ -25,7 +25,7 @@ func (p *parser) target() Expr {
 	return x
 }
 
-// checkTarget refuses expressions that cannot be assigned to.
+// checkTarget reports an error for an expression that cannot be assigned to.
 func (p *parser) checkTarget(x Expr) {
 	switch x := x.(type) {
 	case nil, *Name, *Attribute, *Subscript:
@@ -49,7 +49,7 @@ func (p *parser) checkTargets(list []Expr) {
 	}
 }
 
-// checkSingle refuses targets that cannot have an annotation or an operator.
+// checkSingle reports an error for a target that cannot have an annotation or an operator.
 func (p *parser) checkSingle(at Pos, x Expr) {
 	switch x.(type) {
 	case nil, *Name, *Attribute, *Subscript:

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// kind is the kind of a token. Those from keyword on are recognised by their text.
+// kind is the kind of a token. Kinds from keyword on are recognised by their text.
 type kind uint8
 
 const (
@@ -30,7 +30,7 @@ type token struct {
 
 func (t token) pos() Pos { return Pos{int(t.line), int(t.col)} }
 
-// String names a token in an error.
+// String returns a token as errors name it.
 func (t token) String() string {
 	switch t.kind {
 	case eof:
@@ -47,7 +47,7 @@ func (t token) String() string {
 	return "'" + shortened(t.text) + "'"
 }
 
-// shortened keeps an error on one line of readable length.
+// shortened cuts a text so that an error stays on one line of readable length.
 func shortened(text string) string {
 	const longest = 40
 	if len(text) <= longest {

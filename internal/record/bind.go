@@ -23,10 +23,10 @@ import (
 type binder struct {
 	files   userFiles
 	launch  run.Launch
-	configs []string // files that hold the settings; nil: those that the command names
+	configs []string // files that hold the settings; nil: the files that the command names
 }
 
-// bind is the command with values in it. Copies of files go into the folder.
+// bind returns the command with values in it. Copies of files go into the folder.
 func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	c := &command{files: b.files, args: slices.Clone(b.launch.Args), env: slices.Clone(b.launch.Env)}
 	var unplaced setup.Values
@@ -71,7 +71,7 @@ func isSetting(name string) bool {
 	return slices.ContainsFunc(systems.Settings(), func(s systems.Setting) bool { return s.Name == name })
 }
 
-// noPlace is why a setting has no place in config files either.
+// noPlace returns the error for a setting that has neither a placeholder nor a place in config files.
 func noPlace(name string, err error) error {
 	switch {
 	case errors.Is(err, projects.ErrNothing):
@@ -100,7 +100,7 @@ func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
 	return plan.Edits, nil
 }
 
-// apply makes the edits: as options or overrides in the command, or in copies.
+// apply makes the edits: as options or overrides in the command, or in copies of files.
 func (b binder) apply(c *command, project *config.Project, edits []change.Edit, folder string) error {
 	copies := map[string]*doc.Document{}
 	script := b.script(c.args)

@@ -19,7 +19,8 @@ type command struct {
 	placements []string // values that were put somewhere without a placeholder, for people
 }
 
-// fill writes a value into its placeholders, {batch}. A shell's ${batch} is left alone.
+// fill writes a value into its placeholders, {batch}, and reports whether there are any. A shell's
+// ${batch} is left alone.
 func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
 	for _, list := range [][]string{c.args, c.env} {
@@ -43,7 +44,7 @@ func (c *command) keepProbeFirst(program int, folder string) {
 	}
 }
 
-// checkNotGiven refuses a setting that the command itself gives: it would override any file.
+// checkNotGiven returns an error for a setting that the command itself gives: it would override any file.
 func (c *command) checkNotGiven(name string) error {
 	for _, b := range config.CommandSettings(c.args) {
 		if b.Setting == name {

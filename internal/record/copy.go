@@ -18,7 +18,7 @@ import (
 
 // The user's files stay as they are: the command reads copies that hold other values.
 
-// edit returns a file, as far as it is changed already, with one more edit.
+// edit returns the document d with one more edit; a nil d is the file as it is on disk.
 func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
 	if d == nil {
 		data, err := b.files.ReadFile(e.File)
@@ -32,7 +32,7 @@ func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
 	return e.On(d)
 }
 
-// useCopies has the command read changed files instead of the user's.
+// useCopies makes the command read changed files instead of the user's.
 func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder string) error {
 	script := b.script(c.args)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
@@ -46,7 +46,7 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 	return nil
 }
 
-// replaceFile has the command read one changed file.
+// replaceFile makes the command read one changed file.
 func (b binder) replaceFile(c *command, file string, d *doc.Document, folder string) error {
 	data := d.Bytes()
 	switch d.Format() {
@@ -63,12 +63,12 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 // ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath returns a Python file that finds its original's neighbours, wherever it runs.
+// withPath returns the text of a Python file that finds its original's neighbours, wherever it runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
 
-// writeCopy writes a changed copy of a file and has the command read that one.
+// writeCopy writes a changed copy of a file and makes the command read it.
 func (c *command) writeCopy(file string, data []byte, folder string) error {
 	folder = filepath.Join(folder, "files")
 	copied := filepath.Join(folder, filepath.Base(file))
@@ -90,7 +90,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	return nil
 }
 
-// useCopy replaces the name of a file by that of its copy.
+// useCopy replaces the name of a file by that of its copy, and reports whether the command names it.
 func (c *command) useCopy(file, copied string) (found bool) {
 	for i, w := range c.args {
 		if c.isName(w, file) {

@@ -18,7 +18,7 @@ type Env struct {
 	Stdin          *os.File                    // standard input of the command; nil: none
 	Stdout, Stderr io.Writer                   // the command's output; nil discards it
 	Environ        func() []string             // the environment of the command; nil: empty
-	LookupEnv      func(string) (string, bool) // a variable of that; nil: none is set
+	LookupEnv      func(string) (string, bool) // a variable of that environment; nil: none is set
 	GPUs           []gpu.Source                // ways to ask which GPUs are here
 	Files          Files                       // the user's files; nil: those of this machine
 	TempDir        string                      // for the session's private folder; "": the system's place
@@ -42,7 +42,7 @@ type Files interface {
 	Stat(name string) (fs.FileInfo, error)
 	// Inside reports whether a file is in the folder that the command runs in when all links are followed.
 	Inside(name string) bool
-	// Abs is a name from the root.
+	// Abs returns the absolute path of a file.
 	Abs(name string) (string, error)
 
 	// MkdirAll makes a folder and those above it.
@@ -53,7 +53,7 @@ type Files interface {
 
 // Signals delivers signals to a session, and handles Ctrl-Z.
 type Signals interface {
-	// Notify has signals that end or pause a run sent to a channel.
+	// Notify sends the signals that end or pause a run to a channel.
 	Notify(chan<- os.Signal)
 	// Stop ends Notify: signals have their usual effect again.
 	Stop(chan<- os.Signal)

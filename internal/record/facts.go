@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// facts returns what the probe reported besides the streams: that of the last run, which is one of the
-// larger ones, and the times of all.
+// facts returns what the probe reported besides the streams: the facts of the last run, which is one of
+// the larger ones, and the times of all runs.
 func facts(trials []*Trial) profile.Facts {
 	last := trials[len(trials)-1]
 	x := last.Report
@@ -19,7 +19,7 @@ func facts(trials []*Trial) profile.Facts {
 	if s := x.State; s != nil {
 		f.Params, f.Trainable = s.Params, min(s.Trainable, s.Params)
 		f.Parameters, f.Gradients, f.States = s.Parameters+s.Buffers, s.Gradients, s.Optimizer
-		if f.Gradients == 0 && s.Params > 0 { // they were dropped by then
+		if f.Gradients == 0 && s.Params > 0 { // the gradients were dropped before the report
 			f.Gradients = uint64(float64(s.Parameters) * float64(s.Trainable) / float64(s.Params))
 		}
 	}

@@ -55,8 +55,8 @@ func (b binder) configuredSizes() profile.Point {
 	return out
 }
 
-// tokensPerSample is the second dimension of the token IDs that a model was called with; 0 if there were
-// none.
+// tokensPerSample returns the second dimension of the token IDs that a model was called with; 0 if there
+// were none.
 func tokensPerSample(x *run.Report) int64 {
 	if len(x.Batches) == 0 {
 		return 0

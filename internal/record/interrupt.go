@@ -22,8 +22,7 @@ type ExitError struct {
 // Error returns the message.
 func (e *ExitError) Error() string { return e.Text }
 
-// exitError is an error with the command's own exit code, or a plain one where the
-// command ended well.
+// exitError returns an error with the command's own exit code, or a plain error if the command ended well.
 func exitError(e run.Exit, text string) error {
 	if e.Code != 0 {
 		return &ExitError{Code: e.Code, Text: text}
@@ -31,7 +30,7 @@ func exitError(e run.Exit, text string) error {
 	return errors.New(text)
 }
 
-// reworded is an error with another text and the same exit code.
+// reworded returns an error with another text and the same exit code.
 func reworded(err error, text string) error {
 	var exit *ExitError
 	if errors.As(err, &exit) {
@@ -40,7 +39,7 @@ func reworded(err error, text string) error {
 	return errors.New(text)
 }
 
-// interrupted is the end by a signal.
+// interrupted returns the error for a run that a signal ended.
 func interrupted(by os.Signal) error {
 	number := syscall.SIGINT
 	if n, ok := by.(syscall.Signal); ok {

@@ -49,7 +49,7 @@ func (s *Session) copyFile(from, to string) error {
 	})
 }
 
-// withKept adds to the error that ends a plan what was kept anyway.
+// withKept returns the error that ends a plan, with the files that were kept anyway.
 func withKept(err error, kept []string) error {
 	if len(kept) == 0 {
 		return err

@@ -14,8 +14,8 @@ import (
 
 // This machine. No other file of the package touches it.
 
-// localFiles is its file system, seen from this process's folder. Pipes and devices
-// are refused without waiting for them.
+// localFiles is this machine's file system, seen from this process's folder. Pipes and devices are refused
+// without waiting for them.
 type localFiles struct{}
 
 // Limits on what is read: more than any script of a training run has, and a folder's list that fits in
@@ -42,7 +42,7 @@ func (localFiles) WriteFile(name string, data []byte, mode fs.FileMode) error {
 
 func localClock() time.Time { return time.Now() }
 
-// processSignals are those that this process gets.
+// processSignals delivers the signals that this process gets.
 type processSignals struct{}
 
 func (processSignals) Notify(to chan<- os.Signal) { run.Notify(to) }

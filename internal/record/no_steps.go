@@ -14,7 +14,7 @@ import (
 	"snug/internal/run"
 )
 
-// noSteps says why a run took no training step, as far as that is known.
+// noSteps returns an error that says why a run took no training step, as far as that is known.
 func (t *Trial) noSteps() error {
 	out := t.Outcome
 	if i := slices.IndexFunc(out.Reports, func(x *run.Report) bool { return x.End == "nogpu" }); i >= 0 {
@@ -36,7 +36,7 @@ func (t *Trial) noSteps() error {
 	return exitError(out.Exit, "the command "+why)
 }
 
-// howFar says how far a run came before its first step.
+// howFar returns how far a run came before its first step.
 func (t *Trial) howFar() string {
 	out, launch := t.Outcome, t.session.binder.launch
 	failed := out.Exit.Code != 0
@@ -59,8 +59,8 @@ func (t *Trial) howFar() string {
 	return "started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"
 }
 
-// lastMessage is the last message of a failed run, after a colon: its exception, or its last line if the
-// user has not seen the output.
+// lastMessage returns the last message of a failed run, after a colon: its exception, or its last line if
+// the user has not seen the output.
 func (t *Trial) lastMessage() string {
 	text := ""
 	for _, x := range t.Outcome.Reports {
@@ -74,7 +74,7 @@ func (t *Trial) lastMessage() string {
 	return text
 }
 
-// lastLine is the last line that a command has printed, behind a colon.
+// lastLine returns the last line that a command has printed, after a colon.
 func lastLine(tail []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(tail)), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
@@ -84,7 +84,7 @@ func lastLine(tail []byte) string {
 	return ": " + last
 }
 
-// importedTorch reports whether a process of the run did, where the probe could see it.
+// importedTorch reports whether a process of the run imported PyTorch, as far as the probe could see.
 func (t *Trial) importedTorch() bool {
 	return slices.ContainsFunc(t.Outcome.Reports, func(x *run.Report) bool { return x.Versions != nil })
 }

@@ -20,8 +20,8 @@ type Past struct {
 	unreadable bool // it failed once, and is not asked again
 }
 
-// storeWait is how long an estimate waits for a store that another process writes; to
-// write takes a few milliseconds.
+// storeWait is how long an estimate waits for a store that another process is writing, which takes a few
+// milliseconds.
 const storeWait = 25 * time.Millisecond
 
 // OpenPast opens the store at a path for questions about a card; nil if there is no store or no card.
@@ -53,8 +53,8 @@ func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
 	return p.residual(s, card, torch)
 }
 
-// residual is Residual under a version of PyTorch. What is off in one process says
-// nothing about a run over several GPUs.
+// residual is Residual for one version of PyTorch. It is nil for a run over several GPUs: the errors of
+// one process say nothing about it.
 func (p *Past) residual(s *setup.Setup, card gpu.Card, torch string) *estimate.Range {
 	if p == nil || s.Dist != nil {
 		return nil
@@ -71,7 +71,7 @@ func (p *Past) residual(s *setup.Setup, card gpu.Card, torch string) *estimate.R
 	return &estimate.Range{Cases: r.Cases, Low: r.Low, High: r.High}
 }
 
-// Calibrate gives an estimate the interval that runs here support.
+// Calibrate gives an estimate the interval that runs on this machine support.
 func (p *Past) Calibrate(a *estimate.Answer, card gpu.Card) {
 	if a == nil {
 		return

@@ -17,7 +17,8 @@ var shortNames = map[string]string{
 	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",
 }
 
-// SettingName is snug's name for a quantity: batch for bs and batch_size. Other names stay as they are.
+// SettingName returns snug's name for a quantity: batch for bs and batch_size. Other names stay as they
+// are.
 func SettingName(name string) string {
 	if own, ok := shortNames[name]; ok {
 		return own
@@ -45,7 +46,7 @@ func placeholderIn(word string) string {
 	return ""
 }
 
-// checkPlaceholders refuses a placeholder in the command that a size does not fill.
+// checkPlaceholders returns an error for a placeholder in the command that the size does not fill.
 func checkPlaceholders(words []string, at profile.Point) error {
 	for _, w := range words {
 		name := placeholderIn(w)

@@ -27,8 +27,7 @@ func (s *Session) checkOutFolder() error {
 	return nil
 }
 
-// checkPlaces refuses places that the profile and the recordings could not be
-// written to.
+// checkPlaces returns an error if the profile or the recordings could not be written.
 func (s *Session) checkPlaces() error {
 	if s.plan.varies() {
 		if err := s.checkOut(); err != nil {
@@ -69,7 +68,7 @@ func CheckReplaceable(in Files, path string) error {
 	}
 	info, err := in.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || isProfile(in, path) {
-		return nil // writing says what is wrong, if anything is
+		return nil // writing reports what is wrong, if anything
 	}
 	return errors.New("the file exists and is not a profile, so it was not replaced; name another file")
 }
@@ -85,8 +84,8 @@ func isProfile(in Files, path string) bool {
 	return profile.Is(head)
 }
 
-// mayWriteIn tries whether files can be created in a folder or, if it does not exist yet, in its nearest
-// existing parent.
+// mayWriteIn returns an error if no file can be created in a folder or, if it does not exist yet, in its
+// nearest existing parent.
 func (s *Session) mayWriteIn(folder string) error {
 	for folder != filepath.Dir(folder) {
 		if _, err := s.env.Files.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +96,7 @@ func (s *Session) mayWriteIn(folder string) error {
 	return s.work.MayWriteIn(folder)
 }
 
-// cause strips what a message already contains: the operation and the path.
+// cause returns an error without its operation and path, which the message already contains.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

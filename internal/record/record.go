@@ -13,7 +13,7 @@
 // The files:
 //
 //	plan.go      what to record: the command, the sizes, how long
-//	env.go       the outside world, as a session sees it
+//	env.go       the outside world, as a session sees it; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
 //	trial.go     one run of the command at one size
 //	record.go    all sizes of a plan, and the profile made of them
@@ -49,7 +49,7 @@ type Result struct {
 	Program *profile.Program // nil if only one size was recorded
 	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
-	Notes   []string         // what the user should know about all of this
+	Notes   []string         // what the user should know about the recordings
 }
 
 // Run records a command as a plan says. When it returns, no process of the command is running and no

@@ -16,10 +16,10 @@ import (
 type Reference struct {
 	fields map[string]any
 	source setup.Source
-	base   *setup.Setup // where the setup was decoded before; nil otherwise
+	base   *setup.Setup // the decoded setup, if there is one
 }
 
-// NewReference returns a reference to a setup as a file has it.
+// NewReference returns a reference to a setup given by its fields.
 func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
@@ -36,7 +36,7 @@ func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 		return nil, err
 	}
 	if m, _ := r.fields["model"].(map[string]any); m["config"] != nil {
-		delete(m, "name") // it was looked up already
+		delete(m, "name") // the name was looked up already
 	}
 	return r, nil
 }

@@ -38,7 +38,7 @@ func (s *Session) row(t *Trial) store.Run {
 		At: s.env.Now().Unix(), Card: t.cardName(), Torch: t.torch(), CUDA: x.Versions["cuda"], Model: s.commandToKeep(),
 		Size: t.At.String(), Allocated: x.PeakAllocated(), Reserved: x.PeakReserved(),
 	}
-	if !t.Stacks { // with them a step takes longer than it would
+	if !t.Stacks { // recording stacks slows a step down
 		row.StepSeconds = x.StepSeconds()
 	}
 	if c := t.Comparison; c != nil {
@@ -50,8 +50,8 @@ func (s *Session) row(t *Trial) store.Run {
 	return row
 }
 
-// commandToKeep is the command for the store, without its secrets. The script's path is absolute, since
-// every project has a train.py.
+// commandToKeep returns the command for the store, without its secrets. The script's path is absolute,
+// since every project has a train.py.
 func (s *Session) commandToKeep() string {
 	words := slices.Clone(s.binder.launch.Args)
 	if i := run.ScriptIndex(words); i >= 0 && s.binder.files.isRegular(words[i]) {

@@ -34,14 +34,14 @@ type Session struct {
 	secrets redact.Values
 	signals chan os.Signal
 	work    *run.Work
-	hasGPU  bool     // the command will see one
+	hasGPU  bool     // the command will see a GPU
 	bound   []*Trial // the sizes of the plan, ready to run
 	inputAt *int64   // where standard input was, if it is a file
 }
 
-// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is
-// refused here: it binds the sizes of the plan, and tries whether the files can be
-// written that will be. It also cleans up after an earlier snug that was killed.
+// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is refused here: it
+// binds the sizes of the plan, and checks that the files can be written. It also cleans up after an
+// earlier snug that was killed.
 func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	env = env.withDefaults()
 	s := &Session{
@@ -71,7 +71,7 @@ func (s *Session) Close() {
 	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
-// checkPlan refuses what needs no look at the machine.
+// checkPlan returns an error for a plan that no machine could run.
 func (s *Session) checkPlan() error {
 	p := s.plan
 	switch {
@@ -114,7 +114,7 @@ func (s *Session) reportLeftovers(left run.Left) {
 	}
 }
 
-// findGPU checks whether this machine has a GPU that the command can see. Ctrl-C does not wait for a
+// findGPU returns an error if this machine has no GPU that the command can see. Ctrl-C does not wait for a
 // driver that does not answer.
 func (s *Session) findGPU(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -128,8 +128,8 @@ func (s *Session) findGPU(ctx context.Context) error {
 	return nil
 }
 
-// lookupForCommand returns a variable as the command sees it: assignments before the command override the
-// environment.
+// lookupForCommand returns a variable as the command sees it, and whether it is set: assignments before
+// the command override the environment.
 func (s *Session) lookupForCommand(name string) (string, bool) {
 	for _, v := range slices.Backward(s.binder.launch.Env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -202,7 +202,7 @@ func (s *Session) note(r *Result, format string, args ...any) {
 	r.Notes = append(r.Notes, s.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
-// hide takes the command's secrets out of an error.
+// hide returns the error without the command's secrets.
 func (s *Session) hide(err error) error {
 	if text := s.secrets.Hide(err.Error()); text != err.Error() {
 		return reworded(err, text)

@@ -26,8 +26,8 @@ import (
 // longestWord is the longest word of a command that Linux accepts, including its terminator.
 const longestWord = 128<<10 - 1
 
-// runText has the command run a changed script; false if the script is not
-// what the command itself runs.
+// runText makes the command run a changed script. It returns false if the script is not what the command
+// itself runs.
 func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	at := slices.IndexFunc(c.args, func(w string) bool { return c.files.local(w) == file })
 	if at < 0 {
@@ -53,14 +53,14 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 
 const fromOutside = "let it read a variable, like BATCH=${BATCH:-8}, and put BATCH={batch} before the command"
 
-// bashSource is the script's own path as bash gives it, up to where $0 differs.
+// bashSource matches the script's own path as bash gives it, unless it differs from $0.
 var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
-// usesOwnPath is a script that uses its own path.
+// usesOwnPath matches where a script uses its own path.
 var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
 
-// shellOf returns the words of the command up to the shell that runs the script and
-// its options; nil if the script is not run so.
+// shellOf returns the words of the command up to the shell that runs the script and its options; nil if no
+// shell runs the script.
 func (c *command) shellOf(program, at int, text string) []string {
 	switch {
 	case at == program:
@@ -107,7 +107,7 @@ func interpreter(text string) []string {
 	return words
 }
 
-// shellOptions counts a shell's options and their values, up to its script.
+// shellOptions returns the number of words that are a shell's options and their values, up to its script.
 func shellOptions(words []string) int {
 	for i := 0; i < len(words); i++ {
 		w := words[i]

@@ -37,8 +37,8 @@ func (t *Trial) Err() error { return t.err }
 // the disk. Collected data is kept.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
-// CommandLine is the command with its size in it, as the user would write it: with
-// the user's own names of files that were copied, and without secrets.
+// CommandLine returns the command with its size, as the user would write it: with the user's own names of
+// files that were copied, and without secrets.
 func (t *Trial) CommandLine() string {
 	return t.session.secrets.Hide(strings.Join(redact.Words(t.command.shown), " "))
 }
@@ -78,8 +78,8 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName returns the card as the catalogue names it, or as its driver does; "" if the
-// run did not tell.
+// cardName returns the card as the catalogue names it, or as its driver does; "" if the run did not report
+// it.
 func (t *Trial) cardName() string {
 	g := t.GPU()
 	if g == nil {
@@ -107,8 +107,7 @@ func plainVersion(v string) string {
 	return v
 }
 
-// collect finds among the processes of a run the one that counts, and judges the run
-// by it.
+// collect finds the process of a run that trained, and judges the run by it (verdict.go).
 func (t *Trial) collect(out *run.Outcome) {
 	t.Outcome = out
 	for _, x := range out.Reports {
@@ -133,7 +132,7 @@ func (t *Trial) AtSize() string {
 	return " at " + t.At.String()
 }
 
-// placements says which values were put somewhere without a placeholder.
+// placements lists the values that were put somewhere without a placeholder.
 func placements(trials []*Trial) []string {
 	var out []string
 	for _, t := range trials {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// userFiles is the user's files, with the questions that binding asks about them.
+// userFiles adds to the user's files the questions that binding asks about them.
 type userFiles struct{ Files }
 
 // local returns a path as seen from the folder that the command runs in, with slashes; ""
@@ -44,7 +44,7 @@ func (f userFiles) isExecutable(name string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// isShellScript decides by the name, or by the first line if the name does not show it.
+// isShellScript reports whether a file is a shell script, by its name or else by its first line.
 func (f userFiles) isShellScript(name string) bool {
 	file, err := f.Open(name)
 	if err != nil {

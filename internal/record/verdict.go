@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// verdict is why a run cannot be used, nil if it can.
+// verdict returns why a run cannot be used, or nil if it can. Why a run took no step at all: no_steps.go.
 func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
@@ -56,7 +56,7 @@ func (t *Trial) tooSlow() string {
 	return fmt.Sprintf("the command took %d of %d steps%s in %v and was ended", steps, plan.Steps, t.AtSize(), plan.Timeout)
 }
 
-// failedEarly is a run that trained and ended before its steps.
+// failedEarly describes the end of a run that trained but ended before its steps were done.
 func (t *Trial) failedEarly() string {
 	x, exit := t.Report, t.Outcome.Exit
 	did := fmt.Sprintf("the command %s%s after %d of %d steps", exit, t.AtSize(), len(x.Steps), t.session.plan.Steps)
@@ -71,7 +71,7 @@ func (t *Trial) failedEarly() string {
 	return did
 }
 
-// noRecording is a run that took its steps and left no snapshot.
+// noRecording describes a run that took its steps and left no snapshot.
 func (t *Trial) noRecording() string {
 	why := ""
 	for _, f := range t.Report.Failures {
@@ -87,13 +87,13 @@ func stepCount(n int) string {
 	return fmt.Sprintf("%d steps", n)
 }
 
-// crashText is the exception that ended a process, in a line.
+// crashText returns the exception that ended a process, in one line.
 func crashText(f *run.Failure) string {
 	what := strings.TrimSpace(f.What)
 	if first, _, more := strings.Cut(what, "\n"); more {
 		what = first
 	}
-	if f.Type == "EOFError" { // of input()
+	if f.Type == "EOFError" { // raised by input()
 		what += "; it asked for input, which is not available here"
 	}
 	return f.Type + ": " + what

@@ -14,7 +14,7 @@ import "strings"
 //
 // and a value may be in quotes.
 
-// hideNamed hides the values of names that stand for secrets.
+// hideNamed returns the text with the values of secret names hidden. Which names are secret: names.go.
 func hideNamed(text string) string {
 	var b strings.Builder
 	done := 0
@@ -37,8 +37,8 @@ func hideNamed(text string) string {
 	return b.String() + text[done:]
 }
 
-// valueOf finds the value of the name at text[begin:end] and returns its replacement, or nothing if there
-// is no secret.
+// valueOf returns where the value of the name at text[begin:end] is and what replaces it; with is "" if
+// there is no secret.
 func valueOf(text string, begin, end int, k kind) (from, to int, with string) {
 	from, ends, ok := valueAt(text, begin, end, k)
 	if !ok {
@@ -99,8 +99,8 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 	return len(text) - len(rest), ends, rest != "" && !strings.ContainsRune("[{(=", rune(rest[0]))
 }
 
-// isKey reports whether a name before a colon is the key of a value: where it is quoted,
-// or could not well be anything else. KeyError: 'x' names no secret.
+// isKey reports whether a name before a colon is the key of a value: it is quoted, or can hardly be
+// anything else. KeyError: 'x' names no secret.
 func isKey(name string, quoted bool, value string, k kind) bool {
 	word := strings.TrimLeft(value, spaces)
 	if i := strings.IndexAny(word, closers); i >= 0 {

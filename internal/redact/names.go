@@ -28,10 +28,10 @@ var certainWords = []string{
 // likelyWords are secrets as a word of a name; of these, token also as its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
-// hints are substrings of all such names; most names have none.
+// hints are substrings that every such name contains; most other names contain none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
-// kindOf looks at the words that a name is made of: --hf_token, hubToken and
+// kindOf returns the kind of a name, by the words that it consists of: --hf_token, hubToken and
 // +trainer.hub_token all have token among them, tokenizer has not.
 func kindOf(name string) kind {
 	if !hasAny(strings.ToLower(name), hints) {
@@ -58,7 +58,7 @@ func kindOf(name string) kind {
 	return none
 }
 
-// wordsOf takes a name apart at signs and at capitals.
+// wordsOf splits a name at signs and at capitals.
 func wordsOf(name string) []string {
 	var out []string
 	begin, runes := 0, []rune(name)
@@ -94,7 +94,7 @@ func isSecret(k kind, value string) bool {
 	return false
 }
 
-// isHarmless recognizes values that are never secret: numbers, switches, placeholders, a tokenizer's
+// isHarmless reports whether a value is never secret: numbers, switches, placeholders, a tokenizer's
 // special tokens.
 func isHarmless(value string) bool {
 	value = strings.Trim(value, `"'`)

@@ -15,7 +15,7 @@ import "strings"
 // hidden stands where a secret was.
 const hidden = "***"
 
-// Words is a command line without its secrets.
+// Words returns a command line without its secrets.
 func Words(words []string) []string {
 	out := make([]string, len(words))
 	before := ""

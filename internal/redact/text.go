@@ -13,7 +13,7 @@ var (
 	userinfo = pattern.New(`([A-Za-z][A-Za-z0-9+.\-]*)://([^\s/"'@]*(?:@[^\s/"'@]+)*)@`)
 	// Bearer x, as in a header.
 	bearer = pattern.New(`(?i)\b(bearer|authorization:\s*\w+)(\s+)[A-Za-z0-9._~+/=\-]{8,}`)
-	// Tokens that their makers gave a form of their own.
+	// Tokens with a known form.
 	formed = pattern.New(`\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w\-]{16,}|sk-[\w\-]{20,}|xox[abeprs]-[\w\-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[\w\-]{30,}|eyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*)|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*-----)?`)
 )
 
@@ -46,8 +46,8 @@ func hasAny(text string, parts []string) bool {
 	return false
 }
 
-// hideUser keeps the name of a user before a password. A name alone in a web address is a token, and so is
-// a name that no person would type.
+// hideUser returns the user part of an address without its secret: it keeps the name of a user before a
+// password. A name alone in a web address is a token, and so is a name that no person would type.
 func hideUser(scheme, user string) string {
 	name, password, both := strings.Cut(user, ":")
 	switch {

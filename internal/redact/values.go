@@ -16,8 +16,7 @@ type Values struct{ values []string }
 // other words.
 const shortest = 6
 
-// ValuesOf finds the secrets of a command line and an environment, given as
-// NAME=value.
+// ValuesOf returns the secrets of a command line and of an environment, given as NAME=value.
 func ValuesOf(words, env []string) Values {
 	var out []string
 	add := func(k kind, value string) {
@@ -32,7 +31,7 @@ func ValuesOf(words, env []string) Values {
 	}
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if k := kindOf(name); k == certain || !strings.HasPrefix(value, "/") { // a file's path
+		if k := kindOf(name); k == certain || !strings.HasPrefix(value, "/") { // not a file's path
 			add(k, value)
 		}
 	}

@@ -9,13 +9,12 @@ import (
 	"snug/internal/snapshot"
 )
 
-// follower is a driver that does what the recorded one did. It hands out the
-// recorded addresses, so that ties between equal blocks fall as they fell; it
-// refuses where the recording shows that the card was full; and it holds every
-// request against the recording and remembers the first that differs. From
-// there on it makes addresses up.
+// follower is a driver that does what the recorded one did. It hands out the recorded addresses, so that
+// ties between equal blocks fall as they fell; it refuses where the recording shows that the card was
+// full; and it compares every request with the recording and notes the first difference. From there on it
+// invents addresses.
 type follower struct {
-	events  []snapshot.SegmentEvent // those still to come
+	events  []snapshot.SegmentEvent // the recorded events still to come
 	now     int                     // the event being played
 	part    uint64                  // of events[0], what single pages have covered
 	refused int                     // len(events) at the last refusal
@@ -24,8 +23,8 @@ type follower struct {
 	spare   uint64 // addresses above all recorded ones
 }
 
-// newDriver returns the driver for a replay: the recorded one where the recording
-// can be followed, else one of our own.
+// newDriver returns the driver for a replay: a follower if the recording can be followed, otherwise
+// ownDriver.
 func newDriver(d *snapshot.Device, o Options) allocator.Device {
 	if !o.recorded() || len(d.SegmentEvents) == 0 && len(d.Start) == 0 {
 		return ownDriver()
@@ -82,7 +81,7 @@ func (f *follower) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map is page after page; a recorded entry covers several.
+// Map maps page after page; a recorded entry covers several pages.
 func (f *follower) Map(page, n uint64) (mapped uint64) {
 	for mapped < n {
 		if e := f.next(snapshot.SegmentUnmap); e != nil && !e.Flush && f.refused != len(f.events) {
@@ -100,7 +99,7 @@ func (f *follower) Map(page, n uint64) (mapped uint64) {
 	return mapped
 }
 
-// Unmap is page after page.
+// Unmap unmaps page after page.
 func (f *follower) Unmap(page, n uint64) {
 	f.used -= n * page
 	for n > 0 {
@@ -135,11 +134,11 @@ func (f *follower) left() uint64 {
 	return cardBytes - f.used
 }
 
-// Adopt counts a segment that was there before.
+// Adopt counts a segment that existed before the recording.
 func (f *follower) Adopt(_, bytes uint64) { f.used += bytes }
 
-// next returns what the recording did next, if it is of that kind and belongs to the
-// event being played.
+// next returns the next segment event of the recording if it is of that kind and belongs to the event
+// being played, or nil.
 func (f *follower) next(kind snapshot.SegmentKind) *snapshot.SegmentEvent {
 	if f.wrong != "" || len(f.events) == 0 || f.events[0].Kind != kind || f.events[0].Event != f.now {
 		return nil
@@ -154,7 +153,7 @@ func (f *follower) differ(format string, args ...any) {
 	f.wrong = fmt.Sprintf("event %d: the replay %s, the recording %s", f.now, fmt.Sprintf(format, args...), f.recording())
 }
 
-// recording says what the recording does next, for a message.
+// recording returns what the recording does next, for a message.
 func (f *follower) recording() string {
 	switch {
 	case len(f.events) == 0:

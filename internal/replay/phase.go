@@ -36,10 +36,10 @@ func MomentOf(rec *snapshot.Recording, d *snapshot.Device, event int) Moment {
 	return m
 }
 
-// stepPrefix begins the annotation that PyTorch puts around every optimizer's step.
+// stepPrefix is the beginning of the annotation that PyTorch puts around every optimizer's step.
 const stepPrefix = "Optimizer.step#"
 
-// phaseFromAnnotations places a time between the optimizer steps.
+// phaseFromAnnotations returns the phase of a time by the optimizer steps around it.
 func phaseFromAnnotations(as []snapshot.Annotation, device int, at int64) string {
 	steps, inside := 0, false
 	for _, a := range as {
@@ -73,9 +73,9 @@ func hasSteps(as []snapshot.Annotation) bool {
 	return false
 }
 
-// phaseFromStack looks for a function that only one phase has. Backward comes
-// first: a recomputed forward runs inside it. Where stacks were recorded, an
-// event without one came from a thread without Python: autograd's.
+// phaseFromStack returns the phase that a stack shows, by a function that only one phase has. Backward
+// comes first: a recomputed forward runs inside it. Where stacks were recorded, an event without one came
+// from a thread without Python: autograd's.
 func phaseFromStack(rec *snapshot.Recording, stack uint32) string {
 	if len(rec.Stacks[stack]) == 0 {
 		return "in backward"

@@ -24,7 +24,7 @@ type Options struct {
 	Stop func() error // asked now and then; its error ends the replay; nil is to go on
 }
 
-// recorded reports whether the recorded addresses can still hold.
+// recorded reports whether the options leave the recorded addresses valid.
 func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
 
 // Sample is the most that was held during a stretch of events.
@@ -118,8 +118,8 @@ func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	}
 }
 
-// Start returns the state as the recording began. Allocations have their IDs in
-// the order of their addresses.
+// Start returns the state at the beginning of the recording. Allocations have their IDs in the order of
+// their addresses.
 func Start(d *snapshot.Device) []allocator.SegmentState {
 	var out []allocator.SegmentState
 	id := uint32(0)
@@ -166,7 +166,7 @@ func Settings(rec *snapshot.Recording, d *snapshot.Device) (allocator.Version, a
 	return settings(rec, d, Options{})
 }
 
-// Version returns the PyTorch named, or else the one that the recording shows.
+// Version returns the named version of PyTorch, or else the one that the recording shows.
 func Version(rec *snapshot.Recording, named string) (allocator.Version, error) {
 	if named != "" {
 		return allocator.ParseVersion(named)
@@ -186,8 +186,8 @@ func expandableSeen(d *snapshot.Device) bool {
 	return false
 }
 
-// recordedOptions takes the option string if it can be read, and the values
-// beside it, which also hold what was set while the program ran.
+// recordedOptions returns the options of the option string, if it can be read, and of the other values,
+// which include options set at run time.
 func recordedOptions(s snapshot.Settings, v allocator.Version) (allocator.Options, error) {
 	opt, err := allocator.ParseOptions(s.Conf, v)
 	if err != nil {

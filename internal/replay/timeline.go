@@ -2,8 +2,7 @@
 
 package replay
 
-// timeline thins what was held after each event into a few samples, each the
-// most of its stretch.
+// timeline reduces the memory after each event to a few samples, each the highest of its stretch.
 type timeline struct {
 	samples []Sample
 	events  int

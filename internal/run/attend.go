@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// attendant prepares the terminal for a command that may need it; without a process it does nothing.
+// attendant lends the terminal to a command that may need it. Without an interactive process it does
+// nothing.
 type attendant struct {
 	process interactive
 	typed   <-chan os.Signal
@@ -37,7 +38,8 @@ func (t *attendant) look() {
 	}
 }
 
-// paused reports whether a signal paused the run, which continues by then.
+// paused reports whether the signal was one that pauses. If so, it pauses the run and returns when the run
+// continues.
 func (t *attendant) paused(sig os.Signal) bool {
 	if !isPause(sig) {
 		return false

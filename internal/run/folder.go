@@ -35,8 +35,8 @@ type Folder struct {
 	keeps bool   // the run goes on after its last recorded step
 }
 
-// NewFolder makes one under parent ("" is the system's place for temporary
-// files) with the probe in it.
+// NewFolder makes a folder under parent ("" is the system's place for temporary files) with the probe in
+// it.
 func NewFolder(parent string, s Settings) (*Folder, error) {
 	path, err := os.MkdirTemp(parent, "snug-run-")
 	if err != nil {

@@ -14,9 +14,9 @@ type Launch struct {
 	Args     []string // the command and its arguments
 	Launcher string   // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
 	Program  int      // its index in Args, after commands that only run another
-	// Warning is why the probe may not get into the training, "" if it should.
+	// Warning says why the probe may not get into the training; "" if it should.
 	Warning string
-	Lost    bool // it cannot: to run the command would show nothing
+	Lost    bool // the probe cannot get in: running the command would show nothing
 }
 
 // ReadLaunch analyses a command line. The probe is in the environment, so a launcher has to be known only
@@ -32,7 +32,7 @@ func ReadLaunch(words []string) Launch {
 		name := program(rest[0])
 		l.Launcher, l.Program = name, len(words)-len(rest)
 		if why := cutOff[name]; why != "" {
-			l.Warning, l.Lost = name+" "+why, name != "sudo" // which may be told to keep it
+			l.Warning, l.Lost = name+" "+why, name != "sudo" // sudo may be told to keep the environment
 			return l
 		}
 		if isPython(name) {
@@ -79,7 +79,7 @@ var wrappers = map[string]wrapper{
 	"nohup":   {}, "exec": {}, "setsid": {},
 }
 
-// cutOff are commands whose children do not have snug's environment.
+// cutOff maps commands whose children do not have snug's environment to the warning about them.
 var cutOff = map[string]string{
 	"docker": "does not let the probe into the container; run snug inside it",
 	"podman": "does not let the probe into the container; run snug inside it",
@@ -88,7 +88,7 @@ var cutOff = map[string]string{
 	"sbatch": "only queues the run; put snug profile into the script that it queues",
 }
 
-// behind drops a wrapper's own words and flags.
+// behind returns the words after a wrapper's own words and flags.
 func (w wrapper) behind(words []string) []string {
 	for len(words) > 0 {
 		switch {
@@ -109,7 +109,7 @@ func isPython(name string) bool {
 	return strings.HasPrefix(name, "python") && strings.Trim(name[len("python"):], "0123456789.") == ""
 }
 
-// isolated finds an option of Python that keeps PYTHONPATH or site out.
+// isolated returns the option of Python that disables PYTHONPATH or site, or "".
 func isolated(args []string) string {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -126,7 +126,7 @@ func isolated(args []string) string {
 	return ""
 }
 
-// isAssignment recognises NAME=value.
+// isAssignment reports whether a word is NAME=value.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	if !ok || name == "" {

@@ -28,8 +28,8 @@ var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
 // Left describes the files that killed processes left behind.
 type Left struct {
-	Folders   int // that were removed
-	Processes int // that were ended
+	Folders   int // the number of removed folders
+	Processes int // the number of ended processes
 	Spared    int // runs that were to go on, and do
 }
 
@@ -50,7 +50,7 @@ func RemoveLeft(parent string) (out Left) {
 	return out
 }
 
-// clean takes away a folder, with the processes of its runs.
+// clean removes a folder, and ends the processes of its runs.
 func (l *Left) clean(work string, runs []string) {
 	lock, ok := claim(work)
 	if !ok {
@@ -72,7 +72,8 @@ func (l *Left) clean(work string, runs []string) {
 // young is the age below which a folder without a lock may still be under construction or being removed.
 const young = 2 * time.Second
 
-// claim returns the lock of a folder that is no longer needed, or nil.
+// claim takes the lock of a folder and returns it, or nil without locks; ok is false if the folder may
+// still be in use.
 func claim(work string) (lock *os.File, ok bool) {
 	m := workName.Find(filepath.Base(work))
 	info, err := os.Lstat(work)
@@ -98,8 +99,8 @@ func claim(work string) (lock *os.File, ok bool) {
 	return lock, true
 }
 
-// runsLeft returns the runs that this user has processes of, by the folder of their snug.
-// The one that this process itself belongs to is not among them.
+// runsLeft returns the runs of which this user has processes, by the folder of their snug. The run that
+// this process belongs to is left out.
 func runsLeft() map[string][]string {
 	own := filepath.Dir(os.Getenv(markName))
 	out := map[string][]string{}

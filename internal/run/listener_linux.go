@@ -24,7 +24,7 @@ type listener struct {
 const listening = `trap 'echo 2;s=1' INT; trap 'echo 3;s=1' QUIT; trap 'echo 20;s=1' TSTP; echo 0
 while :; do s=; read x || test "$s" || exit; done`
 
-// listen starts one; nil if it cannot be.
+// listen starts a listener in a group; it returns nil if that fails.
 func listen(group int, to chan<- os.Signal) *listener {
 	cmd := exec.Command("/bin/sh", "-c", listening)
 	cmd.Env = []string{} // without the mark: it is not part of the run
@@ -54,7 +54,7 @@ func listen(group int, to chan<- os.Signal) *listener {
 	return &listener{cmd, in}
 }
 
-// close ends it.
+// close ends the listener.
 func (l *listener) close() {
 	if l == nil {
 		return

@@ -16,8 +16,8 @@ import (
 // isolate puts the command into its own process group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// marked lists the processes whose environment carries a run's mark, wherever
-// they have put themselves since.
+// marked lists the processes whose environment carries a run's mark, even if they moved to other groups or
+// sessions.
 func marked(mark string) []int {
 	if mark == "" {
 		return nil
@@ -44,7 +44,7 @@ func marks() map[int]string {
 	return out
 }
 
-// variable returns a variable of an environment as /proc shows it.
+// variable returns a variable of an environment as /proc shows it, and whether it is set.
 func variable(env []byte, name string) (string, bool) {
 	start := []byte(name + "=")
 	if !bytes.Contains(env, start) {

@@ -21,8 +21,7 @@ func isolate(cmd *exec.Cmd) {
 	}
 }
 
-// marked finds no process outside the group if the system does not show the environments of other
-// processes.
+// marked returns nothing, because the system does not show the environments of other processes.
 func marked(string) []int { return nil }
 
 func marks() map[int]string { return nil }
@@ -30,6 +29,6 @@ func marks() map[int]string { return nil }
 // unprobed cannot be detected here.
 func unprobed(string) bool { return false }
 
-// groupAlive reports whether the group has a process left. Its leader's number is
-// not given to another process while it has.
+// groupAlive reports whether the group has a process left. While it has, the number of its leader is not
+// given to another process.
 func groupAlive(group int) bool { return syscall.Kill(-group, 0) == nil }

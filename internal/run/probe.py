@@ -32,6 +32,10 @@ LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightnin
 ALWAYS = 4     # steps that are told at once and in full, whatever that costs
 SHARE = 0.001  # of the time since then that telling may take
 CLOCKS = 1000  # steps that are timed on the GPU
+SAMPLES = 4000  # of the data set that are looked at, after the run
+PATIENCE = 3.0  # seconds for that
+ORDER = "_snug_order"  # of an iterator: the samples that it has asked for
+READABLE = 1 << 20  # elements of a tensor whose values are looked at
 
 
 # ---------------------------------------------------------------- what is told
@@ -116,6 +120,225 @@ class Finder:
         loader.exec_module = exec_module  # of this loader object alone
 
 
+# ---------------------------------------------------------------- what enters the model
+def tensors_of(torch, call):
+    """The tensors among the arguments of a call, (args, kwargs), with their names."""
+    found = []
+
+    def walk(name, x, depth):
+        if isinstance(x, torch.Tensor):
+            found.append((name, x))
+        elif not depth:
+            return
+        elif isinstance(x, dict) or hasattr(x, "items") and hasattr(x, "keys"):
+            for k, v in x.items():
+                walk("%s" % (k,), v, depth - 1)
+        elif isinstance(x, (list, tuple)):
+            for i, v in enumerate(x):
+                walk("%s.%d" % (name, i), v, depth - 1)
+        elif callable(getattr(x, "to_dict", None)):  # graphs of torch_geometric
+            walk(name, x.to_dict(), depth - 1)
+    args, kwargs = call
+    for i, x in enumerate(args):
+        walk("%d" % i, x, 3)
+    walk("", kwargs, 4)
+    return found[:32]
+
+
+class Shapes:
+    """What the model is called with in every step, and what the data has beyond those steps. Values are read
+    on the CPU only: whatever is computed on the GPU would be recorded."""
+
+    def __init__(self, torch, put):
+        self.torch, self.put = torch, put
+        self.calls, self.depth, self.classes = [], 0, set()
+        self.loader = self.iterator = None
+        self.batches = []  # what the loader gave
+
+    def first_call(self, plain, module, args, kwargs):
+        """The first call of a step: from here on the class of the module tells its calls by itself."""
+        kind = type(module)
+        if kind not in self.classes and len(self.classes) < 8:
+            self.classes.add(kind)
+            quietly(self.follow)(kind)
+            return module(*args, **kwargs)
+        return plain(module, *args, **kwargs)
+
+    def follow(self, kind):
+        own = vars(kind).get("__call__")
+        note = quietly(self.note)
+
+        def call(module, *args, **kwargs):
+            if self.depth == 0:
+                note(module, args, kwargs)
+            self.depth += 1
+            try:
+                return own(module, *args, **kwargs) if own else super(kind, module).__call__(*args, **kwargs)
+            finally:
+                self.depth -= 1
+        self.put(kind, "__call__", call)
+
+    def note(self, module, args, kwargs):
+        if len(self.calls) < 4096 and not self.capturing():
+            self.calls.append(dict(time=int(time.time() * 1e6), module=type(module).__name__, grad=self.torch.is_grad_enabled(),
+                                   inputs=self.columns((args, kwargs), each=True)))
+
+    def capturing(self):
+        cuda = self.torch.cuda
+        return cuda.is_initialized() and cuda.is_current_stream_capturing()
+
+    def columns(self, call, each=False):
+        """What can be counted of the tensors, by name: the shape and, of the lengths that whole numbers show, the
+        sum and the longest, or each."""
+        out = {}
+        for name, x in tensors_of(self.torch, call):
+            one = dict(shape=list(x.shape))
+            rows = self.rows(x)
+            if rows is not None:
+                one.update(sum=sum(rows), most=max(rows))
+                if each and len(rows) <= 1024:
+                    one["each"] = rows
+            while name in out:
+                name += "+"
+            out[name] = one
+        return out
+
+    def rows(self, x):
+        """The lengths of the samples as a tensor of whole numbers shows them: those it lists, or those of rows
+        that are padded at their end with one value. None where it shows none."""
+        if x.dtype.is_floating_point or x.dtype.is_complex or x.dim() not in (1, 2) or not 0 < x.numel() <= READABLE:
+            return None
+        if not x.is_contiguous() or type(x) not in (self.torch.Tensor,) or x.device.type == "meta":
+            return None
+        x = x.detach().cpu().long()
+        if x.dim() == 1:
+            return x.tolist() if x.numel() <= 4096 and int(x.min()) >= 0 else None
+        if x.shape[1] < 2 or x.shape[0] > 4096:
+            return None
+        last = x[:, -1]
+        pad = int(last.mode().values)
+        if int(x.max()) <= 1 or int((last == pad).sum()) < 2:  # a mask, or no padding at all
+            pad = 0
+        kept = (x != pad).long()
+        ends = kept * self.torch.arange(1, x.shape[1] + 1)
+        return ends.max(dim=1).values.tolist()
+
+    # -- the data
+
+    def follow_loaders(self):
+        data = self.torch.utils.data
+        plain = data.DataLoader.__iter__
+
+        def iterate(loader):
+            iterator = plain(loader)
+            self.loader, self.iterator = loader, iterator
+            return iterator
+        self.put(data.DataLoader, "__iter__", iterate)
+        base = data.dataloader._BaseDataLoaderIter
+        following = base.__next__
+        note = quietly(self.note_batch)
+
+        def next_(iterator):
+            batch = following(iterator)
+            if iterator is self.iterator:
+                note(batch)
+            return batch
+        self.put(base, "__next__", next_)
+        asking = base._next_index
+
+        def next_index(iterator):
+            batch = asking(iterator)
+            if isinstance(batch, list):
+                vars(iterator).setdefault(ORDER, []).extend(batch)
+            return batch
+        self.put(base, "_next_index", next_index)
+
+    def note_batch(self, batch):
+        if len(self.batches) < 4096:
+            self.batches.append(dict(time=int(time.time() * 1e6), inputs=self.columns(((batch,), {}))))
+
+    def look_ahead(self):
+        """What the data has for later steps: samples one by one where they can be had so, and batches. The run is
+        over, so nobody misses what is taken."""
+        found = dict(order=[], samples=[], groups=[], ahead=[])
+        loader = self.loader
+        if loader is None:
+            return found
+        order = quietly(self.next_indices)() or []
+        quietly(self.samples)(loader, found, order)
+        deadline = time.time() + PATIENCE
+        if not order:
+            noted = len(self.batches)
+            quietly(self.drain)(self.iterator, found["ahead"], deadline)
+            del self.batches[noted:]
+        elif len(found["order"]) < len(order):
+            quietly(self.batches_of)(loader, order, found["ahead"], deadline)
+        return found
+
+    def batches_of(self, loader, order, ahead, deadline):
+        """The batches after those that the loader gave, where samples take too long one by one."""
+        b = loader.batch_sampler.batch_size
+        for at in range(len(self.batches) * b, len(order) - b + 1, b):
+            if len(ahead) >= SAMPLES or time.time() > deadline:
+                return
+            ahead.append(self.columns(((loader.collate_fn([loader.dataset[i] for i in order[at:at + b]]),), {})))
+
+    def drain(self, iterator, ahead, deadline):
+        while len(ahead) < 256 and time.time() < deadline:
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            ahead.append(self.columns(((batch,), {})))
+
+    def samples(self, loader, found, order):
+        """Samples of the data set, put into batches of one and some of four: in the order in which the run takes
+        them, where that is known, from its first step on."""
+        data = loader.dataset
+        if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
+            return
+        deadline = time.time() + PATIENCE
+        indices, seen = order, found["order"]
+        if not indices:
+            indices, seen = range(0, len(data), max(1, len(data) // SAMPLES)), found["samples"]
+        row = []
+        for i in indices:
+            if time.time() > deadline or len(seen) >= SAMPLES:
+                break
+            sample = data[i]
+            seen.append(self.columns(((loader.collate_fn([sample]),), {})))
+            if len(found["groups"]) < 16:
+                row.append(sample)
+                if len(row) == 4:
+                    found["groups"].append(self.columns(((loader.collate_fn(row),), {})))
+                    row = []
+
+    def next_indices(self):
+        """The samples of the run in its order, as far as it is known: an epoch at most. A sampler that makes
+        batches by its own rules makes others at another size, so its order says nothing."""
+        if type(getattr(self.loader, "batch_sampler", None)).__name__ not in ("BatchSampler", "BatchSamplerShard"):
+            return []
+        order = vars(self.iterator).get(ORDER, [])
+        while 0 < len(order) < SAMPLES:
+            try:
+                order.extend(next(self.iterator._sampler_iter))
+            except StopIteration:
+                break
+        return order[:SAMPLES]
+
+    def told(self):
+        loader = self.loader
+        how = {}
+        if loader is not None:
+            how = dict(batch=getattr(loader, "batch_size", None), drop_last=bool(getattr(loader, "drop_last", False)),
+                       workers=getattr(loader, "num_workers", 0), sampler=type(getattr(loader, "batch_sampler", None)).__name__)
+            try:
+                how["samples"] = len(loader.dataset)
+            except Exception:
+                pass
+        return dict(calls=self.calls, batches=self.batches, loader=how)
+
+
 # ---------------------------------------------------------------- watching torch
 class Watch:
     """One process's training loop."""
@@ -132,7 +355,8 @@ class Watch:
         self.counts, self.depth, self.optimizers = {}, {}, {}
         self.steps = self.backwards = self.skipped = self.asked = 0
         self.model = lambda: None
-        self.marks, self.clocks = [], []
+        self.marks, self.clocks, self.ends = [], [], []
+        self.shapes = Shapes(self.torch, self.put)
         self.recording = self.finished = self.looked = False
         self.last, self.since, self.spent = None, 0.0, 0.0
 
@@ -148,6 +372,8 @@ class Watch:
         self.follow_backward()
         self.follow_scaler()
         self.follow_batch()
+        if not self.keep_running:
+            self.shapes.follow_loaders()
         previous = sys.excepthook
 
         def excepthook(kind, err, trace):
@@ -165,14 +391,18 @@ class Watch:
 
     def put(self, owner, name, ours):
         """Puts ours in the place of an attribute, until the run is on its own."""
-        plain = getattr(owner, name)
+        plain, own = getattr(owner, name), name in vars(owner)
         ours.__doc__, ours.__wrapped__ = plain.__doc__, plain
         setattr(owner, name, ours)
-        self.patches.append((owner, name, ours, plain))
+        self.patches.append((owner, name, ours, plain if own else None))
 
     def take_back(self):
         for owner, name, ours, plain in self.patches:
-            if getattr(owner, name) is ours:  # else somebody has put his own around it
+            if getattr(owner, name) is not ours:
+                continue  # somebody has put his own around it
+            if plain is None:
+                delattr(owner, name)  # it was inherited
+            else:
                 setattr(owner, name, plain)
         self.patches = []
 
@@ -227,27 +457,16 @@ class Watch:
             if module_class.__call__ is call and next(module.parameters(), None) is not None:
                 module_class.__call__ = plain
                 note(module, args, kwargs)
+                if not self.keep_running:
+                    return self.shapes.first_call(plain, module, args, kwargs)
             return plain(module, *args, **kwargs)
         self.put(module_class, "__call__", call)
 
     # -- what happens
 
     def batch(self, module, args, kwargs):
-        torch = self.torch
-        tensors = []
-
-        def walk(name, x, depth):
-            if isinstance(x, torch.Tensor):
-                tensors.append(dict(name=name, shape=list(x.shape), dtype=str(x.dtype)[6:], device=x.device.type))
-            elif isinstance(x, dict) and depth:
-                for k, v in x.items():
-                    walk("%s" % k, v, depth - 1)
-            elif isinstance(x, (list, tuple)) and depth:
-                for i, v in enumerate(x):
-                    walk("%s.%d" % (name, i), v, depth - 1)
-        for i, x in enumerate(args):
-            walk("%d" % i, x, 3)
-        walk("", kwargs, 4)
+        tensors = [dict(name=name, shape=list(x.shape), dtype=str(x.dtype)[6:], device=x.device.type)
+                   for name, x in tensors_of(self.torch, (args, kwargs))]
         if self.model() is None:
             self.model = weakref.ref(module)  # never to keep alive what the user drops
         report.write("batch", module=type(module).__name__, inputs=tensors[:32], autocast=self.autocast(),
@@ -348,6 +567,7 @@ class Watch:
         if self.last is not None:
             fields["seconds"] = now - self.last
         self.mark("end")
+        self.ends.append(self.marks[-1][1])
         if on_gpu and self.steps <= CLOCKS:
             clock = self.torch.cuda.Event(enable_timing=True)
             clock.record()
@@ -470,10 +690,17 @@ class Watch:
         part = os.path.join(HOME, name + ".part")
         snapshot = torch.cuda.memory._snapshot()
         torch.cuda.memory._record_memory_history(enabled=None)
+        if not self.keep_running:
+            quietly(self.add_shapes)(snapshot)
         with open(part, "wb") as f:
             pickle.dump(snapshot, f, protocol=4)
         os.replace(part, os.path.join(HOME, name))
         report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
+
+    def add_shapes(self, snapshot):
+        """What went into the model, as JSON under a key of its own."""
+        steps = dict(self.shapes.told(), ends=self.ends, ahead=self.shapes.look_ahead())
+        snapshot["snug"] = json.dumps(steps, separators=(",", ":"), default=str)
 
     def meet(self):
         """Waits for the other ranks here: one that is gone too early takes them down."""

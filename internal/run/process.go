@@ -38,7 +38,7 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
-// startError says what to do about a command that cannot be started.
+// startError returns an error that says what to do about a command that cannot be started.
 func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
@@ -61,7 +61,7 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// StartError is a command that could not be started.
+// StartError is the error for a command that could not be started.
 type StartError struct {
 	Name string // the command
 	Why  string // what is wrong with it, as a sentence about Name
@@ -96,8 +96,8 @@ func (p *local) Wait() Exit {
 	return Exit{}
 }
 
-// End also reaches the processes that carry this run's mark. Launchers put their workers into new
-// sessions, which a signal to the group does not reach.
+// End sends a signal to the group and to all processes that carry this run's mark. Launchers put their
+// workers into new sessions, which a signal to the group does not reach.
 func (p *local) End(s os.Signal) {
 	p.killed = p.killed || s == os.Kill
 	p.Signal(s)
@@ -109,8 +109,9 @@ func (p *local) End(s os.Signal) {
 	}
 }
 
-// Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. Processes that
-// were already asked to end get no further moment, and those that were killed are only waited for.
+// Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. With hurry,
+// processes were already asked to end and get no further moment; those that were killed are only waited
+// for.
 func (p *local) Sweep(hurry bool) {
 	p.tty.takeBack()
 	defer p.tty.close()
@@ -135,7 +136,7 @@ func (p *local) Sweep(hurry bool) {
 	}
 }
 
-// gone waits for the last process.
+// gone reports whether all processes have ended, and waits for that for a while.
 func (p *local) gone(atMost time.Duration) bool {
 	for deadline := time.Now().Add(atMost); ; time.Sleep(20 * time.Millisecond) {
 		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {

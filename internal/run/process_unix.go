@@ -28,7 +28,7 @@ func Stop(to chan<- os.Signal) {
 	pauseAlone()
 }
 
-// Signal reaches the whole process group.
+// Signal sends a signal to the whole process group.
 func (p *local) Signal(s os.Signal) {
 	if n, ok := s.(syscall.Signal); ok {
 		_ = syscall.Kill(-p.cmd.Process.Pid, n)

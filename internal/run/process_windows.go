@@ -20,12 +20,12 @@ func (p *local) Signal(os.Signal) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.cmd.Process.Pid)).Run()
 }
 
-// Notify has signals sent to where a Session looks for them.
+// Notify sends signals to a Session.
 func Notify(to chan<- os.Signal) {
 	signal.Notify(to, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 }
 
-// Stop is the end of Notify.
+// Stop ends Notify.
 func Stop(to chan<- os.Signal) { signal.Stop(to) }
 
 func end(int, syscall.Signal) {}

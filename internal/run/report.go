@@ -17,7 +17,7 @@ type Report struct {
 	World    int               // processes of a distributed run
 	Versions map[string]string // of Python, torch and what else it loaded
 	GPU      *GPU              // nil if it used none
-	NoGPU    bool              // it trained, and not on a GPU
+	NoGPU    bool              // it trained, but not on a GPU
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock
@@ -80,7 +80,7 @@ type State struct {
 	Dtypes     map[string]int `json:"dtypes"`     // parameters by type
 }
 
-// Snapshot is a recording that the process has left.
+// Snapshot is a recording that the process has written.
 type Snapshot struct {
 	File          string `json:"file"`           // the pickle file
 	Entries       []int  `json:"entries"`        // trace entries of each device
@@ -110,7 +110,7 @@ func ReadReport(text []byte) *Report {
 	return r
 }
 
-// take adds one line.
+// take adds one line of the report.
 func (r *Report) take(event string, line []byte) {
 	switch event {
 	case "start":

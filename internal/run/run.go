@@ -12,10 +12,13 @@
 //	probe.py     what runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
 //	stop.go      ends a run that does not end by itself
-//	process_*.go how this system starts, signals and finds processes
-//	terminal_*.go who has the terminal
+//	watcher.go   reads the reports while a run goes on
+//	process_*.go how this system starts and signals processes
+//	marked_*.go  finds the processes of a run by their mark
+//	attend.go, terminal_*.go, listener_linux.go  who has the terminal
 //	report.go    what a process reported
-//	launcher.go  what a command line starts
+//	tail.go      the end of the command's output
+//	launcher.go, script_index.go  what a command line starts
 package run
 
 import (
@@ -39,12 +42,12 @@ type Command struct {
 type Process interface {
 	// Wait returns when the command has ended and its output is through.
 	Wait() Exit
-	// Signal reaches the command and its process group.
+	// Signal sends a signal to the command and its process group.
 	Signal(os.Signal)
-	// End reaches whatever else it has started, too.
+	// End sends a signal to everything that the command has started.
 	End(os.Signal)
-	// Sweep ends all processes that are left, at last by force; without delay if they were already asked
-	// to end.
+	// Sweep ends all processes that are left, in the end by force; with hurry, because they were already
+	// asked to end, without delay.
 	Sweep(hurry bool)
 }
 
@@ -52,9 +55,9 @@ type Process interface {
 type interactive interface {
 	// Attend checks whether the command waits for the terminal, and lends it.
 	Attend() Asked
-	// Typed has the signals of keys that went to the command, which has the terminal.
+	// Typed returns the channel of signals from keys that went to the command while it has the terminal.
 	Typed() <-chan os.Signal
-	// Pause stops the command and snug, as Ctrl-Z asks, until both are to go on.
+	// Pause stops the command and snug, as Ctrl-Z asks, and returns when both continue.
 	Pause()
 }
 
@@ -68,7 +71,7 @@ const (
 	NotLendable              // snug itself does not have it: it is in the background
 )
 
-// Runner starts commands. Tests have their own.
+// Runner starts commands. Tests use a Runner of their own.
 type Runner interface {
 	// Start starts a command. The Process outlives the call; the context ends it.
 	Start(context.Context, Command) (Process, error)

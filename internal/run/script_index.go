@@ -26,7 +26,7 @@ func ScriptIndex(words []string) int {
 	return -1
 }
 
-// scriptEndings are of files that a command runs, and rarely of ones that it reads.
+// scriptEndings are the endings of files that a command usually runs and rarely reads.
 var scriptEndings = []string{".py", ".pyc", ".pyz", ".sh", ".bash", ".zsh", ".fish"}
 
 // launchModules start another script, which is the one that people mean.

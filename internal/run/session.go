@@ -40,8 +40,8 @@ type Outcome struct {
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
 
-// patience returns how long a run that snug ends has before it is killed. One that exceeded its time limit gets
-// little; others may be saving.
+// patience returns how long a run that snug ends has before it is killed. A run that exceeded its time
+// limit gets little time; others may be saving.
 func (o *Outcome) patience() time.Duration {
 	if o.TimedOut {
 		return hurry
@@ -86,7 +86,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	return out, err
 }
 
-// follow waits for the end, and ends the command if necessary.
+// follow waits for the end of the command, ends it if necessary, and returns its exit.
 func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
 	done := make(chan Exit, 1)
 	go func() { done <- p.Wait() }()

@@ -39,7 +39,7 @@ func pids() []int {
 	return out
 }
 
-// stats are those of all processes.
+// stats returns the stat of every process.
 func stats() []stat {
 	var out []stat
 	for _, pid := range pids() {

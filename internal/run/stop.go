@@ -34,8 +34,8 @@ func polite(sig os.Signal) os.Signal {
 	return sig
 }
 
-// stop asks the command to end and, when it does not or when the user asks
-// again, makes it. No signal is for a command that has got it already.
+// stop asks the command to end and forces it to if it does not, or if the user asks again. A nil signal is
+// for a command that has already got it.
 func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal, wait time.Duration) Exit {
 	if sig != nil {
 		p.Signal(sig)

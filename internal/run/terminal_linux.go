@@ -19,7 +19,7 @@ import (
 // group that was stopped for this reason, as a shell does with fg, and takes it back at the end. From
 // then on the keys go to that group, and a listener in it reports them.
 
-// terminal is the one that snug was started from.
+// terminal is the terminal that snug was started from.
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
@@ -27,10 +27,10 @@ type terminal struct {
 	before *term.State // how it was set
 	keys   *listener
 	looked time.Time // when all processes were last looked at
-	told   bool      // that it cannot be lent now
+	told   bool      // the user was told that it cannot be lent now
 }
 
-// openTerminal is nil if snug has no terminal.
+// openTerminal returns snug's terminal, or nil if it has none.
 func openTerminal() *terminal {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -59,9 +59,9 @@ func (t *terminal) setForeground(group int) error {
 	return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group)
 }
 
-// lend gives the terminal to a process group. While that has it, snug is in the
-// background itself, and would be stopped for taking it back, or for writing where
-// tostop is set. The signal stays ignored: Go has no way back.
+// lend gives the terminal to a process group. While the group has it, snug itself is in the background,
+// and would be stopped for taking it back, or for writing if tostop is set. So the signal is ignored, and
+// stays so: Go cannot undo that.
 func (t *terminal) lend(group int) error {
 	if t.before == nil {
 		t.before, _ = term.GetState(int(t.file.Fd()))
@@ -93,7 +93,7 @@ func (t *terminal) takeBack() {
 	t.lent, t.keys = 0, nil
 }
 
-// start starts a command, to which SIGTTOU means what it usually does.
+// start starts a command for which SIGTTOU has its default effect.
 func start(cmd *exec.Cmd) error {
 	if signal.Ignored(syscall.SIGTTOU) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGTTOU) // what is handled here is not inherited
@@ -123,7 +123,7 @@ func (p *local) Attend() Asked {
 	return Lent
 }
 
-// Typed has the signals of keys that went to the command.
+// Typed returns the channel of signals from keys that went to the command.
 func (p *local) Typed() <-chan os.Signal {
 	if p.tty == nil {
 		return nil
@@ -182,8 +182,8 @@ func Paused(s os.Signal, to chan<- os.Signal) bool {
 	return true
 }
 
-// pauseAlone has Ctrl-Z stop a snug that runs no command: to Go, a signal that was
-// asked for once has no default any more.
+// pauseAlone makes Ctrl-Z stop a snug that runs no command: in Go, a signal that was subscribed once has
+// no default any more.
 func pauseAlone() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, pauses()...)
@@ -195,8 +195,8 @@ func pauseAlone() {
 	}()
 }
 
-// Pause stops the command and snug, as Ctrl-Z asks, until both are to go on. It
-// takes the handler of that signal away.
+// Pause stops the command and snug, as Ctrl-Z asks, and returns when both continue. It removes the handler
+// of that signal.
 func (p *local) Pause() {
 	t, had := p.tty, 0
 	var theirs *term.State

@@ -5,6 +5,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -209,6 +210,44 @@ func TestTorchPretendedGPU(t *testing.T) {
 	}
 	if info, err := os.Stat(r.Snapshot.File); err != nil || info.Size() == 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// What enters the model in each step goes into the recording, with the data beyond the recorded steps.
+func TestTorchShapes(t *testing.T) {
+	got, _, o := watchRun(t, Settings{Steps: 3}, nil, python(t), "padded.py")
+	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s\n%s", diff, o.Tail)
+	}
+	file, err := os.ReadFile(o.Reports[0].Snapshot.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type tensor struct {
+		Shape     []int
+		Sum, Most int
+		Each      []int
+	}
+	type batch struct{ Inputs map[string]tensor }
+	var seen struct {
+		Ends           []int64
+		Calls, Batches []batch
+		Ahead          struct{ Order, Groups []map[string]tensor }
+	}
+	if err := json.NewDecoder(bytes.NewReader(file[bytes.Index(file, []byte(`{"calls"`)):])).Decode(&seen); err != nil {
+		t.Fatal(err)
+	}
+	lengths := func(i int) int { return 3 + i*7%20 } // of the samples
+	want := tensor{[]int{4, lengths(2)}, lengths(0) + lengths(1) + lengths(2) + lengths(3), lengths(2), []int{lengths(0), lengths(1), lengths(2), lengths(3)}}
+	if diff := cmp.Diff(map[string]tensor{"0": want, "mask": want}, seen.Calls[0].Inputs); diff != "" {
+		t.Errorf("the first call (-want +got)\n%s", diff)
+	}
+	if len(seen.Ends) != 3 || len(seen.Calls) != 3 || len(seen.Batches) != 3 {
+		t.Errorf("%d steps, %d calls, %d batches", len(seen.Ends), len(seen.Calls), len(seen.Batches))
+	}
+	a := seen.Ahead
+	if len(a.Order) != 40 || len(a.Groups) != 10 || a.Order[1]["0"].Shape[1] != lengths(1) || a.Groups[0]["0"].Shape[1] != lengths(2) {
+		t.Errorf("beyond the steps: %+v", a)
 	}
 }
 

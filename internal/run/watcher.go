@@ -4,18 +4,18 @@ package run
 
 import "time"
 
-// watcher looks into the reports while the run goes on.
+// watcher reads the reports while the run goes on.
 type watcher struct {
 	folder   *Folder
 	tell     func([]*Report)
-	torch    bool // a process has imported it, if the probe saw it
+	torch    bool // a process has imported PyTorch, as far as the probe saw
 	finished time.Time
 	blind    time.Time // since when PyTorch is in use that the probe does not see
 	looked   time.Time
 }
 
-// over passes on what was reported, and reports whether the run has had its time to end
-// after its last step.
+// over passes the reports on, and reports whether the time that a run has to end after its last step is
+// over.
 func (w *watcher) over(now time.Time) bool {
 	reports, err := w.folder.Reports()
 	if err != nil {

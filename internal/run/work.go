@@ -37,7 +37,7 @@ type Work struct {
 	asides int
 }
 
-// NewWork makes one under parent ("" is the system's place for temporary files).
+// NewWork makes a Work under parent ("" is the system's place for temporary files).
 func NewWork(parent string) (*Work, error) {
 	if parent == "" {
 		parent = tempDir()
@@ -57,8 +57,8 @@ func NewWork(parent string) (*Work, error) {
 	return &Work{Path: path, lock: lock}, nil
 }
 
-// tempDir returns the system's place for temporary files, from the root: commands may go
-// elsewhere before they look at what is in it.
+// tempDir returns the absolute path of the system's place for temporary files: commands may change their
+// folder before they use it.
 func tempDir() string {
 	dir, err := filepath.Abs(os.TempDir())
 	if err != nil {
@@ -67,7 +67,7 @@ func tempDir() string {
 	return dir
 }
 
-// Remove takes the folder away with all in it.
+// Remove removes the folder with everything in it.
 func (w *Work) Remove() error {
 	defer w.lock.Close()
 	return removeWork(w.Path)
@@ -134,7 +134,7 @@ func (w *Work) Aside(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// asidePrefix returns the beginning of the names of such files.
+// asidePrefix returns the beginning of the names of the files that Aside makes.
 func asidePrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }
@@ -164,7 +164,7 @@ func (w *Work) Put(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// MayWriteIn tries whether files can be made in a folder.
+// MayWriteIn returns an error if no file can be created in the folder. It tries to create one.
 func (w *Work) MayWriteIn(folder string) error {
 	f, err := w.Aside(folder)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 // of published models have some 2 MB, for 20,000 tensors.
 const MaxHeader = 16 << 20
 
-// Header is what a file says about its tensors.
+// Header holds what a file says about its tensors.
 type Header struct {
 	Params int            // elements of all tensors
 	Types  map[string]int // of them, by type: "BF16"
 }
 
-// bits of an element, by type.
+// bits are the bits of an element, by type.
 var bits = map[string]uint64{
 	"F64": 64, "I64": 64, "U64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16,
 	"F8_E4M3": 8, "F8_E5M2": 8, "I8": 8, "U8": 8, "BOOL": 8,
@@ -113,7 +113,7 @@ func notJSON(err error) error {
 	return fmt.Errorf("the safetensors header is not JSON: %w", err)
 }
 
-// elements returns how many there are, checked against the bytes they take.
+// elements returns the number of elements, or an error if it does not match the bytes they take.
 func (t *tensor) elements() (int, error) {
 	size, ok := bits[t.DType]
 	if !ok {

@@ -223,6 +223,8 @@ func (in *interpreter) item(o, key value) value {
 		l := o.list(in)
 		defer drop(l)
 		return in.listItem(l, key)
+	case string:
+		return textItem(o, key)
 	case *hostTensor:
 		return indexHost(o, key)
 	case sizeValue:
@@ -248,6 +250,26 @@ func (in *interpreter) item(o, key value) value {
 	case *optimizerValue:
 		if key == "param_groups" {
 			return unknown{}
+		}
+	}
+	return unknown{}
+}
+
+// textItem is a part of a text.
+func textItem(text string, key value) value {
+	letters := []rune(text)
+	switch k := key.(type) {
+	case int:
+		if k < 0 {
+			k += len(letters)
+		}
+		if k >= 0 && k < len(letters) {
+			return string(letters[k])
+		}
+	case *slice:
+		if k.step == nil {
+			lo, hi := k.bounds(len(letters))
+			return string(letters[lo:hi])
 		}
 	}
 	return unknown{}

@@ -60,6 +60,7 @@ var register = sync.OnceFunc(func() {
 	registerNumPy()
 	registerParsers()
 	registerTrainer()
+	registerSentences()
 	registerPEFT()
 	registerQuantization()
 	registerObjects()

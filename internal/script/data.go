@@ -8,7 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Field is one tensor of a batch, with the name and shape that the model expects.
+// Field is one tensor of a batch, with the name and shape that the model expects. This file has data
+// loaders and the batches they yield.
 type Field struct {
 	Name  string
 	Size  []int // the first is the batch size
@@ -103,6 +104,8 @@ func (in *interpreter) batchSize(given value) int {
 // length returns the number of samples in a data set, or -1 if unknown.
 func (in *interpreter) length(of value) int {
 	switch d := of.(type) {
+	case *samples:
+		return d.n
 	case *hostTensor:
 		return d.size[0]
 	case *list:
@@ -191,7 +194,7 @@ func (in *interpreter) oneBatch(l *loader, from, n int) value {
 func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
 		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
-			if len(in.Lengths) == 0 && in.shaped(v) {
+			if d, ok := v.(*dict); len(in.Lengths) == 0 && in.shaped(v) && (!ok || !d.batch) {
 				return v
 			}
 			return in.sized(v, n)

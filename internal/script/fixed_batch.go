@@ -4,8 +4,8 @@ package script
 
 import "fmt"
 
-// checkBatch refuses a script whose batch size does not depend on the setup: its figures would be the same for
-// every batch.
+// checkBatch stops a script whose batch size does not depend on the setup: its figures would be the same
+// for every batch.
 func (in *interpreter) checkBatch() {
 	if in.asked || in.rows0 == 0 || in.rows0 == in.Batch {
 		return

@@ -6,7 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional, and functions of torch that are not tensor methods.
+// torch.nn.functional, and functions of torch that are not tensor methods. Functions that make tensors,
+// save and load are in torch.go.
 
 func registerFunctional() {
 	for name, f := range map[string]func(*interpreter, arguments) value{

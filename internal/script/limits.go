@@ -2,7 +2,8 @@
 
 package script
 
-// Limits on a script, beyond which it is not followed.
+// Limits on a script, beyond which it is not followed. How many iterations of a loop are followed is in
+// turns.go and trainer_steps.go.
 const (
 	maxStatements  = 400_000   // statements run
 	maxExpressions = 5_000_000 // expressions evaluated

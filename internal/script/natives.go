@@ -8,7 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// callable is a native object that can be called.
+// callable is a native object that can be called. The functions themselves are in builtins.go (Python),
+// torch.go and functional.go; methods of tensors in tensors.go and tensor_methods.go.
 type callable interface {
 	callSelf(in *interpreter, a arguments) value
 }

@@ -173,7 +173,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "generate":
 		in.note("generation is not followed")
 		return unknown{}
-	case "apply", "compile":
+	case "compile":
+		in.compiles()
+		return nil
+	case "apply":
 		return hold(n)
 	}
 	in.noteTensors("model."+name, a)

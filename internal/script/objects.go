@@ -9,7 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// What libraries ask about the objects they are given, and objects that use no memory.
+// What libraries ask about the objects they are given, and objects that use no memory, such as learning
+// rate schedulers.
 
 func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {

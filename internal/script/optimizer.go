@@ -31,7 +31,9 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 		}
 	}
 	if in.Optimizer != "" && name != in.Optimizer {
-		in.note("the script's optimizer is %s, but the setup's is counted: %s", class, in.Optimizer)
+		if !in.isNamed() {
+			in.note("the script's optimizer is %s, but the setup's is counted: %s", class, in.Optimizer)
+		}
 		name = in.Optimizer
 	}
 	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on && name != "adam-amsgrad" {

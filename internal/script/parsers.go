@@ -11,6 +11,7 @@ import (
 )
 
 // parser is an argparse.ArgumentParser: its defaults, and the values that the command line gives.
+// HfArgumentParser is in hf_parser.go.
 type parser struct {
 	options []option
 	others  bool // accepts unknown options

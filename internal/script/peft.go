@@ -4,7 +4,7 @@ package script
 
 import "strings"
 
-// PEFT's LoRA: a config, and the model it is applied to.
+// PEFT's LoRA: a config, and the model it is applied to. Quantized models are in quantized.go.
 
 // Adapters is the content of a LoraConfig.
 type Adapters struct {
@@ -19,20 +19,6 @@ type Adapters struct {
 func registerPEFT() {
 	natives["peft.LoraConfig"] = newLoraConfig
 	natives["peft.get_peft_model"] = peftModel
-	natives["snug.trl_loss"] = trlLoss
-}
-
-// trlLoss makes a model compute its loss with TRL's code.
-func trlLoss(in *interpreter, a arguments) value {
-	n, ok := a.or(0, "", nil).(*network)
-	switch {
-	case !ok:
-	case n.net != nil:
-		in.note("the model is on the card before SFTTrainer gets it, so its loss is counted as the model's own; the run takes less")
-	default:
-		n.loading.Loss = "trl"
-	}
-	return nil
 }
 
 // loraConfig is a LoraConfig.

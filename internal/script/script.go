@@ -66,6 +66,7 @@ type Run struct {
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
 	Skips        int            // initial updates skipped because scaled gradients overflow
+	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
 	// NamesOf returns the names of a model's parameters.
@@ -134,6 +135,7 @@ type Result struct {
 	Clips     bool         // gradients were clipped
 	Saw       []string     // models that are not known, with their lines
 	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
+	Compiles  bool         // torch.compile was called
 }
 
 // Follow follows the script from beginning to end.

@@ -10,7 +10,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// signal says how a block ended.
+// signal says how a block ended. Loops are in turns.go, with statements in contexts.go.
 type signal int
 
 const (

@@ -6,7 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// More methods of tensors on the card, with the tensors that their gradients keep.
+// More methods of tensors on the card, with the tensors that their gradients keep. The others are in
+// tensors.go.
 
 // anywhere lists the methods that a tensor in host memory has as well, since they use no memory.
 var anywhere = map[string]bool{

@@ -6,7 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tensors on the card: operators, attributes, methods. Results are held for the caller.
+// Tensors on the card: operators, attributes, methods. Results are held for the caller. Further methods
+// are in tensor_methods.go, indexing in indexing.go, tensors on the host in host.go.
 
 // tensorOperation returns l op r if one of them is a tensor.
 func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {

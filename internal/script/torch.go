@@ -79,6 +79,7 @@ func registerTorch() {
 		"torch.set_grad_enabled": setGrad,
 		"torch.amp.GradScaler":   newScaler,
 		"torch.compile":          compiled,
+		"snug.compiled":          compiled,
 		"torch.save":             saves, "torch.load": loads,
 		"torch.is_tensor": func(_ *interpreter, a arguments) value {
 			y, _ := instanceOf(a.or(0, "", nil), namespace("torch.Tensor"))
@@ -93,6 +94,7 @@ func registerTorch() {
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": stackedOf, "torch.concat": concatenated(shadow.Cat),
+		"torch.hstack":      concatenated(hstacked),
 		"torch.log_softmax": onTensor("log_softmax"), "torch.nn.functional.log_softmax": onTensor("log_softmax"),
 		"torch.softmax": onTensor("softmax"), "torch.nn.functional.softmax": onTensor("softmax"),
 		"torch.argmax": onTensor("argmax"), "torch.max": onTensor("max"), "torch.mean": onTensor("mean"), "torch.sum": onTensor("sum"),
@@ -145,6 +147,12 @@ func made(name string) func(*interpreter, arguments) value {
 				in.note("the length of this range is not known; it is not counted")
 			}
 		case "full":
+			switch a.or(1, "fill_value", nil).(type) { // whose type it has
+			case int:
+				t.dtype = shadow.Int64
+			case bool:
+				t.dtype = shadow.Bool
+			}
 			switch v := a.or(0, "size", nil).(type) {
 			case *list:
 				t.size = ints(v.items)
@@ -357,6 +365,11 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 	}
 }
 
+// hstacked implements torch.hstack, which joins vectors at their only dimension and others at the second.
+func hstacked(_ int, ts ...*shadow.Tensor) *shadow.Tensor {
+	return shadow.Cat(min(1, ts[0].Dim()-1), ts...)
+}
+
 // stackedOf implements torch.stack.
 func stackedOf(in *interpreter, a arguments) value {
 	l, ok := a.or(0, "tensors", nil).(*list)
@@ -435,8 +448,14 @@ func emptyCache(in *interpreter, _ arguments) value {
 }
 
 func compiled(in *interpreter, a arguments) value {
-	in.note("torch.compile is not simulated; a compiled model usually takes less")
+	in.compiles()
 	return firstArgument(in, a)
+}
+
+// compiles notes that something is compiled.
+func (in *interpreter) compiles() {
+	in.result.Compiles = true
+	in.note("torch.compile is not simulated; a compiled model usually takes less")
 }
 
 func deepcopy(in *interpreter, a arguments) value {

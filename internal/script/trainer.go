@@ -10,13 +10,15 @@ import (
 	"snug/internal/shadow"
 )
 
-// Functions for the library files of transformers' Trainer that cannot be written in Python.
+// Functions for the library files of transformers' and TRL's trainers that cannot be written in Python.
+// The trainers themselves are in site-packages; which steps are followed is in trainer_steps.go.
 
 func registerTrainer() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"no_context":            func(*interpreter, arguments) value { return &contextValue{} },
 		"neftune":               neftune,
 		"liger":                 liger,
+		"trl_loss":              trlLoss,
 		"is_dict":               isDict,
 		"accepts_loss_kwargs":   acceptsLossKwargs,
 		"is_causal":             isCausal,
@@ -183,4 +185,17 @@ func ceiling(_ *interpreter, a arguments) value {
 		return int(math.Ceil(x))
 	}
 	return unknown{}
+}
+
+// trlLoss makes a model compute its loss with TRL's code.
+func trlLoss(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "", nil).(*network)
+	switch {
+	case !ok:
+	case n.net != nil:
+		in.note("the model is on the card before SFTTrainer gets it, so its loss is counted as the model's own; the run takes less")
+	default:
+		n.loading.Loss = "trl"
+	}
+	return nil
 }

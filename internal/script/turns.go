@@ -22,9 +22,9 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 	drop(over)
 	defer drop(it)
-	before, last := in.result.Updates, false
+	before, fetched, last := in.result.Updates, in.fetched, false
 	for i := 0; ; i++ {
-		if !last && in.enough(it, i, in.result.Updates-before) {
+		if !last && in.enough(it, i, in.result.Updates-before, fetched) {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
@@ -44,13 +44,18 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 }
 
-// enough reports whether iteration i and those after it can be skipped, after this many updates in the loop.
-func (in *interpreter) enough(it *iterator, i, updates int) bool {
-	if n := len(in.Lengths); n > 0 && updates > 0 {
-		if it.whole { // a trainer fetches one batch ahead
-			return in.fetched > n
-		}
-		return in.fetched >= n
+// played reports whether every length has been run, by a loop that was given so many batches. A loader that
+// reads ahead has fetched one more.
+func (in *interpreter) played(it *iterator, given int) bool {
+	n := len(in.Lengths)
+	ahead := it.whole || it.data && given < n
+	return in.fetched > n || in.fetched == n && !ahead
+}
+
+// enough reports whether a loop need not run turn i, after so many updates in it and so many batches before it.
+func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
+	if len(in.Lengths) > 0 && updates > 0 {
+		return in.played(it, fetched+i)
 	}
 	switch {
 	case it.whole:

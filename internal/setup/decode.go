@@ -23,10 +23,12 @@ const (
 	maxSteps  = 64
 	maxWorld  = 1 << 16
 	maxRank   = 1 << 16
+
+	maxEvaluated = 2000 // batches of an evaluation
 )
 
-// Decode decodes one setup: it checks every field, fills in defaults,
-// and looks up the model.
+// Decode returns one setup: it checks every field, fills in defaults, and looks up the model. Fields,
+// defaults and limits of each setting are rows of table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
 	fields, own, unknown := learn(WithTodaysNames(fields), from)
 	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
@@ -72,7 +74,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, s.complete()
 }
 
-// tidy replaces equivalent values by a single one.
+// tidy replaces each of several equivalent values by the same one.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // taken from the model's files
@@ -94,7 +96,7 @@ func (o *object) checkVersions(s *Setup) {
 	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
 }
 
-// checkAllocator requires options that the version of PyTorch supports.
+// checkAllocator notes an error for options that the version of PyTorch does not support.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
@@ -106,7 +108,7 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers requires a release of a major version that the families were compared with.
+// checkTransformers notes an error for a release whose major version the families were not compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return
@@ -125,6 +127,9 @@ func (o *object) checkLoRA(s *Setup) {
 
 // complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
+	if err := s.completeLoop(); err != nil {
+		return err
+	}
 	f := s.Model.facts()
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
@@ -136,6 +141,9 @@ func (s *Setup) complete() error {
 		return err
 	}
 	if err := s.completeWeights(); err != nil {
+		return err
+	}
+	if err := s.completeEvaluation(); err != nil {
 		return err
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
@@ -175,11 +183,14 @@ func (s *Setup) complete() error {
 		if x.field == "seq" && s.Lengths != nil {
 			x.field = "lengths"
 		}
+		if f.Positions.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
+			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; cut longer samples with {seq}", x.n, s.Model.Title(), longest)
+		}
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if s.Batch*x.n > maxTokens || s.Batch*x.n > maxPairs/max(x.n, 1) {
-			return Wrong("{batch} %d times {"+x.field+"} %d is more than any GPU could hold", s.Batch, x.n)
+		if field, batch := s.largestBatch(); batch*x.n > maxTokens || batch*x.n > maxPairs/max(x.n, 1) {
+			return Wrong("{"+field+"} %d times {"+x.field+"} %d is more than any GPU could hold", batch, x.n)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 // The kinds of data parallelism.
 const (
 	DDP            = "ddp"             // DistributedDataParallel
+	FSDP1          = "fsdp1"           // FullyShardedDataParallel, full shard
 	FSDP2          = "fsdp2"           // fully_shard, parameters resharded after forward
 	FSDP2NoReshard = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
 	Zero1          = "zero1"           // PyTorch's ZeroRedundancyOptimizer
@@ -29,9 +30,9 @@ const (
 var Loads = []string{LoadWhole, LoadSharded}
 
 // DistKinds lists the values of dist.kind.
-var DistKinds = []string{DDP, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
+var DistKinds = []string{DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind holds the facts about one of them.
+// kind holds the facts about a kind of data parallelism.
 type kind struct {
 	axis      Axis
 	takes     []string // the fields of dist that apply to it, besides kind and world
@@ -41,6 +42,7 @@ type kind struct {
 
 var kinds = map[string]kind{
 	DDP:            {axis: Data, takes: []string{"bucket_view"}},
+	FSDP1:          {axis: Shard, takes: []string{"param_dtype", "reduce_dtype", "load"}, fsdp: true},
 	FSDP2:          {axis: Shard, takes: []string{"param_dtype", "reduce_dtype", "load"}, fsdp: true},
 	FSDP2NoReshard: {axis: Shard, takes: []string{"param_dtype", "reduce_dtype", "load"}, fsdp: true},
 	Zero1:          {axis: Shard},
@@ -115,16 +117,16 @@ func (d *Dist) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkDist refuses fields that do not belong to the kind.
+// checkDist notes an error for a field that does not belong to the kind.
 func (o *object) checkDist(s *Setup) {
 	d := s.Dist
 	switch {
 	case d.BucketView && !DistTakes(d.Kind, "bucket_view"):
 		o.fail("bucket_view", " belongs to ddp, not to %s", d.Kind)
 	case d.ParamDType+d.ReduceDType != "" && !DistTakes(d.Kind, "param_dtype"):
-		o.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp2, not to %s", d.Kind)
+		o.fail("param_dtype", " and {dist.reduce_dtype} belong to fsdp1 and fsdp2, not to %s", d.Kind)
 	case d.Load != "" && !DistTakes(d.Kind, "load"):
-		o.fail("load", " belongs to fsdp2 and zero3, which shard weights, not to %s", d.Kind)
+		o.fail("load", " belongs to fsdp1, fsdp2 and zero3, which shard weights, not to %s", d.Kind)
 	}
 }
 
@@ -137,15 +139,15 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 loads as
-// measured, with the model on the GPU before fully_shard, and ZeRO-3 as transformers and
-// accelerate start it, with zero.Init.
+// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
+// was measured, with the model on the GPU before fully_shard; FSDP1 is as accelerate starts it, with the
+// model on the CPU; and ZeRO-3 is as transformers and accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
 	case d == nil || !DistTakes(d.Kind, "load"):
 		return false
 	case d.Load == "":
-		return d.Kind == Zero3
+		return d.Kind == Zero3 || d.Kind == FSDP1
 	}
 	return d.Load == LoadSharded
 }
@@ -156,10 +158,13 @@ func (d *Dist) LoadsWhole() bool {
 	return d != nil && DistTakes(d.Kind, "load") && !d.LoadsSharded()
 }
 
-// HowToShard says how to start a run of a kind so that weights are loaded in parts.
+// HowToShard returns how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
-	if kind == Zero3 {
+	switch kind {
+	case Zero3:
 		return "zero.Init, as from_pretrained does under ZeRO-3"
+	case FSDP1:
+		return "leave it on the CPU, and give FSDP the device_id"
 	}
 	return "call fully_shard while it is on the meta device or the CPU, not on the GPU"
 }
@@ -168,8 +173,21 @@ func HowToShard(kind string) string {
 // ZeroRedundancyOptimizer.
 func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 
-// FSDP reports whether the run uses fully_shard.
+// FSDP reports whether the run uses FullyShardedDataParallel or fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
+
+// firstFSDP2 is the release of PyTorch that has fully_shard as torch.distributed.fsdp.fully_shard; two before
+// it had a prototype under another name.
+const firstFSDP2 = 206
+
+// DistKind is the kind that is simulated: FSDP1 for an FSDP2 that the version of PyTorch does not have.
+func (s *Setup) DistKind() string {
+	d := s.Dist
+	if d.FSDP() && d.Kind == FSDP2 && release(s.Versions.Torch) < firstFSDP2 && s.Versions.Torch != "" {
+		return FSDP1
+	}
+	return d.Kind
+}
 
 // text describes the distribution in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
@@ -182,7 +200,7 @@ func (d *Dist) cell() string {
 	return fmt.Sprintf("%d by %s", d.World(), d.Kind)
 }
 
-// loadedText says in a word how weights get to a GPU.
+// loadedText returns a word for how weights get to a GPU.
 func (d *Dist) loadedText() string {
 	if d.LoadsSharded() {
 		return LoadSharded

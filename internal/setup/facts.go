@@ -92,7 +92,7 @@ const (
 	maxExperts = 1 << 12
 )
 
-// checkConfig refuses numbers that no model has; the family checks the rest.
+// checkConfig returns an error for numbers that no model has; the family checks the rest.
 func checkConfig(config map[string]any) error {
 	for k, v := range config {
 		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms.
+// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms; files
+// of lengths and texts are read in lengths_file.go and its neighbours.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
 	Uniform   *[2]int         // shortest and longest
@@ -22,24 +23,13 @@ type Lengths struct {
 	Samples   []int           // the lengths of a data set, all equally likely
 	Given     json.RawMessage // as written in the setup
 
-	file    string // the file of the samples, if there is one
-	pad     int    // batches are padded to a multiple of this many tokens, 0 for none
-	most    int    // but to no more than this
-	longest bool   // the longest step is first
-}
-
-// Padded returns the lengths with each batch padded to a multiple of to tokens, but to no more than most.
-func (l *Lengths) Padded(to, most int) *Lengths {
-	out := *l
-	out.pad, out.most = to, most
-	return &out
-}
-
-// LongestFirst returns the lengths in another order: the step with the longest batch comes first.
-func (l *Lengths) LongestFirst() *Lengths {
-	out := *l
-	out.longest = true
-	return &out
+	notes []string // on what was read
+	file  string   // that holds the samples, where one does
+	order Order    // in which they come
+	pad   int      // batches are padded to a multiple of so many tokens, 0 for none
+	most  int      // but to no more than this
+	cut   int      // longer samples are cut to this, 0 for none
+	fixed [][]int  // of each micro-batch, where they are settled
 }
 
 // Lognormal is a distribution of lengths.
@@ -92,7 +82,7 @@ func (l *Lengths) String() string {
 	return strings.Join(parts, ",")
 }
 
-// lengths reads the field: a list, a distribution, or the name of a file.
+// lengths returns the value of the field: a list, a distribution, or the name of a file.
 func (o *object) lengths(key string) *Lengths {
 	v := o.value(key)
 	if v == nil {
@@ -255,59 +245,7 @@ func (l *Lengths) draw(r *rand.Rand) int {
 	return l.Longest()
 }
 
-// Tokens returns the length of each micro-batch of each step: from the list, or drawn sample by sample, with a
-// batch as long as its longest sample.
-func (s *Setup) Tokens() [][]int {
-	l := s.Lengths
-	if l == nil {
-		return nil
-	}
-	r := rand.New(rand.NewPCG(uint64(s.Seed), 0))
-	out := make([][]int, s.Steps)
-	for i := range out {
-		out[i] = make([]int, max(s.Accumulation, 1))
-		for k := range out[i] {
-			out[i][k] = l.padded(l.batch(r, i, s.Batch))
-		}
-	}
-	if l.longest {
-		toFront(out)
-	}
-	return out
-}
-
-// batch returns the length of a batch of step i.
-func (l *Lengths) batch(r *rand.Rand, i, samples int) (n int) {
-	if l.Each != nil {
-		return l.Each[i]
-	}
-	for range samples {
-		n = max(n, l.draw(r))
-	}
-	return n
-}
-
-func (l *Lengths) padded(n int) int {
-	if l.pad == 0 {
-		return n
-	}
-	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
-}
-
-// toFront moves the step with the longest batch to the front.
-func toFront(steps [][]int) {
-	at := 0
-	for i, s := range steps {
-		if slices.Max(s) > slices.Max(steps[at]) {
-			at = i
-		}
-	}
-	first := steps[at]
-	copy(steps[1:], steps[:at])
-	steps[0] = first
-}
-
-// completeLengths sets seq to the longest length, and steps to the number of lengths.
+// completeLengths makes seq the longest, and steps as many as there are lengths.
 func (s *Setup) completeLengths(saysSteps bool) error {
 	l := s.Lengths
 	switch {
@@ -319,10 +257,14 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 			return Wrong("{steps} is %d; it must be at most %d", s.Steps, maxSteps)
 		}
 		return nil
+	case s.Seq > 0 && l.Samples != nil:
+		l.cut = s.Seq
 	case s.Seq > 0:
 		return Wrong("{seq} is %d, but {lengths} gives the length of samples; remove one of them", s.Seq)
-	case s.Model.Program != nil:
-		return Wrong("{lengths} cannot be used with a profile yet; remove it")
+	}
+	switch {
+	case s.Model.Program != nil && !s.Model.Program.Recorded().Length:
+		return Wrong("{lengths} is for batches that are padded to their longest sample, but the steps in the profile do not differ in one such length; remove it")
 	case s.TargetSeq > 0:
 		return Wrong("{lengths} cannot be used with {target_seq}; remove one of them")
 	case l.Each != nil && !saysSteps:
@@ -341,6 +283,16 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
 		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
-	s.Seq = l.Longest()
+	if s.Model.Program == nil {
+		s.Seq = l.padded(l.Longest())
+	}
 	return nil
+}
+
+// Notes is what to know about the lengths that were read from a file.
+func (l *Lengths) Notes() []string {
+	if l == nil {
+		return nil
+	}
+	return l.notes
 }

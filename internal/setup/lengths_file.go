@@ -5,140 +5,164 @@ package setup
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"snug/internal/files"
+	"snug/internal/tokens"
 )
 
-// A file of lengths has one sample per line: a number of tokens, or a JSON object with that number or with
-// the tokens themselves. A JSON list of numbers is read as well.
+// A file of lengths has one sample per line: a number of tokens, or a JSON object with that number, with the
+// tokens themselves, or with texts, which a tokenizer counts. A JSON list, a CSV, and the indices of NumPy and
+// Megatron are read as well. See lengths_lines.go, lengths_csv.go and lengths_index.go.
 
 // Limits of a file of lengths.
 const (
 	maxLengthBytes = 4 << 30
 	maxLengthLine  = 16 << 20
+	maxCounted     = 16 << 20 // bytes of texts whose tokens are counted; further samples are left out
 )
 
-// lengthKeys are the fields that hold a number of tokens, tokenKeys those that hold
-// the tokens, and textKeys those that hold text.
-var (
-	lengthKeys = []string{"length", "len", "num_tokens", "n_tokens", "token_count", "tokens_count", "seq_len"}
-	tokenKeys  = []string{"input_ids", "tokens", "token_ids"}
-	textKeys   = []string{"text", "messages", "conversations", "prompt", "instruction", "content"}
-)
+// errNoTokenizer means that a file holds texts and no tokenizer was given.
+var errNoTokenizer = errors.New("and how many tokens that is depends on the tokenizer")
+
+// dataFile is a file of samples that is being read.
+type dataFile struct {
+	name    string
+	count   *tokens.Counter // nil where no tokenizer is given
+	out     []int
+	counted int             // bytes of texts
+	full    bool            // enough texts were counted
+	notes   map[string]bool // what is left out of the counts
+}
 
 // readLengths reads the lengths from a file, if they are in one.
 func (s *Setup) readLengths(from Source) error {
 	if s.Lengths == nil || s.Lengths.file == "" {
+		if s.Tokenizer != "" {
+			return Wrong("{tokenizer} %s has no effect without a file of texts in {lengths}; remove it", s.Tokenizer)
+		}
 		return nil
 	}
-	path := s.Lengths.file
-	if from.Open == nil {
-		return Wrong("{lengths} %s is a file, but files cannot be read here; give the lengths themselves", path)
+	d := &dataFile{name: s.Lengths.file, notes: map[string]bool{}}
+	if err := d.tokenizer(s.Tokenizer, from); err != nil {
+		return err
 	}
+	f, err := openNamed(from, "lengths", s.Lengths.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := d.read(f); errors.Is(err, errNoTokenizer) {
+		return Wrong("{lengths} %s: %v; give its tokenizer.json with {tokenizer}", s.Lengths.file, err)
+	} else if err != nil {
+		return Wrong("{lengths} %s: %v", s.Lengths.file, err)
+	}
+	if d.count != nil && d.counted == 0 {
+		return Wrong("{tokenizer} %s has no effect: {lengths} %s holds no texts; remove it", s.Tokenizer, s.Lengths.file)
+	}
+	s.Lengths.Samples = d.out
+	for note := range d.notes {
+		s.Lengths.notes = append(s.Lengths.notes, s.Lengths.file+": "+note)
+	}
+	slices.Sort(s.Lengths.notes)
+	return nil
+}
+
+// openNamed opens a file that a field names.
+func openNamed(from Source, field, name string) (io.ReadCloser, error) {
+	if from.Open == nil {
+		return nil, Wrong("{"+field+"} %s is a file, but files cannot be read here", name)
+	}
+	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(from.Base, path)
 	}
 	f, err := from.Open(path)
 	if err != nil {
-		return Wrong("{lengths}: reading %s: %v", s.Lengths.file, reason(err))
+		return nil, Wrong("{"+field+"}: reading %s: %v", name, reason(err))
+	}
+	return f, nil
+}
+
+// tokenizer reads the tokenizer, where one is given: its file, or the folder that it lies in.
+func (d *dataFile) tokenizer(name string, from Source) error {
+	if name == "" {
+		return nil
+	}
+	f, err := openNamed(from, "tokenizer", name)
+	if err != nil {
+		return err
 	}
 	defer f.Close()
-	s.Lengths.Samples, err = samplesIn(f)
-	if err != nil {
-		return Wrong("{lengths} %s: %v", s.Lengths.file, err)
+	if d.count, err = tokens.Read(f); err != nil {
+		return Wrong("{tokenizer} %s: %v", name, err)
 	}
 	return nil
 }
 
-// samplesIn returns the lengths in a file.
-func samplesIn(r io.Reader) ([]int, error) {
-	in := bufio.NewScanner(files.Limit(r, maxLengthBytes))
-	in.Buffer(make([]byte, 0, 64<<10), maxLengthLine)
-	var out []int
-	for line := 1; in.Scan(); line++ {
-		text := bytes.TrimSpace(bytes.TrimPrefix(in.Bytes(), []byte("\ufeff")))
-		if len(text) == 0 {
-			continue
-		}
-		some, err := samplesOf(text)
-		if err != nil {
-			return nil, Wrong("line %d %v", line, err)
-		}
-		if out = append(out, some...); len(out) > maxSamples {
-			return nil, Wrong("it has more than the %d samples that are read; give a part of them", maxSamples)
-		}
+// read reads the samples, in whichever form they are.
+func (d *dataFile) read(f io.Reader) error {
+	in := bufio.NewReaderSize(files.Limit(f, maxLengthBytes), 64<<10)
+	head, err := in.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return err
 	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, Wrong("it has a line of more than %d bytes; write one sample per line", maxLengthLine)
-	case err != nil:
-		return nil, err
-	case len(out) == 0:
-		return nil, errors.New("it contains no lengths; write one number of tokens per line, or JSON lines with length or input_ids")
+	switch extension := strings.ToLower(filepath.Ext(d.name)); {
+	case bytes.HasPrefix(head, []byte(numpyMagic)):
+		err = d.numpy(in)
+	case bytes.HasPrefix(head, []byte(megatronMagic)):
+		err = d.megatron(in)
+	case bytes.IndexByte(head, 0) >= 0:
+		return errors.New("it is not a text; give lengths one a line, JSON lines, a CSV, a .npy of whole numbers or Megatron's .idx")
+	case extension == ".csv":
+		err = d.csv(in, ',')
+	case extension == ".tsv":
+		err = d.csv(in, '\t')
+	case startsList(head):
+		err = d.list(in)
+	default:
+		err = d.lines(in, extension)
 	}
-	return out, nil
+	if err == nil && len(d.out) == 0 {
+		err = errors.New("it contains no lengths; write one number of tokens per line, or JSON lines with length, input_ids or text")
+	}
+	return err
 }
 
-// samplesOf returns the lengths in a line: one, or several if it is a list.
-func samplesOf(text []byte) ([]int, error) {
-	if n, err := strconv.Atoi(string(text)); err == nil {
-		return checkedLength(float64(n))
+// add keeps the length of a sample.
+func (d *dataFile) add(n int) error {
+	if d.out = append(d.out, n); len(d.out) > maxSamples {
+		return Wrong("is beyond the %d samples that are read; give a part of them", maxSamples)
 	}
-	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, errors.New("is neither a number nor JSON")
-	}
-	switch v := v.(type) {
-	case float64:
-		return checkedLength(v)
-	case []any:
-		var out []int
-		for _, x := range v {
-			f, _ := x.(float64)
-			n, err := checkedLength(f)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, n...)
-		}
-		return out, nil
-	case map[string]any:
-		return sampleOf(v)
-	}
-	return nil, errors.New("holds no number of tokens")
+	return nil
 }
 
-// checkedLength returns a length if it is valid.
-func checkedLength(f float64) ([]int, error) {
-	if f != math.Trunc(f) || f < 1 || f > maxSeq {
-		return nil, Wrong("has the length %s; it must be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
+// text counts the tokens of one sample's texts. What has none is no sample.
+func (d *dataFile) text(key string, parts ...string) error {
+	if d.count == nil {
+		return fmt.Errorf("holds text (%s), %w", key, errNoTokenizer)
 	}
-	return []int{int(f)}, nil
+	n := d.count.Specials()
+	for _, p := range parts {
+		n += d.count.CountPlain(p)
+		d.counted += len(p)
+	}
+	if d.counted++; d.counted > maxCounted {
+		d.full = true
+		d.note(fmt.Sprintf("tokens were counted in its first %d MiB of text; the rest may have longer samples", maxCounted>>20))
+	}
+	if n == 0 {
+		return nil
+	}
+	if n > maxSeq {
+		return Wrong("has a text of %d tokens; a sample has at most %d", n, maxSeq)
+	}
+	return d.add(n)
 }
 
-// sampleOf returns the length of the sample in a JSON object.
-func sampleOf(v map[string]any) ([]int, error) {
-	for _, key := range lengthKeys {
-		if f, ok := v[key].(float64); ok {
-			return checkedLength(f)
-		}
-	}
-	for _, key := range tokenKeys {
-		if list, ok := v[key].([]any); ok {
-			return checkedLength(float64(len(list)))
-		}
-	}
-	for _, key := range textKeys {
-		if v[key] != nil {
-			return nil, Wrong("holds text (%s), and how many tokens that is depends on the tokenizer; write a file of their numbers, such as len(tokenizer(text).input_ids), one per line", key)
-		}
-	}
-	return nil, Wrong("has no field with its length; known: %s", strings.Join(append(lengthKeys[:len(lengthKeys):len(lengthKeys)], tokenKeys...), ", "))
-}
+func (d *dataFile) note(text string) { d.notes[text] = true }

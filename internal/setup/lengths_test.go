@@ -63,6 +63,7 @@ func TestLengthsRefused(t *testing.T) {
 	for want, fields := range map[string]map[string]any{
 		"lengths[1] is 0":               {"lengths": []any{5.0, 0.0}},
 		"lengths[0] is -3":              {"lengths": []any{-3.0}},
+		"lengths[0] is -5":              {"lengths": "-5,3"},
 		"learned positions":             {"lengths": []any{5000.0}},
 		"has 0 entries":                 {"lengths": []any{}},
 		"remove one of them":            {"lengths": []any{5.0}, "seq": 128.0},
@@ -89,27 +90,58 @@ func TestLengthsRefused(t *testing.T) {
 
 func TestLengthFilesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x00\xff\x13":                      "neither a number nor JSON",
+		"\x00\xff\x13":                      "it is not a text",
+		"\xff\x13":                          "neither a number nor JSON",
 		"":                                  "contains no lengths",
 		"12\n0\n":                           "line 2 has the length 0",
 		"12.5":                              "length 12.5",
 		"{\"text\": \"hello\"}":             "depends on the tokenizer",
 		"{\"a\": 1}":                        "no field with its length",
 		strings.Repeat("1", 17<<20):         "a line of more than",
-		strings.Repeat("7\n", maxSamples+1): "more than the 4194304 samples",
+		strings.Repeat("7\n", maxSamples+1): "is beyond the 4194304 samples",
 	} {
-		if _, err := samplesIn(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		d := &dataFile{notes: map[string]bool{}}
+		if err := d.read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
 }
 
-func FuzzLengthsFile(f *testing.F) {
-	f.Add("12\n{\"length\": 90}\n[4, 5]\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		out, err := samplesIn(strings.NewReader(text))
-		if err == nil && (len(out) == 0 || slices.Min(out) < 1 || slices.Max(out) > maxSeq) {
-			t.Errorf("%q gives %v", text, out)
+// TestGroupedLengths groups one epoch of four mega-batches: each falls, and the longest batch is the first.
+func TestGroupedLengths(t *testing.T) {
+	s, err := ragged(t, "uniform:1-500", map[string]any{"steps": 40.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := slices.Concat(s.Tokens()...)
+	s.Lengths = s.Lengths.Ordered(Grouped)
+	got := slices.Concat(s.Tokens()...)
+	if slices.Max(got) != got[0] || got[0] != slices.Max(plain) || len(got) != 40 {
+		t.Errorf("%v begins with %d, and the longest is %d", got, got[0], slices.Max(plain))
+	}
+	for from := 0; from < 40; from += 10 {
+		part := got[from+1 : from+10]
+		if !slices.IsSortedFunc(part, func(a, b int) int { return b - a }) {
+			t.Errorf("mega-batch from %d rises: %v", from, part)
 		}
-	})
+	}
+	s.Lengths = s.Lengths.Ordered(Packed)
+	if got := slices.Concat(s.Tokens()...); slices.Min(got) != 500 {
+		t.Errorf("packed rows of %v", got)
+	}
+	s.Lengths = s.Lengths.CutTo(80)
+	if got := slices.Concat(s.Tokens()...); slices.Max(got) != 80 {
+		t.Errorf("cut rows of %v", got)
+	}
+}
+
+func TestSampledLengths(t *testing.T) {
+	tokens := [][]int{{5, 6, 7}, {8, 9, 1}, {2, 2, 2}, {3, 99, 4}}
+	got := Sampled(tokens, 2, 2)
+	if len(got) != 2 || !slices.Equal(got[0], []int{5, 7}) || !slices.Equal(got[1], []int{3, 99}) {
+		t.Errorf("%v", got)
+	}
+	if tokens[0][1] != 6 {
+		t.Error("the run itself was changed")
+	}
 }

@@ -26,7 +26,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 			list = append(list, numbers(bucket, "="))
 		}
 		o.distribution(key, map[string]any{"histogram": list}, l)
-	case strings.Trim(text, "0123456789, ") == "" && text != "":
+	case strings.Trim(text, "0123456789, ") == "" && text != "", strings.HasPrefix(text, "-") && strings.Trim(text, "-0123456789, ") == "":
 		l.Each = o.eachLength(key, numbers(text, ","))
 	case !strings.ContainsAny(text, "./\\"):
 		o.fail(key, " %q is neither a list such as 128,512, nor a distribution such as uniform:64-512 (or lognormal, histogram), nor a file such as lengths.txt", text)

@@ -2,8 +2,8 @@
 
 package setup
 
-// Levers returns the table's levers, in its order. Settings that the planner's own search varies are
-// not among them.
+// Levers returns the table's levers, in its order. Settings that the planner's own search varies are not
+// among them: their levers are in plan/levers.go.
 func Levers() []*Lever {
 	var out []*Lever
 	for _, x := range Settings() {

@@ -66,7 +66,7 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 type Loading struct {
 	Weights string // their type, "" for float32
 	Say     string // what else to write about the weights; "" for nothing
-	Never   bool   // it does not train, whatever is written
+	Never   bool   // the run does not train, whatever is written
 }
 
 // NeverTrains reports whether the run cannot train under a precision, however its weights are loaded: a

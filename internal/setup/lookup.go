@@ -53,10 +53,10 @@ type settingTable struct {
 	byName map[string]*Setting
 }
 
-// table is built at its first use, because some words are computed.
+// table returns the table, and builds it the first time, because some words are computed.
 var table = sync.OnceValue(func() settingTable {
 	t := settingTable{byName: map[string]*Setting{}}
-	for _, part := range [][]Setting{runSettings(), adapterSettings(), placeSettings()} {
+	for _, part := range [][]Setting{runSettings(), evaluationSettings(), adapterSettings(), placeSettings()} {
 		for i := range part {
 			t.rows = append(t.rows, &part[i])
 			t.byName[part[i].Name] = &part[i]

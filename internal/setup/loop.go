@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"snug/internal/family"
 	"snug/internal/files"
 	"snug/internal/pysrc"
 	"snug/internal/spelling"
@@ -20,8 +21,11 @@ import (
 // with it.
 const StepLoop = "step"
 
+// SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
+const SentenceLoop = "sentence-transformers"
+
 // Loops lists the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl"}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", family.NanoGPT}
 
 // Limits of the Python files that a loop is read from.
 const (
@@ -45,24 +49,15 @@ type Script struct {
 	decoded   Setup           // the setup right after decoding
 	noted     sync.Mutex
 	notes     []string
-	precision string
-	backwards int // per update
-	optimizer string
+	learned   Learned
 	abandoned bool // it could not be followed
-}
-
-// LearnOptimizer stores the name of the script's optimizer.
-func (x *Script) LearnOptimizer(name string) {
-	x.noted.Lock()
-	x.optimizer = name
-	x.noted.Unlock()
 }
 
 // Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has one of its own.
 func (x *Script) Optimizer() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return x.optimizer
+	return x.learned.Optimizer
 }
 
 // Abandon stores that the script could not be followed: a step of our own takes its place.
@@ -82,25 +77,43 @@ func (x *Script) followed() bool {
 	return !x.abandoned
 }
 
-// Learn stores the precision of the script, and its backward passes per update.
-func (x *Script) Learn(precision string, backwards int) {
+// Learned is what following a script showed about the run.
+type Learned struct {
+	Precision string // that it computes in; "" if it does not show
+	Backwards int    // backward passes per update
+	Compiles  bool   // it calls torch.compile
+	Optimizer string // its name; "" if the script has one of its own
+}
+
+// Learn remembers what following the script showed.
+func (x *Script) Learn(l Learned) {
 	x.noted.Lock()
-	x.precision, x.backwards = precision, backwards
+	x.learned = l
 	x.noted.Unlock()
+}
+
+// Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.
+func (s *Setup) Compiles() bool {
+	if s.Compile || s.Script == nil {
+		return s.Compile
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Compiles
 }
 
 // Accumulation returns the script's backward passes per update; 0 until it has been followed.
 func (x *Script) Accumulation() int {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return x.backwards
+	return x.learned.Backwards
 }
 
 // Precision returns the script's precision; "" until it has been followed, or if it does not show.
 func (x *Script) Precision() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
-	return x.precision
+	return x.learned.Precision
 }
 
 // Readable reports whether there is a script to follow. One that could not be read has only notes.
@@ -188,6 +201,24 @@ func (s *Setup) findLoop(from Source) error {
 	return nil
 }
 
+// completeLoop gives a model to the loops that bring their own code for it, and refuses what a loop cannot train.
+func (s *Setup) completeLoop() error {
+	if s.Script == nil {
+		return nil
+	}
+	switch name := s.Script.Name; {
+	case name == family.NanoGPT:
+		config := family.AsNanoGPT(s.Model.Config)
+		if config == nil {
+			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
+		}
+		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+	case name == "timm" && !s.Model.facts().Positions.Images:
+		return Wrong("{loop} %s trains models of images, and %s takes text; use {loop=script}", name, s.Model.Title())
+	}
+	return nil
+}
+
 // parseLoop parses a Python file; messages use the name shown.
 func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	in, err := from.Open(path)
@@ -240,7 +271,10 @@ func (s *Setup) loopName() string {
 	return ScriptOf(s.Loop)
 }
 
-// tells reports whether the setup, not a script, decides a field.
+// loops reports whether the figures are those of the loop: a script may not have been followed.
+func (s *Setup) loops() bool { return !s.Script.Readable() || s.Script.followed() && s.Dist == nil }
+
+// tells reports whether the setup, not a script, determines a field.
 func (s *Setup) tells(field string) bool {
 	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }

@@ -42,8 +42,8 @@ func (m Mesh) GPUs() int {
 // Replicas returns the number of micro-batches that run at the same time; an effective batch counts them.
 func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
 
-// only refuses a mesh with GPUs along another axis: only one axis at a time is
-// simulated, data or shard.
+// only returns an error for a mesh with GPUs along another axis: only one axis at a time is simulated,
+// data or shard.
 func (m Mesh) only(a Axis) error {
 	for other := range axes {
 		if other != a && m.Size(other) > 1 {

@@ -214,7 +214,7 @@ func (from Source) read(name string) ([]byte, error) {
 	return files.ReadAll(f, maxConfig)
 }
 
-// reason strips the operation and the path from an error, since the message already has them.
+// reason returns an error without its operation and path, since the message already has them.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

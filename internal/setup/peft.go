@@ -2,7 +2,7 @@
 
 package setup
 
-// completeLoRA fills in PEFT's defaults.
+// completeLoRA fills in PEFT's defaults, from family/facts.go.
 func (s *Setup) completeLoRA() error {
 	l := s.LoRA
 	if l == nil {

@@ -27,7 +27,7 @@ type Quantization struct {
 // simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
-// checkQuantization refuses settings that are not simulated.
+// checkQuantization notes an error for settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {
 	case q.CastBack && !q.Prepare:
@@ -37,7 +37,7 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// checkBitsAndBytes requires a release that is supported.
+// checkBitsAndBytes notes an error for a release that is not supported.
 func (o *object) checkBitsAndBytes(text string) {
 	var major, minor int
 	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
@@ -73,7 +73,8 @@ func (s *Setup) savedQuantization() error {
 	return nil
 }
 
-// completeQuantization refuses settings that do not work with quantized weights, or are not supported.
+// completeQuantization returns an error for settings that do not work with quantized weights, or are not
+// supported.
 func (s *Setup) completeQuantization() error {
 	if err := s.savedQuantization(); err != nil {
 		return err

@@ -140,7 +140,7 @@ func (r *Reader) tellWhole() error {
 
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) } // a byte order mark
 
-// once yields one setup and then the end.
+// once returns a function that returns one setup and then io.EOF.
 func once(raw Raw) func() (Raw, error) {
 	done := false
 	return func() (Raw, error) {

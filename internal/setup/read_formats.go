@@ -27,7 +27,7 @@ func readJSON(data []byte, line int) Raw {
 	return raw(v, line)
 }
 
-// jsonError says where the JSON is invalid, and why.
+// jsonError returns an error that says where the JSON is invalid, and why.
 func jsonError(data []byte, line int, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {

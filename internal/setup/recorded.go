@@ -33,6 +33,7 @@ type Recorded struct {
 	Accumulation  int                // backward passes per step
 	World         int                // processes that trained together
 	Kind          string             // of dist
+	Length        bool               // steps differ in one length, that of their longest sample
 }
 
 // profile reads the profile that a model names, and the quantities that it
@@ -84,7 +85,7 @@ func (from Source) program(name string) (Program, error) {
 	return p, nil
 }
 
-// recorded fills in settings from the recordings and refuses those that contradict them.
+// recorded fills in settings from the recordings and returns an error for those that contradict them.
 func (s *Setup) recorded(o *object) error {
 	p, name := s.Model.Program.Recorded(), filepath.Base(s.Model.Profile)
 	if err := s.recordedSizes(p, name); err != nil {
@@ -109,8 +110,8 @@ func (s *Setup) recorded(o *object) error {
 	return err
 }
 
-// recordedSizes checks each size: a varied one must be given, any other must
-// be that of the recordings.
+// recordedSizes returns an error for a wrong size: a varied one must be given, any other must be that of
+// the recordings.
 func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// recordedSpread checks the number of GPUs of the run, and how they share it. Under DDP every GPU holds the
-// same, so one process stands for any number; with sharding, memory depends on the number.
+// recordedSpread returns an error if the number of GPUs of the run, or how they share it, differs from the
+// recordings. Under DDP every GPU holds the same, so one process stands for any number; with sharding,
+// memory depends on the number.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {

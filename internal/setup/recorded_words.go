@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// recordedWords checks the settings of the run against the recordings.
+// recordedWords returns an error if a setting of the run differs from the recordings.
 func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	differs := func(field string, asked, was any, record string) error {
 		return Wrong("{"+field+"} is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
@@ -21,7 +21,7 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	} else if p.Precision != "" && s.Precision != p.Precision && !s.loadedIn(p.Precision) {
 		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
 	}
-	s.Weights = "" // as recorded, which the precision shows
+	s.Weights = "" // as recorded: the precision shows the type
 	recorded := optimizerOf(p.Optimizer)
 	if !given("optimizer") {
 		s.Optimizer = cmp.Or(recorded, p.Optimizer)

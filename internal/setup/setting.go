@@ -129,7 +129,9 @@ func (x *Setting) Kind() Kind {
 }
 
 // blank returns a setup that has every object, so that each field has an address.
-func blank() *Setup { return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}} }
+func blank() *Setup {
+	return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
+}
 
 // group returns the object that the setting is in, "" for the setup itself, and its name
 // there.

@@ -96,7 +96,7 @@ func sample(x *Setting) any {
 // in the JSON of the setup, in case a row has another's field.
 func TestRowsAreTheirFields(t *testing.T) {
 	for _, x := range Settings() {
-		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}}
+		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
 		in, key := x.group()
 		o := &object{keys: map[string]any{key: sample(x)}}
 		x.decode(o, key, s)

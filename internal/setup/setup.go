@@ -15,6 +15,7 @@ type Setup struct {
 	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
 	Lengths       *Lengths      `json:"lengths,omitempty"`        // lengths of samples, if they vary; Seq is then the longest
 	Seed          int           `json:"seed,omitempty"`           // seed of random lengths
+	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json that counts the texts of Lengths
 	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
@@ -28,6 +29,8 @@ type Setup struct {
 	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil is true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
 	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
+	Compile       bool          `json:"compile,omitempty"`        // whether the model runs under torch.compile, which is not simulated
+	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // between steps; nil is none
 	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil trains all weights
 	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights that LoRA freezes; nil is none

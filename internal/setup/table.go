@@ -7,16 +7,17 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row per field of a setup, in the order for
-// readers. A new setting needs a row here, its field in Setup, and code that simulates it.
+// The table of settings: one row per field of a setup, in the order for readers. A new setting needs a row
+// here, its field in Setup, and code that simulates it. Rows for adapters are in table_adapters.go, those
+// for GPUs, limits and versions in table_place.go; the words that a setting takes are in words.go.
 
 // one returns a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
 
-// always is for settings that every recording shows, or that a profile's figures depend on.
+// always returns true, for settings that every recording shows or that a profile's figures depend on.
 func always(Recorded) bool { return true }
 
-// runSettings returns the rows for what is trained, and how.
+// runSettings returns the rows for the model, the batch and the training.
 func runSettings() []Setting {
 	return []Setting{
 		{
@@ -76,12 +77,16 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
 		{
+			Name: "tokenizer", Flags: one("tokenizer"), What: "tokenizer.json `file` that counts the texts of lengths",
+			at: func(s *Setup) any { return &s.Tokenizer },
+		},
+		{
 			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: maxWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Script.followed() && s.Dist == nil }, "loop of %s", func(s *Setup) any { return s.loopName() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" && s.loops() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},
@@ -136,6 +141,11 @@ func runSettings() []Setting {
 			Phrases:  phrase(func(s *Setup) bool { return s.Clip }, "clipping"),
 			Evidence: where(func(s *Setup) bool { return s.Clip }, "clipping"),
 			at:       func(s *Setup) any { return &s.Clip },
+		},
+		{
+			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are those without it",
+			Phrases: phrase(func(s *Setup) bool { return s.Compile }, "torch.compile"),
+			at:      func(s *Setup) any { return &s.Compile },
 		},
 		{
 			Name: "set_to_none", Flags: one("set-to-none"), What: "zero_grad frees the gradients; false keeps them, filled with zeros", Default: true,

@@ -26,11 +26,11 @@ func placeSettings() []Setting {
 			at:             func(s *Setup) any { return &s.Dist.BucketView },
 		},
 		{
-			Name: "dist.param_dtype", Flags: one("param-dtype"), What: "`type` of FSDP2's gathered parameters", Words: shardTypes, Use: InFiles | InPlan,
+			Name: "dist.param_dtype", Flags: one("param-dtype"), What: "`type` of FSDP's gathered parameters", Words: shardTypes, Use: InFiles | InPlan,
 			at: func(s *Setup) any { return &s.Dist.ParamDType },
 		},
 		{
-			Name: "dist.reduce_dtype", Flags: one("reduce-dtype"), What: "`type` of FSDP2's reduced gradients", Words: shardTypes, Use: InPlan,
+			Name: "dist.reduce_dtype", Flags: one("reduce-dtype"), What: "`type` of FSDP's reduced gradients", Words: shardTypes, Use: InPlan,
 			at: func(s *Setup) any { return &s.Dist.ReduceDType },
 		},
 		{

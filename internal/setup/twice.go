@@ -12,12 +12,12 @@ import (
 
 // A key that is given twice has two values, and readers disagree on which one counts. So it is an error.
 
-// twice returns that error.
+// twice returns the error for a key that is given twice.
 func twice(line, column int, key string) error {
 	return fmt.Errorf("%d:%d: %q is given twice; keep one", line, column, key)
 }
 
-// twiceInJSON finds a key that an object of valid JSON gives twice. Line is where data
+// twiceInJSON returns an error for a key that an object of valid JSON gives twice. line is where data
 // begins in its file.
 func twiceInJSON(data []byte, line int) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -49,7 +49,8 @@ func twiceInJSON(data []byte, line int) error {
 	}
 }
 
-// twiceInYAML finds a key that a map gives twice. The target of an alias is checked where it is defined.
+// twiceInYAML returns an error for a key that a map gives twice. The target of an alias is checked where
+// it is defined.
 func twiceInYAML(n *yaml.Node) error {
 	seen := map[string]bool{}
 	for i, c := range n.Content {

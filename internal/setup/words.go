@@ -36,7 +36,7 @@ const (
 // The values of settings.
 var (
 	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
-	// the values of weights
+	// WeightTypes are the values of weights.
 	WeightTypes = []string{FP32, BF16, FP16, Saved}
 	Attentions  = []string{SDPA, Eager, Flash}            // the values of attention
 	Losses      = []string{ModelLoss, TRLLoss, LigerLoss} // the values of loss
@@ -47,5 +47,5 @@ var (
 	shardTypes = []string{FP32, BF16, FP16}
 )
 
-// lossBy is the display name of the code that computes a loss.
+// lossBy maps the values of loss to display names.
 var lossBy = map[string]string{TRLLoss: "TRL", LigerLoss: "Liger"}

@@ -55,5 +55,5 @@ func (e *FieldError) Named(name func(field string) string) string {
 	return fmt.Sprintf(format, e.args...)
 }
 
-// Unwrap returns the kind of mistake.
+// Unwrap returns the kind of mistake, such as ErrUnknownModel, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }

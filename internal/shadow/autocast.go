@@ -2,8 +2,9 @@
 
 package shadow
 
-// castCache is autocast's cache: one 16-bit copy of each float32 leaf that requires
-// grad, made at its first use and kept until the outermost autocast ends.
+// castCache is autocast's cache: one 16-bit copy of each float32 leaf that requires grad, made at its
+// first use and kept until the outermost autocast ends. Autocast's policy is in the ops: those that call
+// autocasted run in 16 bits, those that call inFloat32 or toFloat32 in float32.
 type castCache struct {
 	of    map[*Tensor]*Tensor
 	order []*Tensor

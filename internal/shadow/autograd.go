@@ -88,7 +88,8 @@ func (t *Tensor) gradientEdge() edge {
 	to := t.fn
 	if t.leaf {
 		if t.acc == nil {
-			t.acc = &node{w: t.w, name: "AccumulateGrad", seq: math.MaxUint64, leaf: t.Hold()}
+			t.acc = t.w.pages.nodes.take(&nodePages)
+			t.acc.w, t.acc.name, t.acc.seq, t.acc.leaf = t.w, "AccumulateGrad", math.MaxUint64, t.Hold()
 		}
 		to = t.acc
 	}
@@ -177,6 +178,9 @@ func (n *node) unref() {
 		n.end()
 	}
 }
+
+// gone reports whether nothing refers to the node, outside a backward.
+func (n *node) gone() bool { return n.next == nil && (n.leaf == nil || n.refs <= 0) }
 
 // end releases everything that a node holds.
 func (n *node) end() {

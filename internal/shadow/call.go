@@ -22,7 +22,7 @@ type Module2 interface {
 // Path implements At for a Module that embeds it.
 type Path string
 
-// At is the module's path.
+// At returns the module's path.
 func (p Path) At() string { return string(p) }
 
 // Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the

@@ -200,7 +200,11 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 		w.backward(y, g)
 		y.Drop()
 		gx := in.grad
-		in.grad = nil
+		if in.refs == 1 {
+			in.grad = nil
+		} else {
+			gx.Hold() // a hook keeps the input, which keeps its gradient
+		}
 		in.Drop()
 		return inputGrads(gx.loosen())
 	})

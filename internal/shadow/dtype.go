@@ -28,10 +28,10 @@ var dtypes = [...]struct {
 	Float16: {"float16", 2}, BFloat16: {"bfloat16", 2}, Float32: {"float32", 4}, Float64: {"float64", 8},
 }
 
-// String is PyTorch's name of the type.
+// String returns PyTorch's name of the type.
 func (d DType) String() string { return dtypes[d].name }
 
-// Bytes is the size of one element.
+// Bytes returns the size of one element.
 func (d DType) Bytes() uint64 { return dtypes[d].bytes }
 
 // Floating reports whether gradients can flow through elements of this type.
@@ -40,7 +40,7 @@ func (d DType) Floating() bool { return d >= Float16 }
 // Half reports whether the type is one of the two 16-bit floats.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// Kernel is the type in package kernel's terms. Everything but 16-bit floats counts as float32.
+// Kernel returns the type in package kernel's terms. Everything but 16-bit floats counts as float32.
 func (d DType) Kernel() kernel.Type {
 	switch d {
 	case BFloat16:

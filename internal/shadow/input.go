@@ -72,18 +72,5 @@ func (t *Tensor) Pad(before, after int) *Tensor {
 	return n.result(out, t)
 }
 
-// GradEnabled reports whether ops record a graph.
-func (w *World) GradEnabled() bool { return w.gradMode }
-
-// SetGrad switches recording on or off.
-func (w *World) SetGrad(on bool) { w.gradMode = on }
-
 // EmptyCache is torch.cuda.empty_cache().
 func (w *World) EmptyCache() { w.Trace.Add(stream.EmptyCache, 0, 0) }
-
-// NoGrad switches recording off until the function it returns is called.
-func (w *World) NoGrad() func() {
-	was := w.gradMode
-	w.gradMode = false
-	return func() { w.gradMode = was }
-}

@@ -38,7 +38,7 @@ type Work uint8
 // The kinds of kernels that reach noticeably different shares of a card's rates.
 const (
 	Streaming   Work = iota // reads, computes a little, writes
-	Random                  // the same with random numbers: dropout
+	Random                  // pointwise with random numbers: dropout
 	Product                 // a matrix product, or a batch of them
 	Attending               // an attention kernel
 	Convolution             // one of cuDNN's

@@ -4,7 +4,8 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Ops that select some of the elements, with their gradients.
+// Ops that select some of the elements, with their gradients. Others are in ops_index.go, ops_masked.go
+// and ops_where.go.
 
 // intoZeros returns zeros of a shape into which g is written.
 func (g *Tensor) intoZeros(op string, size Shape) *Tensor {

@@ -4,6 +4,47 @@ package shadow
 
 import "snug/internal/kernel"
 
+// Embedding is F.embedding: rows of a table. Its gradient is a whole table of
+// zeros into which the rows are added.
+func (ids *Tensor) Embedding(table *Tensor) *Tensor {
+	w := ids.w
+	n := w.record("EmbeddingBackward0", table)
+	kept := n.save(ids)
+	w.Op("embedding")
+	flat := ids.Hold()
+	if !ids.contiguous() { // index_select over ids.reshape(-1)
+		flat = ids.clone(ids.size.contiguous()).Hold()
+	}
+	out := w.Empty(ids.size.insert(ids.size.n, table.Size(-1)), table.dtype)
+	w.Launch(out, out)
+	if flat != ids {
+		flat.Drop()
+	}
+	ids.loosen()
+	rows, width := table.Size(0), table.Size(1)
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.embeddingGrad(kept.get(), rows, width)) })
+	return n.result(out, ids)
+}
+
+// embeddingGrad is embedding_dense_backward: one kernel adds rows directly, or
+// many indices are sorted first.
+func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
+	w := g.w
+	w.Op("embedding_dense_backward")
+	c := g.Contiguous().Hold()
+	flat := ids.Contiguous().Hold()
+	var out *Tensor
+	if !kernel.EmbeddingSorts(ids.Numel()) {
+		out = w.Empty(Dims(rows, width), g.dtype)
+		w.Launch(out, g)
+	} else {
+		out = w.embeddingSorted(g, ids, rows, width)
+	}
+	flat.Drop()
+	c.Drop()
+	return out
+}
+
 // embeddingSorted is the gradient of an embedding with many indices: they are
 // sorted, equal ones form segments, segments are cut into parts, each part is
 // summed, and the parts of a segment are added. If tables are small and segments

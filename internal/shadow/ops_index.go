@@ -4,7 +4,8 @@ package shadow
 
 import "math/bits"
 
-// Ops that select by index, used to route tokens to experts.
+// Ops that select by index, used to route tokens to experts. Others are in ops_choose.go, ops_masked.go
+// and ops_where.go.
 
 // TopK is torch.topk(t, k, -1): values and their indices.
 func (t *Tensor) TopK(k int) (values, indices *Tensor) {
@@ -27,8 +28,8 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	return values, indices
 }
 
-// unlessInPlace is a formula that writes into its fresh argument, or into a
-// copy of it if a mode that observes every op forbids that.
+// unlessInPlace returns the result of a formula that writes into its fresh argument, or into a copy of it
+// if a mode that observes every op forbids that.
 func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	if !w.OutOfPlace {
 		return fresh

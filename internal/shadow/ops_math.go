@@ -2,7 +2,8 @@
 
 package shadow
 
-// Functions of one tensor, with their gradients.
+// Functions of one tensor, with their gradients. Arithmetic and activations are in ops_pointwise.go,
+// reductions in ops_reduce.go.
 
 // Log is torch.log. Autocast casts its argument to float32.
 func (t *Tensor) Log() *Tensor {

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Matrix products, and nn.Linear.
+// Matrix products, and nn.Linear. Their cuBLAS workspaces are in workspace.go.
 
 // Mm is a product of two matrices.
 func (t *Tensor) Mm(o *Tensor) *Tensor {

@@ -179,7 +179,7 @@ func (t *Tensor) Rsqrt() *Tensor {
 	})
 }
 
-// timesPower is g times a number times a power of t, in one C++ expression.
+// timesPower returns g times a number times a power of t, in one C++ expression.
 func (g *Tensor) timesPower(t *Tensor) *Tensor {
 	p := t.Pointwise("pow", t.dtype).Hold()
 	q := p.MulScalar().Hold()
@@ -199,7 +199,7 @@ func (t *Tensor) inFloat32(run func(t *Tensor) *Tensor) *Tensor {
 	return out
 }
 
-// keepsInput is an activation whose backward needs its input.
+// keepsInput returns the result of an activation whose backward needs its input.
 func (t *Tensor) keepsInput(op, node string) *Tensor {
 	n := t.w.record(node, t)
 	self := n.save(t)
@@ -208,7 +208,7 @@ func (t *Tensor) keepsInput(op, node string) *Tensor {
 	return n.result(out, t)
 }
 
-// keepsOutput is an activation whose backward needs its result.
+// keepsOutput returns the result of an activation whose backward needs that result.
 func (t *Tensor) keepsOutput(op, node string) *Tensor {
 	n := t.w.record(node, t)
 	out := t.Pointwise(op, t.dtype)
@@ -222,10 +222,10 @@ func (g *Tensor) withLayout(op string, other *Tensor) *Tensor {
 	return g.binary(op, other, g.dtype)
 }
 
-// SiLU, GELU, Tanh, ReLU and Sigmoid are the activations.
+// SiLU is F.silu; its backward needs the input.
 func (t *Tensor) SiLU() *Tensor { return t.keepsInput("silu", "SiluBackward0") }
 
-// GELU is either variant of it.
+// GELU is F.gelu, exact or with tanh; its backward needs the input.
 func (t *Tensor) GELU() *Tensor { return t.keepsInput("gelu", "GeluBackward0") }
 
 // Softplus keeps its input.
@@ -247,13 +247,13 @@ func (t *Tensor) Exp() *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor { return t.keepsOutput("exp", "ExpBackward0") })
 }
 
-// Cos and Sin are used on position angles, which need no gradient.
+// Cos is torch.cos of position angles, which need no gradient.
 func (t *Tensor) Cos() *Tensor { return t.plain("cos", t.dtype) }
 
-// Sin is like Cos.
+// Sin is torch.sin of position angles.
 func (t *Tensor) Sin() *Tensor { return t.plain("sin", t.dtype) }
 
-// plain is a pointwise op without a gradient.
+// plain returns the result of a pointwise op without a gradient.
 func (t *Tensor) plain(op string, dt DType) *Tensor {
 	out := t.Pointwise(op, dt)
 	dropTemporaries(t)
@@ -262,24 +262,6 @@ func (t *Tensor) plain(op string, dt DType) *Tensor {
 
 // Compare is ==, <, >= and the like against a number.
 func (t *Tensor) Compare(op string) *Tensor { return t.plain(op, Bool) }
-
-// Dropout is F.dropout: a byte mask and the result. With p = 0, or outside
-// training, it is its input.
-func (t *Tensor) Dropout(p float64) *Tensor {
-	if p == 0 || t.w.Eval {
-		return t
-	}
-	w := t.w
-	n := w.record("NativeDropoutBackward0", t)
-	w.Op("native_dropout")
-	mask := t.EmptyLike(Bool)
-	out := t.EmptyLike(t.dtype)
-	w.work(Random, 0, out, t, mask)
-	kept := n.save(mask)
-	dropTemporaries(mask)
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("native_dropout_backward", kept.get())) })
-	return n.result(out, t)
-}
 
 // MaskedFill is t.masked_fill(mask, number): a row-major copy, filled.
 func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {

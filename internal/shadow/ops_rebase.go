@@ -68,3 +68,24 @@ func (t *Tensor) MaskedFillInto(mask *Tensor) {
 	n.rebase(t)
 	dropTemporaries(mask)
 }
+
+// IndexAddInto is t.index_add_(0, index, source): rows of source are added to the rows of t that index names.
+func (t *Tensor) IndexAddInto(index, source *Tensor) {
+	w := t.w
+	n := w.record("IndexAddBackward0", t, source)
+	n.saveIf(n.needsGrad(1), index)
+	w.Op("index_add_")
+	w.Launch(t, source)
+	rows := source.size
+	n.backward(func(g *Tensor) []*Tensor {
+		var gs *Tensor
+		if n.needsGrad(1) {
+			w.Op("index_select")
+			gs = w.Empty(rows, g.dtype)
+			w.Launch(gs, gs)
+		}
+		return inputGrads(g, gs)
+	})
+	n.rebase(t)
+	dropTemporaries(source)
+}

@@ -62,8 +62,8 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	return out
 }
 
-// reduceScratch is the workspace of the kernel that reduces t over dims into out. The elements it reads
-// are of type from: t's own, or a wider one it was cast to.
+// reduceScratch allocates and frees the workspace of the kernel that reduces t over dims into out. The
+// elements it reads are of type from: t's own, or a wider one it was cast to.
 func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []int, out DType) {
 	x := kernel.Reduced{
 		N: t.size.n, Size: t.size.d, Stride: t.stride.d, In: int(from.Bytes()), Out: int(out.Bytes()),
@@ -167,7 +167,7 @@ func (t *Tensor) Norm(dims ...int) *Tensor {
 	return t.reduce(vectorNorm, dims, false, t.dtype)
 }
 
-// NormInto is the same norm, written to an existing tensor.
+// NormInto is Norm, written to an existing tensor.
 func (t *Tensor) NormInto(out *Tensor, dims ...int) {
 	t.w.reduceScratch(reductionOf(vectorNorm, t.dtype), t, t.dtype, dims, out.dtype)
 }
@@ -208,58 +208,5 @@ func allDims(s Shape) []int {
 	for i := range out {
 		out[i] = i
 	}
-	return out
-}
-
-// Softmax is F.softmax(t, dim, dtype); None keeps the type. Autocast casts to float32 unless a type is
-// given.
-func (t *Tensor) Softmax(dt DType) *Tensor { return t.softmax("_softmax", "SoftmaxBackward0", dt) }
-
-// LogSoftmax is F.log_softmax.
-func (t *Tensor) LogSoftmax(dt DType) *Tensor {
-	return t.softmax("_log_softmax", "LogSoftmaxBackward0", dt)
-}
-
-// softmax keeps its result. If the requested type is wider, a bfloat16
-// argument is copied first; float16 goes straight to float32 in the kernel.
-func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
-	w := t.w
-	if dt == None {
-		dt = t.dtype
-		if w.autocast != None && dt.Half() {
-			dt = Float32
-		}
-	}
-	mark := w.pin(t)
-	in := t
-	if dt != t.dtype && !(t.dtype == Float16 && dt == Float32) {
-		in = t.cast(dt)
-	}
-	w.pin(in)
-	n := w.record(node, in)
-	w.Op(op)
-	out := w.Empty(in.size, dt)
-	w.rowMajor(in)()
-	w.Launch(out, in)
-	result := n.save(out)
-	from := in.dtype
-	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad(op, result.get(), from)) })
-	n.output(out, 0)
-	w.unpin(mark)
-	return out
-}
-
-// softmaxGrad is the backward kernel: that of softmax begins with grad * output,
-// that of log-softmax does not.
-func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
-	w := g.w
-	w.Op(op + "_backward_data")
-	out := w.Empty(result.size, dt)
-	if op == "_softmax" {
-		g = g.Mul(result)
-	}
-	c := g.Contiguous().Hold()
-	w.Launch(out, c, result)
-	c.Drop()
 	return out
 }

@@ -18,8 +18,9 @@ type page[T any] [128]T
 
 // shelf holds the pages of one kind of object.
 type shelf[T any] struct {
-	used []*page[T]
-	next int // the next free object of the last page
+	used  []*page[T]
+	spare []*page[T] // cleared, for what comes next
+	next  int        // the next free object of the last page
 }
 
 // Cleared pages of finished runs, and empty traces and tags that are no longer needed. They only save work
@@ -36,24 +37,73 @@ var (
 // take returns the next object of the last page, or the first of a new one.
 func (s *shelf[T]) take(pool *sync.Pool) *T {
 	if len(s.used) == 0 || s.next == len(page[T]{}) {
-		p, _ := pool.Get().(*page[T])
-		if p == nil {
-			p = new(page[T])
-		}
-		s.used, s.next = append(s.used, p), 0
+		s.used, s.next = append(s.used, s.page(pool)), 0
 	}
 	t := &s.used[len(s.used)-1][s.next]
 	s.next++
 	return t
 }
 
+// page is an empty page: one that this run used before, or one of a finished run, or a new one.
+func (s *shelf[T]) page(pool *sync.Pool) *page[T] {
+	if n := len(s.spare); n > 0 {
+		p := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return p
+	}
+	if p, _ := pool.Get().(*page[T]); p != nil {
+		return p
+	}
+	return new(page[T])
+}
+
+// recycle clears the pages on which every object is gone, except the last page, which is not full.
+func (s *shelf[T]) recycle(gone func(t *T) bool) {
+	if len(s.used) == 0 {
+		return
+	}
+	last := len(s.used) - 1
+	kept := s.used[:0]
+	for i, p := range s.used {
+		if i == last || !allGone(p, gone) {
+			kept = append(kept, p)
+			continue
+		}
+		clear(p[:])
+		s.spare = append(s.spare, p)
+	}
+	s.used = kept
+}
+
+func allGone[T any](p *page[T], gone func(t *T) bool) bool {
+	for i := range p {
+		if !gone(&p[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // giveBack clears the pages and stores them for the next run.
 func (s *shelf[T]) giveBack(pool *sync.Pool) {
+	for _, p := range s.spare {
+		pool.Put(p)
+	}
+	s.spare = nil
 	for _, p := range s.used {
 		clear(p[:])
 		pool.Put(p)
 	}
 	s.used = nil
+}
+
+// Recycle makes the memory of dropped tensors and ended nodes available again, so that a run of many steps
+// needs no more of it than one of a few. Nobody may look at a dropped tensor afterwards.
+func (w *World) Recycle() {
+	w.pages.tensors.recycle(func(t *Tensor) bool { return t.dead })
+	w.pages.nodes.recycle((*node).gone)
+	w.pages.storages.recycle(func(m *storage) bool { return m.refs == 0 })
+	w.pages.saves.recycle(func(s *saved) bool { return s.t == nil && s.holder == nil })
 }
 
 // Finish ends a run: its tensors and graph are gone, its trace and tags stay.
@@ -63,6 +113,7 @@ func (w *World) Finish() {
 	w.pages.storages.giveBack(&storagePages)
 	w.pages.saves.giveBack(&savePages)
 	w.frames, w.pins, w.watch, w.spaces, w.casts = nil, nil, nil, nil, castCache{}
+	w.layouts = nil
 }
 
 // DiscardTags gives the memory of the tags to the next run. They must not be used afterwards.
@@ -73,7 +124,7 @@ func (w *World) DiscardTags() {
 	w.Tags = nil
 }
 
-// DiscardTrace does the same with the trace. It must not be used afterwards.
+// DiscardTrace gives the memory of the trace to the next run. It must not be used afterwards.
 func (w *World) DiscardTrace() {
 	w.Trace.Reset()
 	traces.Put(w.Trace)

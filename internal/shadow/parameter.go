@@ -26,6 +26,9 @@ func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor 
 // SetTrained makes t a leaf that is trained, or freezes it.
 func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, trained }
 
+// IsLeaf reports whether t collects its gradient itself.
+func (t *Tensor) IsLeaf() bool { return t.leaf }
+
 // Rename gives a parameter another path.
 func (t *Tensor) Rename(name string) { t.name = name }
 

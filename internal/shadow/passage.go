@@ -22,17 +22,39 @@ type Passage struct {
 // arrival is a gradient that arrived at a leaf.
 type arrival struct {
 	leaf  *Tensor
-	grad  *Tensor
-	id    uint32 // its memory
-	at    int    // the event before which it arrived
-	taken bool   // the leaf took the memory over; otherwise it has a copy
-	lent  bool   // that memory had another reference
-	tag   Tag    // what the memory was counted as before
+	grad  *Tensor     // not to be used once the passage has ended
+	like  *gradLayout // the layout of grad
+	id    uint32      // its memory
+	at    int         // the event before which it arrived
+	taken bool        // the leaf took the memory over; otherwise it has a copy
+	lent  bool        // its memory had another reference
+	tag   Tag         // what the memory was counted as before
+}
+
+// gradLayout is what a gradient looks like.
+type gradLayout struct {
+	size, stride Shape
+	dtype        DType
+	isView       bool
+}
+
+// layoutOf is what the gradient of a leaf looks like. It is the same in most passages.
+func (w *World) layoutOf(leaf *Tensor) *gradLayout {
+	g := leaf.grad
+	now := gradLayout{g.size, g.stride, g.dtype, g.isView}
+	if known := w.layouts[leaf]; known != nil && *known == now {
+		return known
+	}
+	if w.layouts == nil {
+		w.layouts = map[*Tensor]*gradLayout{}
+	}
+	w.layouts[leaf] = &now
+	return &now
 }
 
 // Begin starts to record a passage.
 func (w *World) Begin() *Passage {
-	w.passage = &Passage{w: w, from: len(w.Trace.Events)}
+	w.passage = &Passage{w: w, from: len(w.Trace.Events), arrivals: make([]arrival, 0, w.arrived)}
 	return w.passage
 }
 
@@ -41,11 +63,13 @@ func (w *World) Begin() *Passage {
 func (p *Passage) End() {
 	p.to = len(p.w.Trace.Events)
 	p.w.passage = nil
+	p.w.arrived = len(p.arrivals)
 	p.arrivals = slices.DeleteFunc(p.arrivals, func(a arrival) bool {
 		return a.leaf.dead || a.leaf.grad != a.grad
 	})
-	for _, a := range p.arrivals {
-		p.unlike = p.unlike || a.lent
+	for i := range p.arrivals {
+		p.unlike = p.unlike || p.arrivals[i].lent
+		p.arrivals[i].grad = nil
 	}
 }
 
@@ -57,6 +81,7 @@ func (p *Passage) arrives(a arrival, more bool) {
 		return
 	}
 	a.grad, a.id, a.lent = a.leaf.grad, m.id, m.refs != 1
+	a.like = p.w.layoutOf(a.leaf)
 	p.arrivals = append(p.arrivals, a)
 }
 
@@ -80,7 +105,7 @@ func (p *Passage) Again() bool {
 
 // renew gives the leaf a gradient like the one it had, in other memory.
 func (a *arrival) renew(id uint32) {
-	was, w := a.grad, a.leaf.w
+	was, w := a.like, a.leaf.w
 	g := w.pages.tensors.take(&tensorPages)
 	g.w, g.size, g.stride, g.dtype, g.isView = w, was.size, was.stride, was.dtype, was.isView
 	g.mem = w.pages.storages.take(&storagePages)
@@ -95,8 +120,8 @@ func (p *Passage) More() bool {
 		return false
 	}
 	ends := make([]stream.End, 0, len(p.arrivals))
-	for _, a := range p.arrivals {
-		if a.taken {
+	for i := range p.arrivals {
+		if a := &p.arrivals[i]; a.taken {
 			ends = append(ends, stream.End{At: a.at, ID: a.id})
 		}
 	}
@@ -105,8 +130,8 @@ func (p *Passage) More() bool {
 	return p.write(stream.Changes{Ends: ends})
 }
 
-// swapTags restores the former tags of gradients that were taken over; called again, it
-// swaps them back.
+// swapTags restores the former tags of temporaries that became gradients; called again, it swaps them
+// back.
 func (p *Passage) swapTags() {
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.taken {

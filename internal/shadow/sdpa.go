@@ -4,11 +4,11 @@ package shadow
 
 import "snug/internal/kernel"
 
-// F.scaled_dot_product_attention and its kernels. Package kernel chooses among them and knows their
-// workspaces.
+// F.scaled_dot_product_attention and its kernels, also in sdpa_flash.go and sdpa_math.go.
+// kernel/attention.go chooses among them and knows their workspaces.
 
-// Attention is the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask is
-// added to the scores, or is boolean, or is nil.
+// Attention holds the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask
+// is added to the scores, or is boolean, or is nil.
 type Attention struct {
 	Query, Key, Value, Mask *Tensor // Mask may be nil
 	Dropout                 float64 // on the scores
@@ -129,8 +129,8 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// logSumExp is one number per query and head, which these kernels write only for the
-// backward pass (sdp_utils.h: should_compute_logsumexp).
+// logSumExp allocates one number per query and head, which these kernels write only for the backward pass
+// (sdp_utils.h: should_compute_logsumexp).
 func (n *node) logSumExp(size Shape) *Tensor {
 	if n == nil {
 		return nil
@@ -155,9 +155,8 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 	return inputGrads(dq, dk, dv, dm)
 }
 
-// efficientDelta is one number per query and head. The kernel computes it for
-// halves; for float32 it is (grad * out).sum(-1), ordered by head, which
-// takes a copy if there are several heads and queries.
+// efficientDelta allocates one number per query and head. The kernel computes it for halves; for float32
+// it is (grad * out).sum(-1), ordered by head, which takes a copy if there are several heads and queries.
 func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	if q.dtype != Float32 {
 		return w.alloc(bytes)
@@ -173,7 +172,7 @@ func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	return delta
 }
 
-// biasGrad has rows of a multiple of 16 elements; the gradient of the mask is a view of it.
+// biasGrad allocates the gradient of the mask, which is a view of rows of a multiple of 16 elements.
 func (w *World) biasGrad(mask *Tensor) *Tensor {
 	cols := mask.Size(-1)
 	full := w.Empty(mask.size.With(mask.size.n-1, (cols+15)/16*16), mask.dtype)

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// workspaceKey identifies a workspace: each thread has its own cuBLAS handle, which
-// has one workspace for each CUDA stream.
+// workspaceKey identifies a workspace: each thread has its own cuBLAS handle, which has one workspace for
+// each CUDA stream. Sizes are in kernel/cublas.go; cuDNN's workspaces in kernel/convolution.go.
 type workspaceKey struct {
 	thread int
 	queue  uint16

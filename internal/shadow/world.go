@@ -13,11 +13,13 @@
 // memory that is moved without autograd's knowledge.
 //
 // The facts are those of torch 2.11, taken from its sources and from recordings of real runs. If other
-// versions or cards differ, package kernel knows how.
+// versions or cards differ, package kernel knows how. In comments, "X is Y" means that X allocates what
+// PyTorch's Y allocates.
 package shadow
 
 import (
 	"cmp"
+	"slices"
 
 	"snug/internal/kernel"
 	"snug/internal/stream"
@@ -59,6 +61,8 @@ type World struct {
 	component  Component
 	afterGrad  func(leaf *Tensor)
 	passage    *Passage // being recorded
+	arrived    int      // gradients that came in the last passage
+	layouts    map[*Tensor]*gradLayout
 	turns      turns
 	origin     []uint32 // for an unfolded trace, the ID that each allocation had before
 
@@ -98,6 +102,12 @@ func NewWorld(r kernel.Rules) *World {
 		w.Tags = make([]Tag, 0, 1<<13)
 	}
 	return w
+}
+
+// Expect makes room for as many times the events that there are.
+func (w *World) Expect(times int) {
+	w.Trace.Events = slices.Grow(w.Trace.Events, len(w.Trace.Events)*(times-1))
+	w.Tags = slices.Grow(w.Tags, len(w.Tags)*(times-1))
 }
 
 // alloc allocates memory on the current CUDA stream.

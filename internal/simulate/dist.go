@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,8 @@ type wrapper interface {
 	Forward(run func() *shadow.Tensor) *shadow.Tensor
 }
 
-// distribute wraps the model as the setup says. It leaves the optimizer's parameters in r.params and
-// those with state on this GPU in r.mine.
+// distribute wraps the model as the setup says, in DDP, FSDP or ZeRO of package shadow/train. It leaves
+// the optimizer's parameters in r.params and those with state on this GPU in r.mine.
 func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine = r.params
@@ -34,11 +35,13 @@ func (r *run) distribute() error {
 		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated only on one GPU; remove it, or measure the run: snug profile -- <your command>", d.Kind)
 	}
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
-	switch d.Kind {
+	switch r.s.DistKind() {
 	case setup.DDP:
 		ddp := train.NewDDP(r.builder, data, d.BucketView)
 		ddp.Late = r.o.LateBuckets
 		r.wrapper = ddp
+	case setup.FSDP1:
+		r.wrapFlat()
 	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := train.NewFSDP(r.builder, train.Sharding{
 			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
@@ -62,6 +65,21 @@ func (r *run) distribute() error {
 	// The cache left by wrapping is emptied before training.
 	r.w.Trace.Add(stream.EmptyCache, 0, 0)
 	return nil
+}
+
+// wrapFlat wraps the model in FSDP1. Before transformers 4.52 checkpointing is around a block's unit, from
+// then on inside it.
+func (r *run) wrapFlat() {
+	d := r.s.Dist
+	f := train.NewFSDP1(r.builder, train.FlatSharding{
+		World: d.Mesh.Size(setup.Shard), Param: typeNamed(d.ParamDType), Reduce: typeNamed(cmp.Or(d.ReduceDType, d.ParamDType)),
+		Keeps: r.s.Versions.TransformersRelease() < 452,
+	})
+	if d.ParamDType != "" {
+		f.Upcast()
+	}
+	r.wrapper, r.params = f, f.Shards()
+	r.mine = r.params
 }
 
 // boundary tells the wrapper whether the next backward is the last one before an update,

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -24,6 +25,9 @@ func Follows(s *setup.Setup) bool {
 // follow runs the setup's script in place of a loop of our own.
 func (r *run) follow() error {
 	s := r.s
+	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {
+		return setup.Wrong("{loop} %s takes the loss from its model, and an encoder returns none; use {loop=sentence-transformers}", s.Loop)
+	}
 	file, err := scriptOf(s.Script)
 	if err != nil {
 		return err
@@ -33,12 +37,12 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(),
+		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
 	if err := r.fields(&how); err != nil {
 		return err
 	}
-	if s.Optimizer != "adamw" {
+	if s.Optimizer != "adamw" || s.Script.Name != "" && s.Says("optimizer") {
 		how.Optimizer = s.Optimizer
 	}
 	res, err := script.Follow(how)
@@ -51,13 +55,25 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
-	s.Script.Learn(r.precision(res), perUpdate(res))
-	s.Script.LearnOptimizer(res.Optimizer)
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer})
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
-	s.Script.Note(append(res.Notes, differences(s, res)...))
+	s.Script.Note(append(namedNotes(s, res.Notes), differences(s, res)...))
 	return nil
+}
+
+// namedNotes returns the notes of a loop known by name without the lines of our own file.
+func namedNotes(s *setup.Setup, notes []string) (out []string) {
+	for _, n := range notes {
+		if s.Script.Name != "" {
+			if _, text, ok := strings.Cut(n, ": "); ok && strings.HasPrefix(n, "examples/") {
+				n = s.Script.Name + ": " + text
+			}
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // scriptOf returns the file of a loop, which is the user's or one that is known by name.
@@ -71,8 +87,8 @@ func scriptOf(s *setup.Script) (*pysrc.File, error) {
 // settings returns the settings of the run that a loop known by name can read.
 func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
-		"batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
-		"precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
+		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
+		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
 	}
 }
 
@@ -237,6 +253,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r.w.Eval = mode.Eval
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
 	r.w.Eval = false
+	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
+		e.Learn(out.Logits.Bytes())
+	}
 	return out
 }
 

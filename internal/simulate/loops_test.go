@@ -74,6 +74,9 @@ func (p program) setup(t testing.TB) *setup.Setup {
 		s.Batch = whole(next("--batch-size"))
 		return p.scripted(t, s, args)
 	}
+	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "sentence_transformers" {
+		return p.scripted(t, sentenceSetup(s, next), args)
+	}
 	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
 	if err != nil {
 		t.Skip(err)
@@ -87,6 +90,20 @@ func (p program) setup(t testing.TB) *setup.Setup {
 		s.Precision = setup.FP32
 	}
 	return p.scripted(t, s, args)
+}
+
+// sentenceSetup is what a sentence transformer of the measured program is: BERT, in the program's own precision.
+func sentenceSetup(s *setup.Setup, next func(names ...string) string) *setup.Setup {
+	or := func(text string, otherwise int) int {
+		if text == "" {
+			return otherwise
+		}
+		return whole(text)
+	}
+	s.Model.Config = map[string]any{"model_type": "bert", "num_hidden_layers": float64(or(next("--layers"), 12))}
+	s.Model.Head, s.Precision = "encoder", setup.FP32
+	s.Batch, s.Seq = or(next("--batch-size"), 64), or(next("--seq-len"), 128)
+	return s
 }
 
 // scripted gives a setup the program as its loop.
@@ -122,7 +139,7 @@ func followed(p program) bool {
 	if p.Program == "wild/weighted_tokens.py" { // whose masks have zeros
 		return true
 	}
-	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "sentence_transformers"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {

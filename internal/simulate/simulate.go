@@ -87,7 +87,7 @@ type run struct {
 	names   loopNames        // variables of that script
 	wrapper wrapper          // of a run on several GPUs
 	params  []*shadow.Tensor // passed to the optimizer
-	mine    []*shadow.Tensor // those of them that this process updates
+	mine    []*shadow.Tensor // the parameters that this process updates
 	opt     train.Optimizer
 	scaler  *train.GradScaler                // for amp-fp16
 	at      int                              // the current step
@@ -96,6 +96,7 @@ type run struct {
 	opening map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
 	config  *family.Config                   // of the model, if it has one
 	calling *family.Calling                  // how the model is called, if a script calls it
+	keeping *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
 	here    bool                             // the script makes its model on the card
 	weights shadow.DType                     // of the model that the script loads; None if the setup decides
 }
@@ -162,8 +163,11 @@ var ErrTooLong = errors.New("the run makes too many allocations")
 // runFolded runs the setup. It returns nil if the run could not be unfolded.
 func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	r := &run{s: s, o: o, folds: folds, tokens: s.Tokens(), opening: map[family.Shape]*shadow.Passage{}}
-	if Follows(s) {
+	switch {
+	case Follows(s):
 		r.calling = &family.Calling{}
+	case r.evaluates():
+		r.keeping = &family.Calling{}
 	}
 	if err := r.load(); err != nil {
 		return nil, err
@@ -188,6 +192,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 	} else {
 		r.beforeSteps()
 		r.steps()
+		r.afterSteps()
 	}
 	if err != nil {
 		return nil, err
@@ -228,12 +233,28 @@ func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
 		r.goesOn()
-		if i >= len(o.Skips)+2 && o.Log == nil && r.tokens == nil && r.w.Repeat(from) {
+		if i >= len(o.Skips)+2 && o.Log == nil && r.tokens == nil && !r.evaluates() && r.w.Repeat(from) {
 			from += (len(r.w.Trace.Events) - from) / 2
 			continue
 		}
 		from, r.at = len(r.w.Trace.Events), i
 		r.step(i < len(o.Skips) && o.Skips[i])
+		r.settle(i)
+		if r.evaluates() && r.s.EvaluatesAfter(i) {
+			r.evaluate()
+		}
+	}
+}
+
+// settle prepares for many more steps, where each has its own length: what step i dropped is used again,
+// and the events of the rest get their room at once.
+func (r *run) settle(i int) {
+	if r.tokens == nil || !r.mayCopy() {
+		return
+	}
+	r.w.Recycle()
+	if i == 1 {
+		r.w.Expect(r.s.Steps/2 + 1)
 	}
 }
 
@@ -292,10 +313,10 @@ func (r *run) makeModel() error {
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
 	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
-		Shape: r.shape, Calling: r.calling, Head: s.Model.Head,
+		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger,
+		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(),
 	}
 	var err error
 	switch {
@@ -314,6 +335,9 @@ func (r *run) makeModel() error {
 	}
 	if err != nil {
 		return err
+	}
+	if r.script != nil && s.Evaluation != nil {
+		return setup.Wrong("{evaluation}: nanoGPT's train.py evaluates by itself, at the batch of training, and keeps no logits; remove it")
 	}
 	if err := r.quantize(); err != nil {
 		return err
@@ -338,9 +362,7 @@ func (r *run) addLora() error {
 		targets[t] = true
 	}
 	if targets[setup.AllLinear] {
-		for _, n := range names {
-			targets[n] = n != r.builder.Output
-		}
+		r.builder.AllLinear(targets)
 	}
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {

@@ -24,11 +24,11 @@ type slot struct {
 	fate fate
 }
 
-// addressTable maps addresses to what happened there: open addressing, since a
-// recording asks twice per allocation and a Go map is most of the time then.
+// addressTable maps addresses to their slots. It uses open addressing, because there are two lookups per
+// allocation, and a Go map would take most of the time.
 //
-// Where an address goes depends on two random numbers. With known ones a file can
-// choose its addresses so that all of them meet, and each search passes the others.
+// Where an address goes depends on two random numbers. If these were known, a file could choose addresses
+// that all collide, and each search would pass all others.
 type addressTable struct {
 	slots  []slot
 	used   int
@@ -41,8 +41,8 @@ func newAddressTable() *addressTable {
 	return &addressTable{slots: make([]slot, 1<<bits), shift: 64 - bits, secret: [2]uint64{rand.Uint64(), rand.Uint64() | 1}}
 }
 
-// at returns the slot of an address, a fresh one if it was never seen. It is
-// valid until the next call.
+// at returns the slot of an address, a new one if the address was never seen. The slot is valid until the
+// next call.
 func (t *addressTable) at(addr uint64) *slot {
 	if 2*t.used >= len(t.slots) {
 		t.grow()
@@ -54,7 +54,7 @@ func (t *addressTable) at(addr uint64) *slot {
 	return s
 }
 
-// home returns where the search for an address begins.
+// home returns the index at which the search for an address begins.
 func (t *addressTable) home(addr uint64) uint64 {
 	hi, lo := bits.Mul64(addr^t.secret[0], t.secret[1])
 	return (hi ^ lo) * 0x9e3779b97f4a7c15 >> t.shift
@@ -68,7 +68,7 @@ func (t *addressTable) probe(addr uint64) *slot {
 	}
 }
 
-// set records what became of a slot that at returned.
+// set sets the fate and the ID of a slot that at returned.
 func (t *addressTable) set(s *slot, f fate, id uint32) {
 	if s.fate == unseen {
 		t.used++

@@ -4,8 +4,8 @@ package snapshot
 
 import "slices"
 
-// extend puts the value on top of the stack, or all above the mark, into the
-// dict or list below.
+// extend executes the opcodes that add to a container: it puts the value on top of the stack, or all above
+// the mark, into the dict or list below.
 func (m *machine) extend(op byte) error {
 	var above []value
 	var err error
@@ -47,7 +47,7 @@ func (m *machine) popN(n int) ([]value, error) {
 	return above, nil
 }
 
-// collect makes a dict, list or tuple of what is on the stack.
+// collect executes the opcodes that make a dict, list or tuple of values on the stack.
 func (m *machine) collect(op byte) error {
 	var above []value
 	var err error
@@ -91,7 +91,7 @@ func (m *machine) tuple(vs []value) {
 	m.push(vTuple, uint64(len(m.tuples)-1))
 }
 
-// appendTo puts values at the end of a list. The first decide what it is a list of.
+// appendTo puts values at the end of a list. The first one decides the type of its elements.
 func (m *machine) appendTo(l *list, vs []value) error {
 	if len(vs) == 0 {
 		return nil
@@ -141,8 +141,8 @@ func (m *machine) appendRows(l *list, vs []value) error {
 	return nil
 }
 
-// appendValues adds to a list of anything, which moves to the end of the table
-// unless it is there.
+// appendValues adds to a list of arbitrary values, which is moved to the end of the table if it is not
+// there.
 func (m *machine) appendValues(l *list, vs []value) error {
 	if int(l.start+l.n) != len(m.items) {
 		old := m.items[l.start : l.start+l.n]

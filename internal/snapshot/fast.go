@@ -8,12 +8,11 @@ import "encoding/binary"
 //
 //	EMPTY_DICT [MEMOIZE] MARK (GET key, number | GET text | new text [MEMOIZE])* SETITEMS
 //
-// read without the stack, five times as fast as opcode by opcode. What it does
-// not expect it leaves untouched for the machine, which also writes the error
-// messages. It looks ahead in the window without asking for more, so it wants
-// `ahead` bytes there, and the last few entries of a file go the slow way.
+// read without the stack, five times as fast as opcode by opcode. What it does not expect it leaves
+// untouched for the machine, which also writes the error messages. It looks ahead in the window without
+// loading more, so it needs `ahead` bytes there, and the last few entries of a file are read the slow way.
 
-// fastEntry tries the fast path behind an EMPTY_DICT.
+// fastEntry tries the fast path after an EMPTY_DICT, and reports whether it succeeded.
 func (m *machine) fastEntry() bool {
 	if m.entries.n == 0 || len(m.buf)-m.pos < ahead || m.entries.n > refMax {
 		return false
@@ -35,8 +34,8 @@ func (m *machine) fastEntry() bool {
 	return true
 }
 
-// scanEntry fills e and returns how many bytes it took, 0 if it gave up. It is
-// where reading spends its time, so numbers are read here and not in a function.
+// scanEntry fills e and returns the number of bytes it read, 0 if it gave up. It is where reading spends
+// its time, so numbers are read here and not in a function.
 func (m *machine) scanEntry(b []byte, e *entry) int { //nolint:funlen // see above
 	p := 0
 	if b[p] == opMemoize {
@@ -102,7 +101,7 @@ func (m *machine) scanEntry(b []byte, e *entry) int { //nolint:funlen // see abo
 	return 0
 }
 
-// fillField sets one field, the frequent ones at once.
+// fillField sets one field, the frequent ones directly, and reports whether the value was valid.
 func (m *machine) fillField(e *entry, f field, v value) bool {
 	if v.kind == vInt {
 		switch f {

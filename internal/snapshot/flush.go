@@ -11,14 +11,14 @@ import "snug/internal/stream"
 //
 // A run of segment_free without a new segment after it is an empty_cache (or the flush of an allocation
 // that failed anyway, which leaves the same state). If a new segment follows at once, the allocation
-// caused it if
+// caused the run if
 //
 //   - options are set that make the allocator return single segments (max_split_size, garbage
 //     collection), or else unless
 //   - the stacks differ: a flush has the stack of its allocation, or
 //   - the request on top of the reserved memory is known to fit: the recording reaches that much elsewhere.
 
-// givenBack writes the run of segment_free or segment_unmap at entry i.
+// givenBack writes the run of segment_free or segment_unmap at entry i, and returns its length.
 func (w *writer) givenBack(i int) int {
 	end := i
 	for end < len(w.ids) && isGiven(w.entry(end).action) {
@@ -58,7 +58,7 @@ func (w *writer) partial() bool {
 func isGiven(a action) bool { return a == actSegmentFree || a == actSegmentUnmap }
 func isTaken(a action) bool { return a == actSegmentAlloc || a == actSegmentMap }
 
-// reserve follows the bytes held in segments, relative to the recording's start.
+// reserve returns the bytes held in segments after an entry, relative to the recording's start.
 func reserve(held int64, e *entry) int64 {
 	switch {
 	case isGiven(e.action):

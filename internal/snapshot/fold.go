@@ -16,12 +16,12 @@ import (
 type before struct {
 	addr, requested uint64
 	block           uint64 // its block's size if the final state has it, else 0
-	learned         uint64 // the same by what was allocated behind it, for the large pool
+	learned         uint64 // its block's size according to later allocations, for the large pool
 	pending         bool   // its free was requested before the recording too
-	key             uint32 // what entries call it until IDs are given
+	key             uint32 // its number in entries until IDs are assigned
 }
 
-// early marks the key of a before in what resolve leaves in the entries.
+// early marks, in the numbers that resolve writes into entries, those that are indices of a before.
 const early = 1 << 31
 
 // folder makes a Device of a range of entries. IDs of allocations made before
@@ -72,7 +72,7 @@ func (f *folder) has(a action) bool {
 	return false
 }
 
-// resolve gives every alloc and free its allocation.
+// resolve assigns every alloc and free to its allocation.
 func (f *folder) resolve() error {
 	held := int64(0)
 	for i := range f.ids {
@@ -139,7 +139,7 @@ func (f *folder) addEarly(b before) uint32 {
 	return early | b.key
 }
 
-// survivors finds what was allocated before the recording and is still alive.
+// survivors finds the allocations made before the recording that are still alive at its end.
 func (f *folder) survivors() {
 	for _, seg := range f.out.Final {
 		for _, b := range seg.Blocks {
@@ -175,7 +175,7 @@ func (f *folder) emit() {
 	}
 }
 
-// id returns the allocation that entry i is about.
+// id returns the ID of the allocation of entry i.
 func (f *folder) id(i int) uint32 {
 	if k := f.ids[i]; k&early != 0 {
 		return f.byKey[k&^early]

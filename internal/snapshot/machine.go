@@ -62,7 +62,7 @@ const (
 	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, and one for looking ahead
 	ahead    = 8192                // bytes available to any opcode but a long string: maxPairs and the lists
 
-	looseStack = 1 << 19 // objects allowed before their number is held against the bytes read
+	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )
 
 // firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a
@@ -83,7 +83,7 @@ func newMachine(w *window) *machine {
 	return m
 }
 
-// run executes the pickle and returns what STOP leaves.
+// run executes the pickle and returns the value that is left at STOP.
 func (m *machine) run() (value, error) {
 	m.fill(1)
 	if len(m.buf) > 0 && !slices.Contains(firstOpcodes, m.buf[0]) {
@@ -113,7 +113,7 @@ func (m *machine) run() (value, error) {
 	}
 }
 
-// checkSize holds the number of objects against the bytes that made them.
+// checkSize returns an error if there are too many objects for the bytes read.
 func (m *machine) checkSize() error {
 	limit := looseStack + int(m.offset()/4)
 	switch {
@@ -144,7 +144,7 @@ func (m *machine) floor() int {
 	return m.marks[len(m.marks)-1]
 }
 
-// popMark returns what lies above the innermost mark, valid until the next push.
+// popMark returns the values above the innermost mark, valid until the next push.
 func (m *machine) popMark() ([]value, error) {
 	if len(m.marks) == 0 {
 		return nil, m.fail("an opcode needs a mark that is not there")

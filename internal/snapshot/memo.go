@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// remember does what reads or writes the memo.
+// remember executes the opcodes that read or write the memo.
 func (m *machine) remember(op byte) error {
 	slot := len(m.memo)
 	if op != opMemoize {
@@ -55,9 +55,8 @@ func (m *machine) memoize(slot int) error {
 	return nil
 }
 
-// name fills the next slot of the memo, which doubles when it is full: every
-// trace entry takes two slots, and growing in small steps would cost a fifth of
-// the time.
+// name puts r into the next slot of the memo. The memo doubles when it is full: every trace entry takes
+// two slots, and growing in small steps would cost a fifth of the time.
 func (m *machine) name(r ref) {
 	if len(m.memo) == cap(m.memo) {
 		m.memo = slices.Grow(m.memo, max(1024, len(m.memo)))

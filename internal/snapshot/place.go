@@ -79,9 +79,9 @@ func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	return size, nil
 }
 
-// learnSizes finds the end of blocks by what was allocated behind them: while a
-// block is alive, the free range behind it is one block, and an allocation takes
-// its front. So the first one there begins where the block ends.
+// learnSizes finds the ends of blocks by later allocations: while a block is alive, the free range after
+// it is one block, and an allocation takes its front. So the first allocation there begins where the block
+// ends.
 func (f *folder) learnSizes() {
 	if len(f.early) == 0 {
 		return

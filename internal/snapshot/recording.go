@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// recording makes a Recording of the tables.
+// recording returns the Recording that the tables hold.
 func (m *machine) recording(root value) (*Recording, error) {
 	top, err := m.sections(root)
 	if err != nil {
@@ -22,6 +22,7 @@ func (m *machine) recording(root value) (*Recording, error) {
 		Texts:       m.texts,
 		Settings:    m.settings(top["allocator_settings"]),
 		Torch:       m.torch(),
+		Probe:       m.textOf(top["snug"]),
 	}
 	slices.SortStableFunc(rec.Annotations, func(a, b Annotation) int { return cmp.Compare(a.Time, b.Time) })
 	traces, err := m.traces(top["device_traces"])
@@ -74,7 +75,7 @@ func (m *machine) sections(root value) (map[string]value, error) {
 	return top, nil
 }
 
-// plain makes a Go map of a dict of anything.
+// plain returns a dict of arbitrary values as a Go map, and false if v is not one.
 func (m *machine) plain(v value) (map[string]value, bool) {
 	if v.kind != vDict || m.dicts[v.n].class != anything {
 		return nil, false
@@ -145,8 +146,8 @@ func (m *machine) finals(v value) (map[int][]Segment, error) {
 	return out, nil
 }
 
-// settle gives the blocks the addresses that files before 2.1 leave out, and
-// checks that they cover the segment.
+// settle sets the addresses of blocks, which files before 2.1 leave out, and returns an error if the
+// blocks do not cover the segment.
 func (s *Segment) settle() error {
 	if s.Size == 0 || s.Addr+s.Size < s.Addr {
 		return fmt.Errorf("the segment at %#x with %d bytes is not possible", s.Addr, s.Size)
@@ -192,7 +193,7 @@ func (m *machine) settings(v value) Settings {
 	return s
 }
 
-// keysSince says from which PyTorch on a key is in the file, newest first.
+// keysSince lists the PyTorch version that introduced a key, newest first.
 var keysSince = []struct{ key, torch string }{
 	{"pool_id", "2.12"},
 	{"forward_frames", "2.11"},

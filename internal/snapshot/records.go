@@ -58,10 +58,10 @@ type rawSegment struct {
 	blocks list
 }
 
-// rawFrame is a frame by the numbers of its texts.
+// rawFrame is a frame whose file and name are indices into texts.
 type rawFrame struct{ file, name, line uint32 }
 
-// setItems gives a dict its items: key, value, key, value.
+// setItems adds items to a dict: key, value, key, value.
 func (m *machine) setItems(d *dict, kv []value) error {
 	if len(kv)%2 != 0 {
 		return m.fail("a key has no value")
@@ -70,7 +70,7 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	case !d.known:
 		d.known = true
 		m.addRow(d, m.classify(kv))
-	case d.class == aFrame: // it becomes another one, for the lists that follow
+	case d.class == aFrame: // for the lists that follow, it is another frame
 		m.forgetShapes()
 	}
 	switch d.class {
@@ -108,7 +108,7 @@ func (m *machine) field(key value) field {
 	return m.fields[key.n]
 }
 
-// addRow makes room for d in the table of its class.
+// addRow adds a row for d to the table of its class.
 func (m *machine) addRow(d *dict, c class) {
 	d.class = c
 	switch c {
@@ -143,7 +143,7 @@ func (m *machine) setEntry(row uint32, kv []value) error {
 	return nil
 }
 
-// keepLabel notes the label of the entry just read, if it is not the last one's.
+// keepLabel notes the label of the entry just read, if it differs from the last one.
 func (m *machine) keepLabel(row uint32) {
 	var last label
 	if n := len(m.labels); n > 0 {
@@ -188,7 +188,7 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	return err
 }
 
-// maxStreams is far above what a program uses; PyTorch's own pool has 32 a priority.
+// maxStreams is far above what a program uses; PyTorch's own pool has 32 per priority.
 const maxStreams = 4096
 
 // streamOf returns the index of a CUDA stream's handle.

@@ -2,7 +2,7 @@
 
 package snapshot
 
-// refuse is the error for an opcode that has no place here.
+// refuse returns the error for an opcode that a snapshot does not need.
 func (m *machine) refuse(op byte) error {
 	m.pos-- // the message points at the opcode
 	switch op {
@@ -40,7 +40,7 @@ func (m *machine) under(i int) string {
 	return "?"
 }
 
-// refused names the opcodes that exist but have no place in a snapshot.
+// refused names the opcodes that exist but that a snapshot does not need.
 var refused = map[byte]string{
 	'R': "REDUCE", 'b': "BUILD", 'o': "OBJ", 0x81: "NEWOBJ", 0x92: "NEWOBJ_EX",
 	'P': "PERSID", 'Q': "BINPERSID", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4",
@@ -52,7 +52,7 @@ var refused = map[byte]string{
 	0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
 }
 
-// Opcodes that name a function or a class; messages say which one they would have called.
+// Opcodes that name a function or a class; messages name that function or class.
 const (
 	opGlobal      = 'c'
 	opInst        = 'i'

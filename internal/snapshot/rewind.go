@@ -31,7 +31,7 @@ func (f *folder) rewind() error {
 	return f.place()
 }
 
-// rewinder is the segments at a moment.
+// rewinder holds the segments at one moment of the recording.
 type rewinder struct {
 	segs   *segmentList
 	device int
@@ -62,7 +62,7 @@ func (r *rewinder) remove(e SegmentEvent) error {
 	return nil
 }
 
-// cut takes a mapped range out of the range it became part of.
+// cut removes a mapped range from the range that it became part of.
 func (r *rewinder) cut(e SegmentEvent) error {
 	p, ok := r.segs.find(e.Addr)
 	if !ok || e.Addr+e.Size > r.segs.after(p).end() {
@@ -82,7 +82,7 @@ func (r *rewinder) cut(e SegmentEvent) error {
 	return nil
 }
 
-// add puts back what was given to the driver; mapped ranges that touch are joined.
+// add puts back a segment that was returned to the driver; mapped ranges that touch are joined.
 func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 	p, taken := r.segs.find(e.Addr)
 	next := r.segs.after(p)
@@ -113,8 +113,8 @@ func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 // is the small pool's: the large pool's begin at 10 MiB.
 const smallBuffer = 2 << 20
 
-// smallRange guesses which pool a mapped range belongs to: its neighbour's, else
-// by size, since the large pool maps 20 MiB at a time.
+// smallRange reports whether a mapped range probably belongs to the small pool: as its neighbour does, or
+// else by size, since the large pool maps 20 MiB at a time.
 func smallRange(last, next *Segment, s Segment) bool {
 	switch {
 	case touches(last, &s):

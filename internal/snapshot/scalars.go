@@ -65,7 +65,7 @@ func (m *machine) long() error {
 	return nil
 }
 
-// signed extends the sign of an n-byte number, 0 < n <= 8, whatever lies above it.
+// signed returns an n-byte number with its sign extended, 0 < n <= 8. Higher bytes of x are ignored.
 func signed(x uint64, n int) uint64 {
 	shift := uint(64 - 8*n)
 	return uint64(int64(x<<shift) >> shift)
@@ -95,8 +95,8 @@ func (m *machine) text(op byte) error {
 	return nil
 }
 
-// intern returns the index of a text; equal texts share one. Recordings repeat
-// the same few over and over, so the last one is tried first.
+// intern returns the index of a text; equal texts share one. Recordings repeat a few texts over and over,
+// so the last one is compared first.
 func (m *machine) intern(b []byte) uint32 {
 	if len(m.texts) > 0 && m.texts[m.lastText] == string(b) {
 		return m.lastText
@@ -114,7 +114,7 @@ func (m *machine) intern(b []byte) uint32 {
 	return id
 }
 
-// pairOf returns the index of a tuple of two numbers; equal ones have one.
+// pairOf returns the index of a tuple of two numbers; equal tuples share one.
 func (m *machine) pairOf(a, b value) uint32 {
 	if len(m.tuples) > 0 {
 		if t := m.tuples[m.lastPair]; len(t) == 2 && t[0] == a && t[1] == b {
@@ -135,7 +135,7 @@ func (m *machine) pairOf(a, b value) uint32 {
 // maxSize is more bytes than any machine has, and far from overflowing in sums.
 const maxSize = math.MaxInt64 >> 3
 
-// asSize reads v as a number of bytes that a machine could have.
+// asSize returns v as a number of bytes, and an error if no machine has that many.
 func (m *machine) asSize(v value, what string) (uint64, error) {
 	if v.kind != vInt || v.n > maxSize {
 		return 0, m.fail("%s is %s, not a size", what, m.show(v))
@@ -143,7 +143,7 @@ func (m *machine) asSize(v value, what string) (uint64, error) {
 	return v.n, nil
 }
 
-// show writes v for a message.
+// show returns v for a message.
 func (m *machine) show(v value) string {
 	switch v.kind {
 	case vInt:
@@ -155,7 +155,7 @@ func (m *machine) show(v value) string {
 	}
 }
 
-// printable makes text from a file safe for a terminal, and short.
+// printable returns a text from a file shortened and safe for a terminal.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

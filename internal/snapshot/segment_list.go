@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// segmentList is segments in the order of their addresses. They are kept in parts
-// of bounded length, so that a recording of a hundred thousand segments, which come
-// and go anywhere, never moves more than one part.
+// segmentList holds segments in the order of their addresses. They are kept in parts of bounded length, so
+// that a recording of a hundred thousand segments, which come and go anywhere, never moves more than one
+// part.
 type segmentList struct {
 	parts [][]Segment // none is empty
 }
 
 const partCap = 256
 
-// position is between two segments of a list; it is good until the list changes.
+// position is a place between two segments of a list. It is valid until the list changes.
 type position struct{ part, at int }
 
-// newSegmentList takes segments that are in order.
+// newSegmentList returns a list of segments, which must be in order.
 func newSegmentList(segs []Segment) *segmentList {
 	l := &segmentList{}
 	for part := range slices.Chunk(segs, partCap/2) {
@@ -28,11 +28,11 @@ func newSegmentList(segs []Segment) *segmentList {
 	return l
 }
 
-// end returns the first address behind a segment.
+// end returns the first address after a segment.
 func (s *Segment) end() uint64 { return s.Addr + s.Size }
 
-// find returns the position before the segment that holds an address, or, where none
-// does, before the first that lies higher.
+// find returns the position before the segment that holds an address. If none does, held is false and the
+// position is before the first segment above the address.
 func (l *segmentList) find(addr uint64) (p position, held bool) {
 	k, _ := slices.BinarySearchFunc(l.parts, addr, func(part []Segment, a uint64) int { return above(part[0].Addr, a) })
 	if k == 0 {
@@ -46,7 +46,7 @@ func (l *segmentList) find(addr uint64) (p position, held bool) {
 	return position{k - 1, i}, false
 }
 
-// above puts what begins at an address before the place that is searched for.
+// above is the comparison for a search that passes everything that begins at or below an address.
 func above(begins, addr uint64) int {
 	if begins <= addr {
 		return -1
@@ -54,7 +54,7 @@ func above(begins, addr uint64) int {
 	return cmp.Compare(begins, addr)
 }
 
-// after returns the segment behind a position, nil at the end.
+// after returns the segment after a position, nil at the end.
 func (l *segmentList) after(p position) *Segment {
 	if p, ok := l.next(p); ok {
 		return &l.parts[p.part][p.at]
@@ -62,7 +62,8 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next returns the position of the segment after a position.
+// next returns the same position in the part that holds the segment after it, and false at the end of the
+// list.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}
@@ -70,7 +71,7 @@ func (l *segmentList) next(p position) (position, bool) {
 	return p, p.part < len(l.parts)
 }
 
-// before returns the segment in front of a position, nil at the beginning.
+// before returns the segment before a position, nil at the beginning.
 func (l *segmentList) before(p position) *Segment {
 	switch {
 	case p.at > 0:
@@ -82,7 +83,7 @@ func (l *segmentList) before(p position) *Segment {
 	return nil
 }
 
-// removeAfter takes the segment behind a position out. The position stays good.
+// removeAfter removes the segment after a position. The position stays valid.
 func (l *segmentList) removeAfter(p position) {
 	at, _ := l.next(p)
 	l.parts[at.part] = slices.Delete(l.parts[at.part], at.at, at.at+1)
@@ -91,7 +92,7 @@ func (l *segmentList) removeAfter(p position) {
 	}
 }
 
-// insert puts a segment at a position, and returns the one behind it.
+// insert puts a segment at a position, and returns the position after it.
 func (l *segmentList) insert(p position, s Segment) position {
 	if p.part == len(l.parts) {
 		l.parts = append(l.parts, nil)

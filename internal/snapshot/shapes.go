@@ -28,7 +28,7 @@ func (q *idlePair) matches(b []byte) bool {
 		binary.LittleEndian.Uint64(b[8:])&q.mask[1] == q.bits[1]
 }
 
-// learnKey makes k the key that b begins with, if it is one.
+// learnKey sets k to the key that b begins with, and returns false if it is none.
 func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	key, n := m.scanRef(b)
 	if n == 0 || key.kind != vText {
@@ -69,7 +69,7 @@ func (m *machine) changesNothing(f field, v value) bool {
 	return false
 }
 
-// endsInMemoize reports whether a value that scanOther read has a MEMOIZE behind it.
+// endsInMemoize reports whether a value that scanOther read ends with a MEMOIZE.
 func endsInMemoize(b []byte) bool {
 	switch b[0] {
 	case opShortBinUnicode:

@@ -49,6 +49,7 @@ type Recording struct {
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
 	Texts       []string     // what Device.Metadata refers to; Texts[0] is ""
 	Torch       string       // the PyTorch release, as far as the keys show it: "2.11"
+	Probe       string       // what snug's probe noted about the steps, as JSON; "" if it did not record this
 }
 
 // Device is the recording of one GPU.
@@ -155,7 +156,7 @@ type Annotation struct {
 	Time   int64  // microseconds since the epoch
 }
 
-// Settings is the allocator's configuration according to the file; files before PyTorch 2.3 do not have
+// Settings is the allocator's configuration according to the file. Files before PyTorch 2.3 do not contain
 // it.
 type Settings struct {
 	Known              bool             // false in recordings without settings

@@ -16,7 +16,7 @@ import (
 // As long as names keep their meaning, equal bytes are equal stacks. So the fast path
 // takes a list apart only the first time; later it looks up its bytes.
 
-// stackTable gives stacks numbers. Equal stacks have one; the empty stack is 0.
+// stackTable numbers stacks. Equal stacks have the same number; the empty stack is 0.
 type stackTable struct {
 	refs   []uint32 // the frames of all stacks, one stack after the other
 	stacks []list   // ranges of refs
@@ -30,8 +30,8 @@ func newStackTable() stackTable {
 	return t
 }
 
-// intern gives the frames from there to the end of refs a number, or drops them
-// for the number that an equal stack has.
+// intern returns a number for the stack of frames at refs[from:]. If an equal stack has a number, it drops
+// the frames and returns that number.
 func (t *stackTable) intern(from int) uint32 {
 	fresh := t.refs[from:]
 	h := t.secret ^ uint64(len(fresh))
@@ -57,7 +57,7 @@ func (t *stackTable) intern(from int) uint32 {
 	return id
 }
 
-// all lists the frames of each stack.
+// all returns the frames of each stack.
 func (t *stackTable) all() [][]uint32 {
 	out := make([][]uint32, len(t.stacks))
 	for i, s := range t.stacks {
@@ -66,7 +66,7 @@ func (t *stackTable) all() [][]uint32 {
 	return out
 }
 
-// appendFrames makes l a stack.
+// appendFrames makes l a list of frames, by the number of its stack.
 func (m *machine) appendFrames(l *list, vs []value) error {
 	t := &m.stacks
 	from := len(t.refs)
@@ -89,7 +89,7 @@ func (m *machine) appendFrames(l *list, vs []value) error {
 	return nil
 }
 
-// tooManyFrames holds the number of frames in stacks against the bytes read.
+// tooManyFrames reports whether the stacks have too many frames for the bytes read.
 func (m *machine) tooManyFrames() bool {
 	return len(m.stacks.refs) > looseStack+int(m.offset()/2) || len(m.stacks.stacks) > refMax
 }
@@ -138,10 +138,9 @@ func (m *machine) scanStack(b []byte) (value, int) {
 	return value{uint64(stack), vStack}, p + n
 }
 
-// itemsLen returns the length of what puts named objects into a list: MARK GET…
-// APPENDS, or GET APPEND. It is 0 if b begins with anything else, or if no
-// end is in sight; if the list is filled all the same, no key follows it and
-// scanEntry gives up.
+// itemsLen returns the length of the opcodes that put named objects into a list: MARK GET… APPENDS, or GET
+// APPEND. It is 0 if b begins with anything else, or if the end is not within b. If the list has items all
+// the same, no key follows it and scanEntry gives up.
 func itemsLen(b []byte) int {
 	if b[0] != opMark {
 		if n := getLen(b[0]); n > 0 && b[n] == opAppend {
@@ -173,8 +172,8 @@ func getLen(op byte) int {
 	return 0
 }
 
-// learnStack makes a stack of the frames that text puts into a list, and
-// remembers which one.
+// learnStack returns the number of the stack that text makes, and keeps it for the same text; false if
+// text contains anything but frames.
 func (m *machine) learnStack(text []byte) (uint32, bool) {
 	from := len(m.stacks.refs)
 	ok := m.scanFrames(text)
@@ -190,8 +189,7 @@ func (m *machine) learnStack(text []byte) (uint32, bool) {
 	return stack, true
 }
 
-// scanFrames puts the frames of a list at the end of refs, if there is nothing
-// but frames.
+// scanFrames appends the frames of a list to refs. It returns false if the list contains anything else.
 func (m *machine) scanFrames(text []byte) bool {
 	for p := 0; p < len(text)-1; {
 		if text[p] == opMark {
@@ -209,8 +207,8 @@ func (m *machine) scanFrames(text []byte) bool {
 	return true
 }
 
-// forgetShapes is called when a name in the file gets another meaning, or what it
-// names becomes another frame.
+// forgetShapes forgets the texts of stacks. It is called when a name in the file gets another meaning, or
+// the frame that it names changes.
 func (m *machine) forgetShapes() {
 	clear(m.keys[:])
 	if len(m.shapes) > 0 {

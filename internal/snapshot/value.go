@@ -24,8 +24,8 @@ var kindNames = [...]string{"None", "a bool", "an int", "a float", "a string", "
 
 func (k kind) String() string { return kindNames[k] }
 
-// value is anything a pickle can hold, sixteen bytes without pointers; what is
-// bigger lives in a table of the machine and n is its index.
+// value is anything a pickle can hold, sixteen bytes without pointers; larger values are in a table of the
+// machine, and n is the index.
 type value struct {
 	n    uint64
 	kind kind
@@ -38,7 +38,7 @@ func (v value) float() float64 {
 	return math.Float64frombits(v.n)
 }
 
-// ref is a value of those kinds that the memo can hold, in four bytes.
+// ref is a value in four bytes, of one of the kinds that the memo can hold.
 type ref uint32
 
 const (
@@ -86,8 +86,8 @@ type entry struct {
 	addr   uint64
 	size   uint64
 	time   int64
-	stack  uint32 // into stacks
-	stream uint16 // into streams
+	stack  uint32 // an index into stacks
+	stream uint16 // an index into streams
 	action action
 	pool   bool // made in a private pool
 }
@@ -128,7 +128,7 @@ type entryTable struct {
 	n      int
 }
 
-// peek returns the entry behind the last, zeroed; it counts once n is raised.
+// peek returns the entry after the last, zeroed. It becomes part of the table when n is raised.
 func (t *entryTable) peek() *entry {
 	if t.n == len(t.chunks)*entryChunk {
 		t.chunks = append(t.chunks, make([]entry, entryChunk))

@@ -13,15 +13,15 @@ import (
 const (
 	windowSize = 256 << 10
 
-	// Compressed recordings expand ten- to twentyfold. What expands more than
-	// maxRatio, once it is big enough to hurt, is made to fill the memory.
+	// Compressed recordings expand ten- to twentyfold. A file that expands more than maxRatio, once it is
+	// large, was made to fill the memory.
 	maxRatio  = 200
 	ratioFrom = 64 << 20
 
 	maxText = 64 << 20 // bytes in one string
 )
 
-// syntaxError is something wrong with the file, at a byte of the (decompressed) pickle.
+// syntaxError is an error in the file, at a byte of the (decompressed) pickle.
 type syntaxError struct {
 	at   int64
 	what string
@@ -32,7 +32,7 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e
 // window is a file seen through a buffer that slides along it.
 type window struct {
 	src    io.Reader
-	buf    []byte // what has been read and not yet slid away
+	buf    []byte // bytes that were read and are still in the window
 	pos    int    // the next byte, in buf
 	base   int64  // the file's offset of buf[0]
 	err    error  // why src gave no more
@@ -59,7 +59,7 @@ func (c *counter) ReadByte() (byte, error) {
 	return b, err
 }
 
-// newWindow looks at the first bytes of r to see whether it is gzip.
+// newWindow returns a window over r, decompressed if its first bytes are those of gzip.
 func newWindow(r io.Reader) (*window, error) {
 	w := &window{buf: make([]byte, 0, windowSize)}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -88,7 +88,7 @@ func (w *window) fail(format string, args ...any) error {
 	return &syntaxError{w.offset(), fmt.Sprintf(format, args...)}
 }
 
-// fill slides the window so that n bytes can be seen, if the file has them.
+// fill moves the window so that it holds the next n bytes, if the file has them.
 func (w *window) fill(n int) {
 	left := copy(w.buf, w.buf[w.pos:])
 	w.base += int64(w.pos)
@@ -118,7 +118,7 @@ func (w *window) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// short is the error for a file that ends too early.
+// short returns the error for a file that ends too early.
 func (w *window) short() error {
 	w.pos = len(w.buf)
 	switch {

@@ -21,7 +21,7 @@ func newWriter(f *folder) *writer {
 	return w
 }
 
-// write writes what begins at entry i and returns how many entries that was.
+// write writes the events that begin at entry i, and returns how many entries they took.
 func (w *writer) write(i int) int {
 	e := w.entry(i)
 	for len(w.labels) > 0 && int(w.labels[0].from) <= int(w.list.start)+i {
@@ -76,8 +76,8 @@ func (w *writer) event(ev stream.Event, e *entry) {
 	}
 }
 
-// put sets the last event's place in a column that begins with the first event
-// that has something to put there.
+// put returns a column with v at the last event. The column stays empty until the first event with a
+// value.
 func put[T any](column []T, v T, t *stream.Trace) []T {
 	if column == nil {
 		column = make([]T, len(t.Events)-1, cap(t.Events))

@@ -49,7 +49,7 @@ func (r *Run) texts() []*string {
 	return []*string{&r.Card, &r.Torch, &r.CUDA, &r.Family, &r.Model, &r.Size, &r.Setup}
 }
 
-// wrongRow is a row that no run has left.
+// wrongRow is the error for a row with impossible values.
 type wrongRow struct {
 	id  int64
 	why error
@@ -59,7 +59,7 @@ func (w *wrongRow) Error() string {
 	return fmt.Sprintf("run %d: %v; snug history delete %d removes it", w.id, w.why, w.id)
 }
 
-// scan reads a row. SQLite lets a column hold values of any type.
+// scan returns the run of a row. SQLite lets a column hold values of any type.
 func scan(rows *sql.Rows) (Run, error) {
 	var r Run
 	var at, predicted, allocated, reserved, seconds any

@@ -9,8 +9,8 @@ import (
 	"modernc.org/sqlite" // also the driver, registered as "sqlite"
 )
 
-// SQLite's result codes, of those that a person can do something about
-// (sqlite.org/rescode.html); the lowest byte is the kind.
+// The result codes of SQLite that a person can do something about (sqlite.org/rescode.html); the lowest
+// byte is the kind.
 const (
 	busy     = 5
 	locked   = 6
@@ -24,7 +24,7 @@ const (
 
 var errDamaged = errors.New("it is damaged")
 
-// failed adds to an error the file and what to do.
+// failed returns an error with the file and what to do.
 func failed(path string, err error) error {
 	if err == nil {
 		return nil

@@ -65,8 +65,8 @@ func ReadExport(r io.Reader) ([]Run, error) {
 	return out, nil
 }
 
-// readRun reads a line. The number that a run has here, which snug history --json
-// gives, means nothing elsewhere.
+// readRun returns the run of a line. The number that a run has here, which snug history --json gives,
+// means nothing elsewhere.
 func readRun(line []byte) (Run, error) {
 	var x struct {
 		Number int64 `json:"id"`

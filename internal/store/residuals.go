@@ -19,8 +19,7 @@ type Range struct {
 // three, and the interval is widened by the allocator's smallest step.
 const enough = 3
 
-// moment is how long an estimate may search for similar runs: it takes a millisecond, and is not worth
-// more than a few.
+// moment is how long an estimate may search for similar runs; usually it takes a millisecond.
 const moment = 100 * time.Millisecond
 
 // anotherRun is the factor by which an estimate of a different run is too high or too low: the worst of

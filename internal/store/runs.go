@@ -57,8 +57,7 @@ func (s *Store) add(runs []Run) error {
 	return tx.Commit()
 }
 
-// List returns every run, the latest last. One that cannot have been measured is an
-// error that names it.
+// List returns every run, the latest last. If a run has impossible values, the error names it.
 func (s *Store) List() ([]Run, error) {
 	if s.empty {
 		return nil, nil

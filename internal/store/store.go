@@ -82,7 +82,7 @@ func Exists(path string) bool {
 type Store struct {
 	db    *sql.DB
 	path  string
-	empty bool // a file that no store was made in yet
+	empty bool // the file exists but has no schema yet
 }
 
 // patience is how long a writer waits for another process that writes: two runs may end at once.
@@ -105,7 +105,7 @@ func Read(path string, wait time.Duration) (*Store, error) {
 	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
 }
 
-// connect opens the database and begins a transaction as given.
+// connect opens the database in SQLite's mode how, and calls begin on it.
 func connect(path, how string, wait time.Duration, begin func(*Store) error) (*Store, error) {
 	if err := refuse(path); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *Store) prepare() error {
 	return tx.Commit()
 }
 
-// look requires a store that can be read.
+// look returns an error if the store cannot be read.
 func (s *Store) look() error {
 	made, err := isMade(s.db)
 	s.empty = !made

@@ -17,8 +17,8 @@ type End struct {
 }
 
 // Again appends the events [from, to) once more, with the changes. Allocations that they left alive and
-// that the changes do not name exist already and are not made again. It does so only if the events
-// touched nothing older, and reports whether that was so. made is the old ID of each new one, in order.
+// that the changes do not name exist already and are not made again. ok is false, and nothing is appended,
+// if the events touched anything older. made is the old ID of each new allocation, in order.
 func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	first, now := t.fates(from, to)
 	if now == nil {
@@ -64,8 +64,8 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	return made, true
 }
 
-// fates says for each allocation of a stretch, from the first ID on, whether it is freed within it or
-// stays.
+// fates says for each allocation of a stretch, from the first ID on, whether it is freed within the
+// stretch or stays.
 type fates []uint32
 
 const (
@@ -73,7 +73,8 @@ const (
 	goes
 )
 
-// fates returns nil if a stretch frees something older, or another CUDA stream is involved.
+// fates returns the first ID of a stretch and the fates of its allocations; nil if it frees something
+// older or involves another CUDA stream.
 func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	first = t.next
 	f = fates{}
@@ -94,7 +95,7 @@ func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	return first, f
 }
 
-// turns marks an allocation that stayed as freed; false if it did not stay.
+// turns marks an allocation that stayed as freed. It returns false if it did not stay.
 func (f fates) turns(i uint32) bool {
 	if i >= uint32(len(f)) || f[i] == goes {
 		return false

@@ -2,7 +2,7 @@
 
 package stream
 
-// alike reports whether in every pass the iterations around the middle one do what it does.
+// alike reports whether in every pass the iterations around the middle one do the same as it does.
 func (u *Folded) alike() bool {
 	for i := range u.passes {
 		p := &u.passes[i]
@@ -19,7 +19,7 @@ func (u *Folded) alike() bool {
 	return true
 }
 
-// same compares two sections, each relative to its own iteration.
+// same reports whether two sections are equal, each relative to its own iteration.
 func (u *Folded) same(a, b *section) bool {
 	if a.to-a.from != b.to-b.from || a.made != b.made {
 		return false
@@ -79,12 +79,12 @@ func (u *Folded) near(turn uint8) bool {
 	return turn+reach >= u.Middle && turn <= u.Middle+reach
 }
 
-// crosses reports whether the middle iteration is one of two, or lies between them.
+// crosses reports whether the middle iteration is a or b, or lies between them.
 func (u *Folded) crosses(a, b uint8) bool {
 	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
 }
 
-// copiesMatch reports whether the stretches that come again are as long unfolded.
+// copiesMatch reports whether the stretches that a Copy repeats keep their length when unfolded.
 func (u *Folded) copiesMatch() bool {
 	for _, c := range u.Trace.Copies {
 		if u.At(c.From+c.N)-u.At(c.From) != u.At(c.From+2*c.N)-u.At(c.From+c.N) {

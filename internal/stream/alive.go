@@ -55,7 +55,7 @@ func (f *Folded) count(alive []int, i, copy, times int) {
 	}
 }
 
-// Copy returns which copy of the iteration comes after k others.
+// Copy returns the number of the copy that is played after k others.
 func (l *Loop) Copy(k int) int {
 	if l.Down {
 		return l.Times - 1 - k

@@ -27,7 +27,7 @@ type Fold struct {
 // from its own iteration an event may free something.
 const reach = 2
 
-// section is a stretch of events of one iteration.
+// section is a stretch of events in one iteration.
 type section struct {
 	turn     uint8
 	from, to int
@@ -36,7 +36,7 @@ type section struct {
 	made     uint32
 }
 
-// pass is sections of iterations that follow each other, up or down.
+// pass is a sequence of sections whose iterations follow each other, up or down.
 type pass struct {
 	step   int // +1 up, -1 down, 0 if there is one section
 	around [2*reach + 1]int
@@ -125,7 +125,7 @@ func (u *Folded) join() bool {
 
 var noSections = [2*reach + 1]int{-1, -1, -1, -1, -1}
 
-// follows reports whether section i goes on with the pass of the one before.
+// follows reports whether section i continues the pass of the section before it.
 func (u *Folded) follows(i int) bool {
 	if i == 0 || u.sections[i-1].to != u.sections[i].from {
 		return false

@@ -8,7 +8,7 @@ import "sort"
 // middle iteration stands for many, one for each copy of that iteration. Copies are counted in the order
 // of the iterations, whichever direction the loop runs.
 
-// Loop is the iterations that the middle one of a pass stands for.
+// Loop describes the iterations that the middle one of a pass stands for.
 type Loop struct {
 	From, To int  // the events of the iteration, in the folded trace
 	At       int  // the first event of the first one that comes, in the unfolded trace
@@ -44,8 +44,8 @@ func (f *Folded) Copied(id uint32) bool {
 	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
 }
 
-// Freed returns the allocation that event i of the folded trace frees and, if that stands for many, which
-// copy; otherwise -1. In a loop, copy is the number of the iteration.
+// Freed returns the allocation that event i of the folded trace frees. If it stands for many, which is the
+// copy; otherwise which is -1. In a loop, copy is the number of the iteration.
 func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	e := &f.Trace.Events[i]
 	if e.Turn == 0 || !f.near(e.Turn) {

@@ -5,9 +5,10 @@ package stream
 // plenty is more bytes than any memory has; counting stops there.
 const plenty = 1 << 56
 
-// PeakRequested returns the most bytes that the allocations before an event of the folded trace ask for at
-// once; 0 is all of them. It takes no longer than reading the folded trace, because each iteration of a
-// loop asks for as much more than the one before it. Beyond any memory it is only a lower bound.
+// PeakRequested returns the most bytes that the allocations before event until of the folded trace ask for
+// at once; an until of 0 means the whole trace. It takes no longer than reading the folded trace, because
+// each iteration of a loop asks for as much more than the one before it. Beyond any memory it is only a
+// lower bound.
 func (f *Folded) PeakRequested(until int) uint64 {
 	if until == 0 {
 		until = len(f.Trace.Events)

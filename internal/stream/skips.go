@@ -27,7 +27,7 @@ func NewSkips[S comparable](t *Trace) Skips[S] {
 	return s
 }
 
-// Point is the next event before which Pass must be called, or -1.
+// Point returns the next event before which Pass must be called, or -1.
 func (s *Skips[S]) Point() int {
 	if len(s.points) == 0 {
 		return -1
@@ -35,7 +35,7 @@ func (s *Skips[S]) Point() int {
 	return s.points[0]
 }
 
-// Pass returns the event to continue with if i, the point, is next and now is the player's state.
+// Pass returns the event to continue with when the player is at event i, its Point, in the state now.
 func (s *Skips[S]) Pass(i int, now S) int {
 	s.states[i] = now
 	s.points = s.points[1:]

@@ -18,8 +18,7 @@ import (
 // Kind is what an event does.
 type Kind uint8
 
-// The kinds of events. Their meaning follows PyTorch's own trace entries
-// (torch.cuda.memory._snapshot), with the two that belong together folded.
+// The kinds of events. Their meaning follows PyTorch's own trace entries (torch.cuda.memory._snapshot).
 const (
 	// Alloc asks for Size bytes on Queue; ID names the allocation from here on.
 	Alloc Kind = iota
@@ -110,8 +109,8 @@ func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
-// Repeat appends the events from index from to the end once more, with new IDs. It does so only if every
-// allocation among them is freed there and nothing older is touched, and reports whether that was so.
+// Repeat appends the events from index from to the end once more, with new IDs. It does nothing and
+// returns false unless every allocation among them is freed there and nothing older is touched.
 func (t *Trace) Repeat(from int) bool {
 	events := t.Events[from:]
 	first, open := t.next, 0

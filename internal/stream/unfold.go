@@ -11,8 +11,8 @@ type unfolding struct {
 	old  []uint32 // the old ID of a new one
 }
 
-// Unfold returns the trace with every iteration of its loops. old maps each of its IDs to the one that
-// stood for it.
+// Unfold returns the trace with every iteration of its loops. old maps each ID of out to the ID that stood
+// for it.
 func (f *Folded) Unfold() (out *Trace, old []uint32) {
 	t := f.Trace
 	u := &unfolding{
@@ -65,7 +65,7 @@ func (u *unfolding) event(e *Event) {
 	}
 }
 
-// section writes one iteration, or all that the middle one stands for.
+// section writes one iteration, or for the middle one all that it stands for.
 func (u *unfolding) section(s *section) {
 	if s.turn != u.Middle {
 		u.turn(s, 0)
@@ -96,7 +96,7 @@ func (u *unfolding) turn(s *section, copy int) {
 	}
 }
 
-// target is the new ID of what a section near the middle frees.
+// target returns the new ID of the allocation that a section near the middle frees.
 func (u *unfolding) target(s *section, id uint32, copy int) uint32 {
 	id, k := u.freed(s, id, copy)
 	if k < 0 {

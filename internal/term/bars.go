@@ -10,7 +10,7 @@ var (
 	growing = []rune(" ▏▎▍▌▋▊▉█")
 )
 
-// Bar is value out of full as a bar of at most width cells.
+// Bar returns value/full as a bar of at most width cells.
 func (s Screen) Bar(value, full uint64, width int) string {
 	if full == 0 || width <= 0 {
 		return ""
@@ -26,7 +26,7 @@ func (s Screen) Bar(value, full uint64, width int) string {
 	return bar
 }
 
-// scale is value/full of n, rounded, never more than n; something is never nothing.
+// scale returns value/full of n, rounded, at most n, and at least 1 for a value above 0.
 func scale(value, full uint64, n int) int {
 	if value == 0 || full == 0 {
 		return 0

@@ -4,8 +4,8 @@ package term
 
 import "strings"
 
-// Chart draws how two quantities of the same unit went, the inner never above
-// the outer: memory in use, solid, and memory held, a shade around it.
+// Chart is two quantities of the same unit over time, the inner never above the outer: memory in use,
+// solid, and memory held, a shade around it.
 type Chart struct {
 	Inner, Outer []uint64 // one value a column
 	Height       int      // rows

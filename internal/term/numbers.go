@@ -4,7 +4,7 @@ package term
 
 import "strconv"
 
-// Count writes a number with a comma between thousands: 13,110.
+// Count returns a number with commas between thousands: 13,110.
 func Count(n int) string {
 	s := strconv.Itoa(n)
 	start := 0

@@ -21,7 +21,7 @@ type Output struct {
 	rest   []byte // the beginning of a character that the next Write ends
 }
 
-// NewOutput writes to a terminal, a pipe or a file.
+// NewOutput returns an Output to a terminal, a pipe or a file.
 func NewOutput(to io.Writer, getenv func(string) string) *Output {
 	s := Detect(to, getenv)
 	if s.Color {

@@ -27,9 +27,8 @@ const (
 	maxWidth     = 120 // longer lines are hard to read
 )
 
-// Detect looks at where the output goes. Pipes and files get 80 columns and no
-// colour; NO_COLOR and TERM=dumb switch colour off; a locale that is not UTF-8
-// gets plain ASCII.
+// Detect returns the Screen of an output. Pipes and files get 80 columns and no colour; NO_COLOR and
+// TERM=dumb switch colour off; a locale that is not UTF-8 gets plain ASCII.
 func Detect(out io.Writer, getenv func(string) string) Screen {
 	s := Screen{Width: defaultWidth, Unicode: utf8Locale(getenv)}
 	f, ok := out.(*os.File)
@@ -43,7 +42,7 @@ func Detect(out io.Writer, getenv func(string) string) Screen {
 	return s
 }
 
-// utf8Locale reads the locale as setlocale does: the first variable set decides.
+// utf8Locale reports whether the locale is UTF-8. As in setlocale, the first variable that is set decides.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {
@@ -64,7 +63,7 @@ const (
 	Green Style = "32" // green
 )
 
-// Paint gives s a style if there is colour, and returns it unchanged otherwise.
+// Paint returns the text in a style if there is colour, and unchanged otherwise.
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Color || text == "" {
 		return text
@@ -76,7 +75,7 @@ func (s Screen) Paint(style Style, text string) string {
 	return escape + "[" + string(style) + "m" + text + escape + "[0m"
 }
 
-// pick returns the first text where block characters can be shown, else the second.
+// pick returns the first text if block characters can be shown, otherwise the second.
 func (s Screen) pick(unicode, ascii string) string {
 	if s.Unicode {
 		return unicode
@@ -87,16 +86,16 @@ func (s Screen) pick(unicode, ascii string) string {
 // Dash returns a dash between parts of a sentence.
 func (s Screen) Dash() string { return s.pick("–", "-") }
 
-// Solid and Shade are the fillings of bars and charts.
+// Solid returns the filling of bars and charts.
 func (s Screen) Solid() string { return s.pick("█", "#") }
 
 // Shade returns the lighter filling.
 func (s Screen) Shade() string { return s.pick("░", ".") }
 
-// Tick points at where something begins.
+// Tick returns the mark of where something begins.
 func (s Screen) Tick() string { return s.pick("╵", "|") }
 
-// Peak points up.
+// Peak returns the mark that points up to a peak.
 func (s Screen) Peak() string { return s.pick("▲", "^") }
 
 // Times returns the multiplication sign.

@@ -24,10 +24,10 @@ type Table struct {
 	Indent int        // spaces before each line
 }
 
-// gap is between columns.
+// gap is the number of spaces between columns.
 const gap = 2
 
-// Table draws t. The first column is cut where the whole would be too wide.
+// Table returns the lines of t. The first column is cut if the table would be too wide.
 func (s Screen) Table(t Table) []string {
 	widths := t.widths()
 	total := t.Indent + gap*(len(widths)-1)
@@ -67,7 +67,7 @@ func (t Table) line(s Screen, cells []string, widths []int) string {
 	return strings.TrimRight(line, " ")
 }
 
-// Cut shortens text to width columns.
+// Cut returns text shortened to width columns.
 func (s Screen) Cut(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -76,7 +76,7 @@ func (s Screen) Cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + more
 }
 
-// cutCell shortens a cell. Of a path it keeps the end, which says most.
+// cutCell returns a shortened cell. For a path it keeps the end, which says most.
 func (s Screen) cutCell(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= width || !strings.Contains(text, "/") || strings.Contains(text, " ") {

@@ -22,7 +22,7 @@ const (
 // Bytes is a number of bytes.
 type Bytes uint64
 
-// String writes b for people: "512 B", "20.0 MiB", "7.43 GiB".
+// String returns b for people: "512 B", "20.0 MiB", "7.43 GiB".
 func (b Bytes) String() string {
 	switch v := float64(b); {
 	case b < KiB:
@@ -38,8 +38,8 @@ func (b Bytes) String() string {
 	}
 }
 
-// Torch writes b as PyTorch's error messages do: inclusive bounds, two
-// decimals, nothing above GiB (c10/core/Allocator.h, format_size).
+// Torch returns b as PyTorch's error messages write it: inclusive bounds, two decimals, nothing above GiB
+// (c10/core/Allocator.h, format_size).
 func (b Bytes) Torch() string {
 	switch v := float64(b); {
 	case b <= KiB:
@@ -85,8 +85,8 @@ func Parse(text string, plain float64) (Bytes, error) {
 	return Bytes(v * scale), nil
 }
 
-// leastLimit is more than anybody has gigabytes for one run, and less than any run
-// takes in bytes.
+// leastLimit is the smallest number without a unit that is accepted: more gigabytes than any run has, and
+// fewer bytes than any run takes.
 const leastLimit = KiB
 
 // ParseLimit reads an amount of memory: bytes, or text with a unit. A bare number that is too small is an

@@ -19,7 +19,7 @@ type run struct{ old, new, n int }
 // at most once.
 const deepest = 8
 
-// align finds the lines that stay, in order.
+// align returns the lines that stay, in order.
 func align(old, new []string) []run {
 	a := aligner{old: old, new: new}
 	a.between(0, len(old), 0, len(new), 0)
@@ -31,7 +31,7 @@ type aligner struct {
 	same     []run
 }
 
-// keep adds lines that stay.
+// keep adds n lines that stay.
 func (a *aligner) keep(old, new, n int) {
 	if n == 0 {
 		return
@@ -61,7 +61,7 @@ func (a *aligner) between(old, oldEnd, new, newEnd, depth int) {
 	a.keep(oldEnd-tail, newEnd-tail, tail)
 }
 
-// middle goes from one line that both parts have once to the next.
+// middle aligns the parts between lines that both texts have exactly once.
 func (a *aligner) middle(old, oldEnd, new, newEnd, depth int) {
 	anchors := rising(a.once(old, oldEnd, new, newEnd))
 	for _, at := range anchors {

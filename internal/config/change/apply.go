@@ -64,7 +64,8 @@ func (s *Store) unchanged(files []File) error {
 	return nil
 }
 
-// content returns the content of a file, or nil. A link is not one of our files: it was put there later.
+// content returns the content of a file, or nil if there is none. A link is refused: it was put there
+// later.
 func (s *Store) content(name string) ([]byte, error) {
 	info, err := s.folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +150,7 @@ func (s *Store) entry(id int, files []File, note string) (*Entry, error) {
 	return e, s.seal(e)
 }
 
-// permissions of the new file: those of the old.
+// permissions returns the permissions of the new file: those of the old one.
 func (f *File) permissions() fs.FileMode {
 	if f.info == nil {
 		return 0o644

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// copyAttributes gives a new file the owner of the one it replaces.
+// copyAttributes gives a new file the owner of the file that it replaces.
 func copyAttributes(to, from *os.File) error {
 	if err := copyOwner(to, from); err != nil {
 		return fmt.Errorf("its owner cannot be kept: %w", plainError(err))

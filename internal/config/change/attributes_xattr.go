@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyAttributes gives a new file the owner, the access list and the extended
-// attributes of the one it replaces. On Linux an access list is an attribute
-// too.
+// copyAttributes gives a new file the owner, the access list and the extended attributes of the file that
+// it replaces. On Linux an access list is an attribute too.
 func copyAttributes(to, from *os.File) error {
 	if err := copyOwner(to, from); err != nil {
 		return fmt.Errorf("its owner cannot be kept: %w", plainError(err))

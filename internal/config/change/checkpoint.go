@@ -15,7 +15,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// Checkpoint is a run that was stopped and may be resumed with the config that is about to change.
+// Checkpoint is a saved state of a training run, which may be resumed with the config that is about to
+// change. (It is not gradient checkpointing, which is a setting.)
 type Checkpoint struct {
 	Path     string // relative to the project's folder
 	Step     int    // optimizer steps so far, 0 if unknown
@@ -26,7 +27,7 @@ type Checkpoint struct {
 	made time.Time
 }
 
-// Bounds of the search.
+// Limits of the search for checkpoints: the depth of folders, and the entries read.
 const (
 	checkpointDepth   = 5
 	checkpointEntries = 20000
@@ -46,7 +47,7 @@ func (s *Store) LastCheckpoint() *Checkpoint {
 	for n := 0; n < len(queue) && seen < checkpointEntries; n++ {
 		entries, err := s.folder.ReadDir(queue[n])
 		if err != nil {
-			continue // a checkpoint that may not be read cannot be resumed either
+			continue // a checkpoint that cannot be read cannot be resumed either
 		}
 		for _, e := range entries {
 			seen++
@@ -76,7 +77,7 @@ func descend(name string) bool {
 	return !strings.HasPrefix(base, ".") && !slices.Contains(checkpointSkips, base) && strings.Count(name, "/") < checkpointDepth
 }
 
-// checkpoint reads an entry of a folder as a checkpoint; nil if it is not one.
+// checkpoint returns the checkpoint that an entry of a folder is; nil if it is none.
 func checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
 	c := &Checkpoint{Path: name}
 	switch m := checkpointFolder.Find(e.Name()); {
@@ -104,7 +105,7 @@ func hasWeights(entries []fs.DirEntry) bool {
 	})
 }
 
-// trainerState reads the state that transformers' Trainer wrote.
+// trainerState adds the state that transformers' Trainer wrote to c.
 func (s *Store) trainerState(c *Checkpoint) {
 	data, err := s.folder.ReadFile(path.Join(c.Path, "trainer_state.json"))
 	if err != nil {
@@ -131,7 +132,7 @@ type Batches struct {
 // Effective returns the samples per GPU of one optimizer step.
 func (b Batches) Effective() int { return b.Batch * b.Accumulation }
 
-// Warnings say what a change of the batch does to a resumed run.
+// Warnings returns what a change of the batch does to a resumed run.
 func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before == after || before.Effective() == 0 || after.Effective() == 0 {
 		return nil

@@ -85,7 +85,8 @@ func (d *Disk) ReadFile(name string) ([]byte, error) {
 	return files.ReadOpen(f, largestFile)
 }
 
-// outside distinguishes an os.Root's refusal to leave the folder from other errors.
+// outside turns an os.Root's refusal to leave the folder into ErrOutside, and returns other errors as they
+// are.
 func outside(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Err.Error() == "path escapes from parent" {
@@ -152,7 +153,7 @@ func (d *Disk) Rename(from, to string) error { return d.root.Rename(from, to) }
 // Remove removes a file or an empty folder.
 func (d *Disk) Remove(name string) error { return d.root.Remove(name) }
 
-// SyncDir makes renames in a folder last. Systems that cannot are left alone.
+// SyncDir makes renames in a folder last. On systems that cannot sync folders it does nothing.
 func (d *Disk) SyncDir(name string) error {
 	f, err := d.root.Open(name)
 	if err != nil {

@@ -18,5 +18,5 @@ func copyAttributes(*os.File, *os.File) error { return nil }
 
 func otherNames(fs.FileInfo) int { return 0 }
 
-// unsupportedSync is true: a folder cannot be synced here.
+// unsupportedSync returns true: a folder cannot be synced here.
 func unsupportedSync(error) bool { return true }

@@ -13,9 +13,9 @@ import (
 // leads out of it, also through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
 // call.
 type Folder interface {
-	// Path is the path of the folder on this machine, with links resolved.
+	// Path returns the path of the folder on this machine, with links resolved.
 	Path() string
-	// Inode is the folder's inode number, or 0.
+	// Inode returns the folder's inode number, or 0.
 	Inode() uint64
 	// Resolve follows links to the file itself and returns its name.
 	Resolve(name string) (string, error)
@@ -59,7 +59,7 @@ type Output interface {
 // ErrOutside means that a file is not inside the project's folder.
 var ErrOutside = errors.New("outside the project's folder")
 
-// plainError strips the operation and the path, which messages name themselves.
+// plainError returns the error without its operation and path, which messages name themselves.
 func plainError(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

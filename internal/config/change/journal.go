@@ -122,7 +122,7 @@ type listing struct {
 	last    int                 // the highest number in use
 }
 
-// list reads the journal.
+// list reads the journal and returns its entries.
 func (s *Store) list() (listing, error) {
 	l := listing{own: map[string][]*Entry{}}
 	if err := s.checkFolders(); err != nil {
@@ -161,8 +161,8 @@ func (s *Store) list() (listing, error) {
 	return l, nil
 }
 
-// add files an entry under its owner. The number in the file's name counts, since that is the file that
-// would be overwritten.
+// add adds an entry to our own ones or to the foreign ones. The last number is taken from the file's name,
+// since that file would be overwritten.
 func (l *listing) add(s *Store, e *Entry, name, state string) error {
 	n, _ := strconv.Atoi(strings.TrimSuffix(name, state))
 	l.last = max(l.last, n, 1)
@@ -177,7 +177,7 @@ func (l *listing) add(s *Store, e *Entry, name, state string) error {
 	return nil
 }
 
-// check refuses an entry that could not be trusted to restore anything.
+// check returns an error for an entry that cannot be trusted to restore files.
 func (e *Entry) check() error {
 	for _, f := range e.Files {
 		if err := checkPath(f.Path); err != nil {
@@ -246,7 +246,7 @@ func (s *Store) foreignText(entries []*Entry) string {
 	return fmt.Sprintf("%s does not belong to this folder (%s) and is not used; remove it if you do not need it", journal, of)
 }
 
-// short returns as much of a text written by others as fits into a message.
+// short cuts a text written by others to a length that fits into a message.
 func short(text string) string {
 	const most = 200
 	if len(text) <= most {

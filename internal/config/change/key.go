@@ -14,10 +14,10 @@ import (
 // change, together with the machine's identity. The identity alone may be missing, or known to others if
 // an image was installed with it.
 
-// keyBytes is how long the key's file is at most.
+// keyBytes is the most that is read of the key's file.
 const keyBytes = 256
 
-// keyFile returns where the key is; "" if the user has no such folder.
+// keyFile returns the path of the key; "" if the user has no configuration folder.
 func keyFile() string {
 	folder, err := os.UserConfigDir()
 	if err != nil || !filepath.IsAbs(folder) {
@@ -39,8 +39,8 @@ func readKey() string {
 	return string(data)
 }
 
-// makeKey makes the key, unless another process is faster; "" if it cannot be stored. The file appears
-// under its name only when complete.
+// makeKey makes and returns the key, or returns that of a process that was faster; "" if it cannot be
+// stored. The file appears under its name only when complete.
 func makeKey() string {
 	name := keyFile()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {

@@ -43,7 +43,7 @@ func (s *Store) lock() (release func(), err error) {
 	return release, nil
 }
 
-// heldBy is the error that a named process holds the lock.
+// heldBy is the error for a lock that the named process holds.
 type heldBy string
 
 func (h heldBy) Error() string {

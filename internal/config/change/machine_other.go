@@ -4,5 +4,5 @@
 
 package change
 
-// machineID is unknown here; the host's name is used instead.
+// machineID returns "" because the identity is unknown here; the host's name is used instead.
 func machineID() string { return "" }

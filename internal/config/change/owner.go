@@ -35,7 +35,7 @@ func (o *owner) owned() *owner { return o }
 // sealed is a file of the journal.
 type sealed interface{ owned() *owner }
 
-// seal marks a file of the journal as written here.
+// seal marks a file of the journal as written on this machine for this folder.
 func (s *Store) seal(f sealed) error {
 	if s.keyless {
 		s.keyed(makeKey())
@@ -47,7 +47,7 @@ func (s *Store) seal(f sealed) error {
 	return err
 }
 
-// owns reports whether a file of the journal was written here.
+// owns reports whether a file of the journal was written on this machine for this folder.
 func (s *Store) owns(f sealed) bool {
 	o := f.owned()
 	sum, err := s.mac(f)
@@ -105,7 +105,7 @@ func (s *Store) checkFolders() error {
 // errNoChange means that there is nothing to revert.
 var errNoChange = errors.New("there is no change to undo")
 
-// noChange is errNoChange, with what is there instead.
+// noChange wraps errNoChange and mentions the changes that others made.
 func (s *Store) noChange(foreign []*Entry) error {
 	if len(foreign) > 0 {
 		return fmt.Errorf("%s: %w; %s", s.root, errNoChange, s.foreignText(foreign))

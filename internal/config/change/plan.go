@@ -33,7 +33,7 @@ type Change struct {
 	Files []File // the files to change
 	// Values are the values that change, in the order of the edits.
 	Values []Value
-	// Warnings are what the user should know before agreeing.
+	// Warnings tell the user what to know before agreeing.
 	Warnings []string
 }
 
@@ -45,8 +45,8 @@ type Value struct {
 	From, To string   // the old and the new value as text
 }
 
-// Plan works out a change without writing anything: every edit is tried, every
-// file is looked at. Edits that change nothing leave their file out.
+// Plan returns a change without writing anything: every edit is tried, every file is checked. Edits that
+// change nothing leave their file out.
 func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 	p := planning{store: s, files: map[string]*File{}}
 	for _, e := range edits {
@@ -94,7 +94,7 @@ func (p *planning) edit(e Edit) error {
 	return p.note(e, d, edited)
 }
 
-// note remembers what an edit changed.
+// note adds the value that an edit changed.
 func (p *planning) note(e Edit, before, after *doc.Document) error {
 	now, err := after.Find(e.Path)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *planning) note(e Edit, before, after *doc.Document) error {
 	return nil
 }
 
-// open reads a file to be edited, once.
+// open returns a file to be edited, and reads it the first time.
 func (p *planning) open(name string) (*File, error) {
 	folder := p.store.folder
 	target, err := p.store.inside(name)
@@ -159,7 +159,7 @@ func (s *Store) inside(name string) (string, error) {
 	return target, nil
 }
 
-// writable refuses a file that a rename would overwrite although it is read-only.
+// writable returns an error for a read-only file, which a rename would overwrite.
 func (p *planning) writable(name, target string, info fs.FileInfo) error {
 	if err := files.Regular(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -203,7 +203,7 @@ func (p *planning) create(c Create) error {
 	return nil
 }
 
-// explain rewrites a system error in plain words.
+// explain returns a system error in plain words.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -23,8 +23,8 @@ func (s *Store) interrupted(l listing) bool {
 	return plan != nil || err != nil || len(l.own[begun]) > 0
 }
 
-// Recover handles what was interrupted: a change that was begun is reverted, and a revert is finished. It
-// returns the changes that are gone.
+// Recover reverts a change that was begun, and finishes a revert. It returns the changes that were taken
+// back.
 func (s *Store) Recover(force bool) ([]*Entry, error) {
 	release, err := s.lock()
 	if err != nil {

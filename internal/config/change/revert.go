@@ -55,7 +55,7 @@ func (s *Store) Revert(n int, force bool) (Reverted, error) {
 	return out, err
 }
 
-// leave releases the lock. If no change is left, it removes everything of snug's.
+// leave releases the lock. If no change is left, it also removes snug's folder.
 func (s *Store) leave(release func()) {
 	if l, err := s.list(); err == nil && l.last == 0 {
 		_ = s.folder.Remove(revertName)
@@ -65,7 +65,7 @@ func (s *Store) leave(release func()) {
 		}
 	}
 	release()
-	_ = s.folder.Remove(snugFolder) // fails where anything is in it
+	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
 // steps returns the number of changes that an interruption counts as. A revert that only had to remove its own
@@ -77,7 +77,7 @@ func steps(interrupted bool) int {
 	return 0
 }
 
-// revertDone takes back finished changes.
+// revertDone reverts the last n finished changes and adds them to out.
 func (s *Store) revertDone(out *Reverted, n int, force bool) error {
 	l, err := s.list()
 	if err != nil {
@@ -121,7 +121,7 @@ type reverting struct {
 }
 
 // checkEdited compares each file with what the newest change to it left. A file that was restored by hand
-// is fine. With force, what can be overwritten is fine too.
+// is fine. With force, a file that can be overwritten is fine too.
 func (s *Store) checkEdited(entries []*Entry, force bool) error {
 	seen := map[string]bool{}
 	var edited, removed []string
@@ -205,7 +205,7 @@ func (s *Store) finishRevert(entries []*Entry, force bool) error {
 	return nil
 }
 
-// undo takes back a change that was begun.
+// undo reverts a change that was begun.
 func (s *Store) undo(e *Entry, force bool) error {
 	if err := s.restore(e, force); err != nil {
 		return err

@@ -57,8 +57,8 @@ func Open(root string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// keyed loads the key of the seals, if there is one. Until it is made, the machine's identity or its name
-// is used.
+// keyed makes the secret of the seals: the machine's identity, or else its name, and the key, which is ""
+// until it is made.
 func (s *Store) keyed(key string) {
 	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
@@ -127,7 +127,7 @@ func staged(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+".snug-tmp")
 }
 
-// fill writes, makes it last and closes.
+// fill writes the content, syncs the file and closes it.
 func fill(out Output, content []byte, mode fs.FileMode, like string) error {
 	_, err := out.Write(content)
 	if err == nil && like != "" {

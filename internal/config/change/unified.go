@@ -25,7 +25,7 @@ func unified(fromName string, from []byte, toName string, to []byte, width int) 
 	return d.out.Bytes(), d.cut
 }
 
-// oneLine returns a file's name for a header: a name with a newline in it must not look like
+// oneLine returns a file's name for a header with its newlines escaped, so that they do not look like
 // lines of the diff.
 func oneLine(name string) string {
 	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(name)
@@ -40,10 +40,10 @@ func linesOf(text []byte) []string {
 	return out
 }
 
-// stretch is lines of the old text and those that take their place.
+// stretch is a range of lines of the old text and the range that replaces it.
 type stretch struct{ old, oldEnd, new, newEnd int }
 
-// hunks returns the changes, those that are near each other together.
+// hunks returns the changes, grouped where they are near each other.
 func hunks(same []run, oldLines, newLines int) [][]stretch {
 	var out [][]stretch
 	old, new := 0, 0
@@ -91,7 +91,7 @@ func (d *drawing) hunk(changes []stretch) {
 	d.lines(' ', d.old[old:oldEnd], nil)
 }
 
-// lineRange returns the range of lines of a hunk; if it is empty, the line before it.
+// lineRange returns the range of lines for a hunk's header; if it is empty, the line before it.
 func lineRange(start, end int) string {
 	if start == end {
 		return fmt.Sprintf("%d,0", start)
@@ -99,7 +99,8 @@ func lineRange(start, end int) string {
 	return fmt.Sprintf("%d,%d", start+1, end-start)
 }
 
-// lines writes some lines; others are those of the other text that they differ from.
+// lines writes lines with a mark in front; others are the lines of the other text that they are compared
+// with.
 func (d *drawing) lines(mark byte, lines, others []string) {
 	for i, line := range lines {
 		d.out.WriteByte(mark)

@@ -19,8 +19,7 @@ func firstDifference(a, b string) int {
 	return n
 }
 
-// window is the part of a line around a place, with about width bytes, and says how much is left out on
-// each side.
+// window returns about width bytes of a line around a place, and notes how much is left out on each side.
 func window(line string, at, width int) string {
 	text := strings.TrimRight(line, "\r\n")
 	ending := line[len(text):]

@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Values is settings as a plan has them.
+// Values returns settings as a plan has them.
 func Values(of map[string]any) setup.Values {
 	var out setup.Values
 	for name, v := range of {

@@ -117,7 +117,7 @@ func (d *Document) insert(p Path, value any) (*Document, error) {
 	return d.apply(splices, expected{at: parent, keys: p[depth:], reads: value})
 }
 
-// plain makes the many types of numbers one.
+// plain converts a value to one of the types in Value.Data: every whole number to int64, for example.
 func plain(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, int64:
@@ -151,7 +151,8 @@ type splice struct {
 	text       string
 }
 
-// apply makes the new text, parses it, and compares it with the old.
+// apply returns the document with the splices made. It parses the new text and compares it with the old
+// (verify.go).
 func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer

@@ -72,7 +72,7 @@ func (d *Document) walk(p Path, n *node, f func(Value) bool) bool {
 	return true
 }
 
-// value describes a node to the outside.
+// value returns a node as a Value.
 func (d *Document) value(p Path, n *node) Value {
 	v := Value{Path: p, Kind: n.kind, Data: n.data, Start: n.start, End: n.end, Anchor: n.anchor}
 	v.Text = d.text[n.start:n.end]

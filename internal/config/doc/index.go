@@ -9,7 +9,7 @@ import "strings"
 // listed by their targets. Finding a value, or its other users, then takes as long in a file of a
 // megabyte as in one of ten lines.
 
-// fewEntries are found as fast without an index.
+// fewEntries is the number of entries up to which a search is as fast without an index.
 const fewEntries = 8
 
 // keyIndex maps the keys of a map to their positions.
@@ -20,8 +20,8 @@ type keyIndex struct {
 	merges   []int // the entries that are YAML << keys
 }
 
-// spot is the entries that have a key: the first, and the second where it is
-// written twice.
+// spot gives the positions of a key among a map's entries: the first, and the second if it is written
+// twice.
 type spot struct{ first, second int }
 
 // reference is a place in the tree that takes its value from elsewhere.
@@ -33,10 +33,10 @@ type reference struct {
 	order int // in the document
 }
 
-// references is those that lead to each node, in the document's order.
+// references maps each node to the references that lead to it, in the document's order.
 type references map[*node][]reference
 
-// index prepares a tree for lookups.
+// index prepares a tree for lookups and returns its references.
 func index(root *node) references {
 	x := indexer{to: references{}}
 	x.visit(root, false)
@@ -68,7 +68,7 @@ func (x *indexer) visit(n *node, merged bool) {
 	}
 }
 
-// mergeList is for <<: [*a, *b].
+// mergeList indexes the list in <<: [*a, *b].
 func (x *indexer) mergeList(in *node, e *entry) {
 	for _, source := range e.value.entries {
 		if source.value.target != nil {

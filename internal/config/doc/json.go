@@ -73,7 +73,7 @@ func jsonComment(b []byte) int {
 	return 2 + size + len(end)
 }
 
-// jsonError gives the library's error its place.
+// jsonError returns the library's error with its position in src.
 func jsonError(src []byte, from int, err error) error {
 	line, column, message := jsonPlace(err.Error())
 	at := from
@@ -86,8 +86,8 @@ func jsonError(src []byte, from int, err error) error {
 	return failAt(min(at+max(column-1, 0), len(src)), "%s", text)
 }
 
-// jsonPlace returns the line and column that a message of the library begins with, 0
-// where there are none.
+// jsonPlace returns the line and column that a message of the library begins with, or zeros, and the rest
+// of the message.
 func jsonPlace(message string) (line, column int, rest string) {
 	message = strings.TrimPrefix(message, "hujson: ")
 	place, placed := strings.CutPrefix(message, "line ")
@@ -99,7 +99,7 @@ func jsonPlace(message string) (line, column int, rest string) {
 	return line, column, rest
 }
 
-// jsonNode converts one value.
+// jsonNode converts one value, which begins at byte from.
 func jsonNode(v *hujson.Value, from int) (*node, error) {
 	n := &node{start: from + v.StartOffset, end: from + v.EndOffset}
 	switch value := v.Value.(type) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// child finds an entry by its key, also through merge keys: a map's own keys
-// win, then earlier merges over later ones. through are the merge keys'
-// references that led there.
+// child finds an entry by its key, also through merge keys: a map's own keys win, then earlier merges over
+// later ones. through holds the references of the merge keys that led there. found is nil if there is no
+// such key.
 func (n *node) child(key string) (found *entry, through []*node, err error) {
 	if found, err = n.own(key); found != nil || err != nil || len(n.merges()) == 0 {
 		return found, nil, err
@@ -69,7 +69,7 @@ func (n *node) merges() []int {
 	return out
 }
 
-// own finds a key of the map itself, or an item of the list.
+// own returns the entry of a key that the map itself has, or an item of the list; nil if there is none.
 func (n *node) own(key string) (found *entry, err error) {
 	s, there := n.spot(key)
 	switch {
@@ -81,7 +81,7 @@ func (n *node) own(key string) (found *entry, err error) {
 	return &n.entries[s.first], nil
 }
 
-// spot returns the position of a key.
+// spot returns the positions of a key, and whether it is there.
 func (n *node) spot(key string) (s spot, there bool) {
 	switch {
 	case n.kind == List:

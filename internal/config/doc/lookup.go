@@ -10,7 +10,7 @@ import (
 
 // step is one node on the way to a value.
 type step struct {
-	node *node      // as written: an alias is not followed yet
+	node *node      // the node as written; an alias is not followed yet
 	via  *Reference // set if this step followed a reference
 	// through are the references that were followed to get here.
 	through []*node
@@ -44,7 +44,7 @@ func (d *Document) lookup(p Path) ([]step, error) {
 	return steps, nil
 }
 
-// mergeKey returns the position of a map's first << key.
+// mergeKey returns the byte at which a map's first << key begins.
 func mergeKey(n *node) int {
 	if all := n.merges(); len(all) > 0 {
 		return n.entries[all[0]].keyStart
@@ -57,7 +57,7 @@ func (d *Document) reference(name string, p Path, at int) *Reference {
 	return &Reference{Name: name, Path: p.Join(), Line: line, Column: column}
 }
 
-// notFound says how far a path could be followed.
+// notFound returns an error that says how far a path could be followed.
 func (d *Document) notFound(at *node, p Path, i int) error {
 	where := d.name
 	if i > 0 {

@@ -15,8 +15,8 @@ type node struct {
 	name   string
 	// style is the format's own note of how the value is written.
 	style string
-	// parent is the map or list that contains it, as its entry slot; index holds the keys of a large map.
-	// All are set once the tree is complete.
+	// parent is the map or list that contains the node, as its entry slot; index holds the keys of a large
+	// map. All three are set once the tree is complete.
 	parent *node
 	slot   int
 	index  *keyIndex
@@ -41,14 +41,14 @@ func (n *node) resolve() *node {
 	return n
 }
 
-// Bounds of what is followed: how deep values are nested, and how many
-// references lead from one to the next.
+// Limits: how deep values may be nested, and how many references may lead from one to the next. The size
+// of a file is limited in doc.go, merge keys in keys.go.
 const (
 	maxDepth = 64
 	maxHops  = 64
 )
 
-// nestedTooDeep is the error for a value that is nested too deeply.
+// nestedTooDeep returns the error for a value at a byte that is nested too deeply.
 func nestedTooDeep(at int) error {
 	return failAt(at, "values are nested more than %d deep here, and are not read any deeper", maxDepth)
 }

@@ -41,7 +41,7 @@ func ParsePath(text string) (Path, error) {
 	}
 }
 
-// cutStep takes one step off the front of a path.
+// cutStep splits a path into its first step and the rest.
 func cutStep(text string) (step, rest string, err error) {
 	switch {
 	case strings.HasPrefix(text, `"`):

@@ -52,7 +52,7 @@ type pyLine struct {
 	tokens []pyToken
 }
 
-// pyLines groups tokens into logical lines; a semicolon ends one as well.
+// pyLines groups tokens into logical lines; a semicolon ends a line as well.
 func pyLines(src []byte, tokens []pyToken) []pyLine {
 	var lines []pyLine
 	begin, indent := 0, -1
@@ -118,7 +118,7 @@ func (p *pyParser) definition(into *node, name pyToken, body []pyLine) {
 	p.add(into, entry{key: name.text, keyStart: name.start, value: n})
 }
 
-// isMain recognizes if __name__ == "__main__".
+// isMain reports whether a line is if __name__ == "__main__".
 func isMain(tokens []pyToken) bool {
 	var text strings.Builder
 	for _, t := range tokens {

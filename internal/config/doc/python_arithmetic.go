@@ -5,7 +5,7 @@ package doc
 import "math/bits"
 
 // evaluate computes whole-number arithmetic like 5 * 8 or 2**10, so that a setting written as a product is
-// known. It does not handle anything else.
+// known. It returns false for anything else.
 func evaluate(tokens []pyToken) (int64, bool) {
 	if len(tokens) > 64 {
 		return 0, false
@@ -20,7 +20,7 @@ type arithmetic struct {
 	ok     bool
 }
 
-// take takes the next token if it is one of these signs.
+// take takes the next token if it is one of these signs, and returns the sign or "".
 func (e *arithmetic) take(signs ...string) string {
 	if len(e.tokens) == 0 || e.tokens[0].kind != pySign {
 		return ""

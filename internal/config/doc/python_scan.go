@@ -33,7 +33,7 @@ const (
 // brackets and line continuations.
 type pyScanner struct {
 	src    []byte
-	text   string // the same, for tokens to be parts of
+	text   string // src as a string, so that tokens can be slices of it
 	at     int
 	open   []int // the tokens of the open brackets
 	tokens []pyToken
@@ -59,7 +59,7 @@ func (s *pyScanner) add(kind pyKind, end int) {
 	s.at = end
 }
 
-// next takes one token, or what lies between tokens.
+// next takes one token, or skips what lies between tokens.
 func (s *pyScanner) next() error {
 	c := s.src[s.at]
 	switch {
@@ -127,7 +127,7 @@ func (s *pyScanner) number() {
 	s.add(pyNumber, end)
 }
 
-// quoted takes a string whose quotes begin at an offset.
+// quoted takes a string whose opening quotes begin at a byte.
 func (s *pyScanner) quoted(quotes int) error {
 	quote := s.src[quotes : quotes+1]
 	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.src[quotes:], triple) {
@@ -159,7 +159,7 @@ func (s *pyScanner) sign(c byte) error {
 		}
 	}
 	end := s.at + 1
-	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // the second of any of them
+	if end < len(s.text) && strings.IndexByte("=*/<>", s.text[end]) >= 0 { // signs like **= and //=
 		for _, sign := range pySigns {
 			if strings.HasPrefix(s.text[s.at:], sign) {
 				end = s.at + len(sign)
@@ -176,7 +176,7 @@ func (s *pyScanner) sign(c byte) error {
 	return nil
 }
 
-// close takes the bracket that is closed at this place off the open ones.
+// close closes the last open bracket, which must be opening.
 func (s *pyScanner) close(opening byte) error {
 	last := len(s.open) - 1
 	if last < 0 || s.tokens[s.open[last]].text[0] != opening {

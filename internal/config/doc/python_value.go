@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// value reads an expression.
+// value returns the node of an expression.
 func (p *pyParser) value(tokens []pyToken, depth int) *node {
 	if len(tokens) == 0 {
 		return &node{kind: Expression, style: pyPlain}
@@ -36,7 +36,7 @@ func (p *pyParser) value(tokens []pyToken, depth int) *node {
 	return n
 }
 
-// single reads an expression of one token.
+// single reads an expression of one token into n.
 func (p *pyParser) single(n *node, t pyToken) {
 	switch t.kind {
 	case pyNumber:
@@ -63,7 +63,7 @@ func (p *pyParser) single(n *node, t pyToken) {
 	}
 }
 
-// pyNumberOf decodes a number.
+// pyNumberOf returns the kind and value of a number.
 func pyNumberOf(text string) (Kind, any) {
 	digits := strings.ReplaceAll(text, "_", "")
 	if len(digits) > 1 && digits[0] == '0' && isDigit(digits[1]) && !strings.ContainsAny(digits, ".eEjJ") && strings.Trim(digits, "0") != "" {
@@ -78,7 +78,8 @@ func pyNumberOf(text string) (Kind, any) {
 	return Expression, nil
 }
 
-// pyUnquote decodes a string without prefix, or with one that changes nothing.
+// pyUnquote returns the text of a string literal that has no prefix, or one that changes nothing; false
+// for others.
 func pyUnquote(text string) (string, bool) {
 	body := strings.TrimLeft(text, "uU")
 	if len(body) < 2 || body[0] != '"' && body[0] != '\'' {
@@ -104,7 +105,7 @@ func enclosed(tokens []pyToken) bool {
 	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
 }
 
-// isCall recognizes name(…) and a.b.name(…).
+// isCall reports whether tokens are name(…) or a.b.name(…).
 func isCall(tokens []pyToken) bool {
 	for i, t := range tokens {
 		switch {

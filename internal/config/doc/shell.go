@@ -54,7 +54,7 @@ func (shellSyntax) parse(src []byte) (*node, error) {
 
 type shParser struct {
 	src       []byte
-	all       string // the same, for values to be parts of
+	all       string // src as a string, so that values can be slices of it
 	root      *node
 	variables map[string][]*node
 	uses      []*node // values that are a variable
@@ -86,7 +86,7 @@ func (p *shParser) commandLine(words []shWord) {
 	}
 }
 
-// argument reads one argument and says how many words more it took.
+// argument reads one argument and returns the number of further words that it took.
 func (p *shParser) argument(words []shWord) int {
 	w := words[0]
 	text := p.text(w)
@@ -110,8 +110,8 @@ func (p *shParser) argument(words []shWord) int {
 	return 0
 }
 
-// following returns the word that is a flag's value: the next one, unless that is a flag itself or an argument
-// like a.b=1.
+// following returns the word that is a flag's value: the next one, or nil if that is a flag itself or an
+// argument like a.b=1.
 func (p *shParser) following(words []shWord) *shWord {
 	if len(words) < 2 {
 		return nil

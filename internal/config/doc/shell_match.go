@@ -39,7 +39,8 @@ func assigned(word string) string {
 	return word[:end]
 }
 
-// flagOf returns the flag in --name or --name=…, "" if a word begins with none.
+// flagOf returns the flag in --name or --name=…, "" if a word begins with none; equals is true for the
+// second form.
 func flagOf(word string) (flag string, equals bool) {
 	dashes := 0
 	for dashes < min(2, len(word)) && word[dashes] == '-' {
@@ -52,7 +53,8 @@ func flagOf(word string) (flag string, equals bool) {
 	return word[:end], strings.HasPrefix(word[end:], "=")
 }
 
-// overridden finds the key in a.b=…, with up to two pluses before it.
+// overridden returns the start and end of the key in a.b=…, which may have up to two pluses before it; ok
+// is false for other words.
 func overridden(word string) (start, end int, ok bool) {
 	start = pluses(word)
 	size := nameEnd(word[start:], "./@-")
@@ -68,7 +70,7 @@ func pluses(word string) int {
 	return n
 }
 
-// isDottedKey recognizes a.b=…, which is not a flag's value.
+// isDottedKey reports whether a word is a.b=…, which is not a flag's value.
 func isDottedKey(word string) bool {
 	rest := word[pluses(word):]
 	size := nameEnd(rest, "")
@@ -97,7 +99,8 @@ func variableIn(text string) string {
 	return name
 }
 
-// fallbackIn finds the value in ${NAME:-value}, or ${1:-value}.
+// fallbackIn returns the start and end of the value in ${NAME:-value} or ${1:-value}; ok is false for
+// other texts.
 func fallbackIn(text string) (start, end int, ok bool) {
 	inner, ok := strings.CutPrefix(text, "${")
 	if !ok || !strings.HasSuffix(inner, "}") {
@@ -118,7 +121,7 @@ func fallbackIn(text string) (start, end int, ok bool) {
 // isLiteral reports whether a shell takes a text literally.
 func isLiteral(text string) bool { return runEnd(text, "./:+,=@%~^-") == len(text) }
 
-// isNegative recognizes a negative number, which is not a flag.
+// isNegative reports whether a word is a negative number, which is not a flag.
 func isNegative(word string) bool {
 	return len(word) > 1 && word[0] == '-' && (isDigit(word[1]) || word[1] == '.')
 }

@@ -33,7 +33,7 @@ func (shellSyntax) render(src []byte, old *node, value any) (string, any, error)
 	return text, reads, err
 }
 
-// shText returns a value as a program's argument.
+// shText returns a value as a program's argument, in the style of the text that it replaces.
 func shText(value any, was string) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -52,8 +52,8 @@ func shQuote(text, quote string) (string, error) {
 	return quote + text + quote, nil
 }
 
-// insert adds a flag or a key=value argument behind the last argument of the
-// command that has most of them.
+// insert adds a flag or a key=value argument after the last argument of the command that has the most of
+// them.
 func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
 	name, _ := flagOf(keys[0])
 	flag := name != "" && strings.TrimSuffix(keys[0], "=") == name
@@ -90,7 +90,7 @@ func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([
 	return []splice{{last.end, last.end, " " + item}}, nil
 }
 
-// busiest is the command with most flags, or most key=value arguments.
+// busiest returns the command with the most flags, or with the most key=value arguments.
 func busiest(src []byte, words []shWord, flags bool) []shWord {
 	var best []shWord
 	most := 0

@@ -21,7 +21,7 @@ func lineStart(src []byte, at int) int {
 	return bytes.LastIndexByte(src[:at], '\n') + 1
 }
 
-// lineEnd is the end of the line of a byte, before its line ending.
+// lineEnd returns the end of the line of a byte, before its line ending.
 func lineEnd(src []byte, at int) int {
 	end := len(src)
 	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
@@ -54,8 +54,8 @@ func contentStart(src []byte) int {
 	return 0
 }
 
-// formatFloat writes a number so that every reader takes it for one with a
-// fraction: PyYAML reads 1e-05 as a string, 1.0e-05 as a number.
+// formatFloat writes a number so that every reader takes it for a float: PyYAML reads 1e-05 as a string,
+// 1.0e-05 as a number.
 func formatFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	mantissa, exponent, scientific := strings.Cut(text, "e")
@@ -91,7 +91,7 @@ func bare(value any) string {
 	return "null"
 }
 
-// likeBool writes a bool the way that another was written.
+// likeBool writes a bool in the style of another: yes and no, True and False.
 func likeBool(v bool, like string) string {
 	pairs := [][2]string{{"yes", "no"}, {"on", "off"}, {"y", "n"}, {"true", "false"}}
 	words := pairs[3]

@@ -37,7 +37,7 @@ func (tomlSyntax) parse(src []byte) (*node, error) {
 	return root, b.err
 }
 
-// syntaxError gives the library's error its place.
+// syntaxError returns the library's error with its position.
 func (b *tomlBuilder) syntaxError(err error) error {
 	var p *unstable.ParserError
 	if !errors.As(err, &p) {
@@ -54,7 +54,7 @@ type tomlBuilder struct {
 	root    *node
 	current *node              // the table of the last header
 	there   map[tomlSpot]*node // every key of every table
-	key     int                // where the key of this expression stands
+	key     int                // the byte at which the key of this expression begins
 	err     error
 	wrong   error // an invalid value; it is reported if no key is at fault
 }
@@ -72,14 +72,14 @@ func (b *tomlBuilder) add(in *node, key string, keyStart int, n *node) *node {
 	return n
 }
 
-// fail keeps the first error.
+// fail notes an error, unless there was one before.
 func (b *tomlBuilder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// refuse returns the error in the key of this expression.
+// refuse notes an error in the key of this expression.
 func (b *tomlBuilder) refuse(format string, args ...any) {
 	b.fail(failAt(b.key, format, args...))
 }

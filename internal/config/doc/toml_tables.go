@@ -25,7 +25,7 @@ func isTable(n *node) bool {
 	return n.kind == Map && (strings.HasPrefix(n.style, tomlHeader) || strings.HasPrefix(n.style, tomlImplicit))
 }
 
-// header makes the table of a [header] the current one.
+// header makes the table of a [header], or of a [[header]] if array is set, the current one.
 func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	at := b.root
 	line := max(lineStart(b.src, keys[0].start), b.from)
@@ -45,7 +45,7 @@ func (b *tomlBuilder) header(keys []tomlKey, array bool) {
 	b.current = at
 }
 
-// through returns the table that a part of a header leads through: it is made if missing, and of a list of
+// through returns the table that a part of a header leads through. A missing table is made; for a list of
 // tables it is the last item.
 func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
@@ -60,7 +60,7 @@ func (b *tomlBuilder) through(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// table returns the table of a header, which has none yet.
+// table returns the table of a [header], which must not have had one before.
 func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
 	n := b.there[tomlSpot{at, k.name}]
 	switch {
@@ -78,7 +78,7 @@ func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
 	return n
 }
 
-// item adds a table to a list of tables.
+// item adds a table to a list of tables and returns it.
 func (b *tomlBuilder) item(at *node, k tomlKey, line int, key string) *node {
 	list := b.there[tomlSpot{at, k.name}]
 	if list == nil {

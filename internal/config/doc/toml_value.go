@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// value converts a value that begins at or after a byte.
+// value returns the node of a value that begins at or after a byte.
 func (b *tomlBuilder) value(v *unstable.Node, at, depth int) *node {
 	n := &node{start: tomlSkip(b.src, at), style: tomlInline}
 	n.end = min(n.start+1, len(b.src))
@@ -95,13 +95,13 @@ func tomlCheck(kind unstable.Kind, text string, at int) error {
 	return failAt(at+max(column-1-len(key), 0), "%s", strings.TrimPrefix(d.Error(), "toml: "))
 }
 
-// isPlainInteger recognizes a whole number that is sure to fit: no sign, no underscores, not in
-// hexadecimal.
+// isPlainInteger reports whether a text is a whole number that surely fits: no sign, no underscores, not
+// in hexadecimal.
 func isPlainInteger(text string) bool {
 	return len(text) <= 18 && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || len(text) == 1)
 }
 
-// tomlScalar decodes a single value.
+// tomlScalar decodes a single value into n.
 func tomlScalar(n *node, v *unstable.Node, text string) {
 	n.kind, n.style = Expression, "plain"
 	digits := strings.ReplaceAll(text, "_", "")

@@ -57,7 +57,7 @@ type Reference struct {
 	Line, Column int    // of the reference
 }
 
-// The errors that callers tell apart, with errors.Is.
+// The errors that callers distinguish, with errors.Is.
 var (
 	// ErrNotFound means that there is no value at a path.
 	ErrNotFound = errors.New("not there")
@@ -78,12 +78,12 @@ type Error struct {
 	Err          error  // what is wrong there
 }
 
-// Error is file:line:column: what went wrong.
+// Error returns file:line:column and what went wrong.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
 }
 
-// Unwrap gives the error without its place.
+// Unwrap returns the error without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
 // offsetError is an error of a parser, before lines are counted.
@@ -99,13 +99,13 @@ func failAt(at int, format string, args ...any) error {
 	return &offsetError{at, fmt.Errorf(format, args...)}
 }
 
-// errorAt gives an error its place.
+// errorAt returns an error with the position of a byte.
 func (d *Document) errorAt(at int, err error) error {
 	line, column := d.position(at)
 	return &Error{d.name, line, column, err}
 }
 
-// located gives an error of a parser its place.
+// located returns an error of a parser with its position.
 func (d *Document) located(err error) error {
 	var o *offsetError
 	if errors.As(err, &o) {
@@ -141,8 +141,8 @@ func (d *Document) position(at int) (line, column int) {
 	return line, d.characters(at) - d.characters(begin) + 1
 }
 
-// characters returns how many there are before a byte. They are counted in blocks
-// once, because a config may be one line of a megabyte.
+// characters returns the number of characters before a byte. They are counted once for each block, because
+// a config may be one line of a megabyte.
 func (d *Document) characters(at int) int {
 	if d.counts == nil {
 		return at
@@ -165,7 +165,7 @@ func characterCounts(src []byte) []int {
 	return counts
 }
 
-// countCharacters counts the bytes that begin one.
+// countCharacters returns the number of characters in b.
 func countCharacters(b []byte) int {
 	n := 0
 	for _, c := range b {
@@ -176,5 +176,5 @@ func countCharacters(b []byte) int {
 	return n
 }
 
-// bom is the byte order mark that Windows editors put first.
+// bom is the byte order mark that Windows editors put at the beginning of a file.
 const bom = "\ufeff"

@@ -28,7 +28,7 @@ func (e expected) differs(old, now *node, depth int) error {
 	return e.differsShape(old, now, depth)
 }
 
-// differsShape compares all that is not the value: names, notes and entries.
+// differsShape compares everything but the value: names, notes and entries.
 func (e expected) differsShape(old, now *node, depth int) error {
 	if old.anchor != now.anchor || old.name != now.name || old.style != now.style {
 		return fmt.Errorf("another value would be written differently")

@@ -14,10 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlSyntax reads YAML with the library and finds the bytes of each value from
-// the line and column that the library gives. A position is that of a value's
-// properties (&anchor, !!tag) where it has some; the end of a value is not
-// given at all and is found by scanning (yaml_span.go).
+// yamlSyntax reads YAML with the library and finds the bytes of each value from the line and column that
+// the library gives. If a value has properties (&anchor, !!tag), that is their position. The library does
+// not give the end of a value; it is found by scanning (yaml_span.go).
 type yamlSyntax struct{}
 
 func (yamlSyntax) parse(src []byte) (*node, error) {
@@ -36,8 +35,8 @@ func (yamlSyntax) parse(src []byte) (*node, error) {
 	return root, r.err
 }
 
-// firstDocument returns the first document of a stream that holds anything. The
-// others have to be well-formed, nothing else.
+// firstDocument returns the first document of a stream that is not empty. The others only have to be
+// well-formed.
 func firstDocument(src []byte) (*yaml.Node, error) {
 	top, err := yamlDocuments(src)
 	if err != nil {
@@ -102,7 +101,7 @@ func (r *yamlReader) fail(at int, format string, args ...any) {
 	}
 }
 
-// node converts one value. indent is that of the block around it.
+// node converts one value. indent is the indentation of the block around it.
 func (r *yamlReader) node(y *yaml.Node, indent, depth int) *node {
 	n := &node{anchor: y.Anchor}
 	r.made[y] = n
@@ -153,7 +152,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) {
 		}
 		v := r.node(y.Content[i+1], column, depth+1)
 		if r.err != nil {
-			return // ends that were not found are nowhere
+			return // an end was not found
 		}
 		n.entries = append(n.entries, entry{key: r.keyText(key, k), keyStart: k.start, value: v, merge: key.Tag == "!!merge"})
 		n.end = max(k.end, v.end)
@@ -171,8 +170,7 @@ func (r *yamlReader) columnOf(at int) int {
 	return utf8.RuneCount(bytes.TrimPrefix(r.src[begin:at], []byte(bom)))
 }
 
-// keyText returns the name of a key. One that is not a plain value has the name that
-// it is written as.
+// keyText returns the name of a key. If the key is not a plain value, its name is its text.
 func (r *yamlReader) keyText(y *yaml.Node, k *node) string {
 	if y.Kind == yaml.AliasNode {
 		y = y.Alias
@@ -209,7 +207,7 @@ func (r *yamlReader) sequence(n *node, y *yaml.Node, indent, depth int) {
 	}
 }
 
-// closing is the end of a flow collection, after its bracket.
+// closing returns the end of a flow collection, after its closing bracket.
 func (r *yamlReader) closing(n *node, bracket byte) int {
 	at := n.end
 	if len(n.entries) == 0 {

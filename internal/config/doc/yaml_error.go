@@ -49,7 +49,8 @@ func yamlSays(err error) string {
 	return message
 }
 
-// cutNumber cuts a number and the text after it off a text.
+// cutNumber returns the number that a text begins with and the rest behind after, which must follow it; ok
+// is false otherwise.
 func cutNumber(text, after string) (n int, rest string, ok bool) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	n, err := strconv.Atoi(text[:digits])

@@ -21,8 +21,8 @@ const (
 	yamlFlow   = "flow"
 )
 
-// skipProperties goes past &anchor and !tag to the value itself. Where a value
-// is left out, it ends after the last of them.
+// skipProperties returns the byte after &anchor and !tag, where the value itself begins. If there is no
+// value, it is the end of the last property.
 func skipProperties(src []byte, at int) int {
 	end := at
 	for at < len(src) && (src[at] == '&' || src[at] == '!') {
@@ -42,7 +42,7 @@ func skipProperties(src []byte, at int) int {
 // and the closing brackets can follow one directly.
 func flowEnd(src []byte, at int) bool { return bytes.IndexByte([]byte(",]}"), src[at]) >= 0 }
 
-// skipBlank goes past white space, comments and line breaks.
+// skipBlank returns the first byte after white space, comments and line breaks.
 func skipBlank(src []byte, at int) int {
 	for at < len(src) {
 		switch {
@@ -73,7 +73,7 @@ func yamlLineEnd(src []byte, at int) int {
 	return at
 }
 
-// scalar finds the end of a single value and decodes it.
+// scalar finds the end of a single value and decodes the value into n.
 func (r *yamlReader) scalar(n *node, y *yaml.Node, indent int) {
 	rest := r.src[n.start:]
 	n.kind, n.data = yamlData(y)
@@ -183,8 +183,8 @@ func Scalar(word string) (Kind, any) {
 	return yamlData(&yaml.Node{Kind: yaml.ScalarNode, Value: word})
 }
 
-// yamlData decodes a single value. Words like yes and off are read as PyYAML,
-// which is what the trainers use, reads them.
+// yamlData returns the kind and value of a scalar. Words like yes and off are read as PyYAML, which is
+// what the trainers use, reads them.
 func yamlData(y *yaml.Node) (Kind, any) {
 	plain := y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 	switch strings.ToLower(y.Value) {

@@ -47,13 +47,12 @@ func yamlRender(was string, old *node, value any) (string, any) {
 	return bare(value), value
 }
 
-// isWord recognizes a string that needs no quotes, whatever follows it.
+// isWord reports whether a string needs no quotes, whatever follows it.
 func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
 
-// yamlString writes a text in a style, or in quotes where it would read as
-// something else.
+// yamlString returns a text in a style, or in quotes if it would read as something else.
 func yamlString(v, style string) string {
 	switch {
 	case style == yamlDouble:
@@ -108,8 +107,8 @@ func onlyComments(src []byte) bool {
 	return true
 }
 
-// yamlTail is the last byte of a map's text, a comment on its last line
-// included. A block of text that keeps its blank lines owns them.
+// yamlTail returns the last byte of a map's text, including a comment on its last line. Blank lines after
+// a block of text that keeps them are part of it.
 func yamlTail(src []byte, n *node) int {
 	last := n
 	for len(last.entries) > 0 {
@@ -143,7 +142,8 @@ func appendLine(src []byte, at int, lines string) splice {
 	return splice{at, at, nl + lines}
 }
 
-// yamlUnit returns the indentation of a file: how much more its first indented line has than the line before.
+// yamlUnit returns the indentation step of a file: how much further its first indented line is indented
+// than the line before.
 func yamlUnit(src []byte) string {
 	previous := 0
 	for line := range bytes.Lines(src) {
@@ -160,7 +160,7 @@ func yamlUnit(src []byte) string {
 	return "  "
 }
 
-// yamlLinesOf writes nested keys on lines of their own.
+// yamlLinesOf returns nested keys with a value, one key per line.
 func yamlLinesOf(keys []string, value any, indent, unit, nl string) string {
 	var lines []string
 	for i, key := range keys {

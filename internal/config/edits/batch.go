@@ -43,8 +43,8 @@ func (c *planner) derived() bool {
 	return len(p.BindingsOf("accumulation")) == 0 && p.Primary != nil && len(p.Primary.System.ForSetting("accumulation")) == 0 && p.Whole("effective") > 0
 }
 
-// follows is for a total that stays: the system accumulates as often as necessary, if the new batch
-// divides it.
+// follows plans for a total that stays: the system accumulates as often as necessary. It returns an error
+// if the new batch does not divide the total.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
 		c.note("the total batch of %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
@@ -52,7 +52,7 @@ func (c *planner) follows(each int) error {
 	return nil
 }
 
-// number returns a setting as it will be.
+// number returns the value that a setting will have; now is its current value.
 func (c *planner) number(setting string, now int) int {
 	if n, ok := c.want.Get(setting).(int); ok {
 		return n
@@ -60,8 +60,8 @@ func (c *planner) number(setting string, now int) int {
 	return now
 }
 
-// totals changes the keys that hold the effective batch, from the samples per
-// GPU of one optimizer step to others.
+// totals changes the keys that hold the effective batch. from and to are the samples per GPU of one
+// optimizer step.
 func (c *planner) totals(from, to int) error {
 	p := c.project
 	derived := len(p.BindingsOf("accumulation")) == 0

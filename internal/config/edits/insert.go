@@ -94,7 +94,7 @@ func trainerCall(p *meaning.Run) doc.Path {
 	return nil
 }
 
-// insertArgument plans a new argument of TrainingArguments, and reports whether it has one
+// insertArgument plans a new argument of TrainingArguments, and reports whether TrainingArguments has one
 // for the value.
 func (c *planner) insertArgument(call doc.Path, setting string, v any) bool {
 	main := c.project.Primary

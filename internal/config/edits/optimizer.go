@@ -13,8 +13,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// optimizer plans the edits of the optimizer: of its class where that is another,
-// and of its kernel.
+// optimizer plans the edits of the optimizer: of its class if that changes, and of its kernel.
 func (c *planner) optimizer(v string) error {
 	key, at := c.kernelKey()
 	class, kernel := meaning.SplitOptimizer(v)

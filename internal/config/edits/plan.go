@@ -85,7 +85,7 @@ func (c *planner) setting(setting string, v any) error {
 	return c.among(c.project.BindingsOf(setting), setting, v)
 }
 
-// among plans the edits of one setting that some keys hold.
+// among plans the edits of one setting whose value is in some keys.
 func (c *planner) among(of []projects.Bound, setting string, v any) error {
 	written := 0
 	for _, b := range of {
@@ -96,7 +96,7 @@ func (c *planner) among(of []projects.Bound, setting string, v any) error {
 		case b.Place.Computed != "":
 			return fmt.Errorf("%s: %s is %s, which cannot be changed in place; write a number there first", b.Where(), b.Place.At, b.Place.Computed)
 		case b.Key.Vague && likeKinds(b.Value, v):
-			continue // another key says which of them
+			continue // another key expresses the value
 		case c.keepsStage(b, v), c.namesWeights(b):
 			written++
 			continue
@@ -193,8 +193,8 @@ func (c *planner) write(b projects.Bound, v any) error {
 	return nil
 }
 
-// whyFixed says why a value cannot be replaced in its place, such as a flag without a value: a plan that
-// includes it would fail when written.
+// whyFixed returns an error if a value cannot be replaced in its place, such as a flag without a value: a
+// plan that includes it would fail when written.
 func whyFixed(b projects.Bound, v any) error {
 	for _, l := range b.Source.Tree.Layers {
 		if l.File != b.File {
@@ -253,7 +253,7 @@ type Plan struct {
 	Notes []string
 }
 
-// likeKinds reports whether two kinds belong to the same library.
+// likeKinds reports whether two kinds of data parallelism belong to the same library.
 func likeKinds(a, b any) bool {
 	of := func(v any) setup.Dist { kind, _ := v.(string); return setup.Dist{Kind: kind} }
 	x, y := of(a), of(b)

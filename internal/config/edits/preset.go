@@ -12,8 +12,8 @@ import (
 	"snug/internal/config/projects"
 )
 
-// finish makes a plan of what was collected. Edits of a preset that others use too become a copy of it
-// next to the user's config, which then refers to the copy.
+// finish returns the plan of all collected edits. Edits of a preset that others use too become a copy of
+// it next to the user's config, which then refers to the copy.
 func (c *planner) finish() (Plan, error) {
 	plan := Plan{}
 	copies := map[*projects.Source]bool{}

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// readable refuses a change while a file that may belong to it cannot be read:
-// changing the others alone would leave the run half-way.
+// readable returns an error if a file that may hold one of the settings cannot be read: changing only the
+// other files would leave the run inconsistent.
 func (c *planner) readable() error {
 	for _, b := range c.project.Unreadable {
 		if what := c.mayHold(b.File); what != "" {
@@ -21,8 +21,8 @@ func (c *planner) readable() error {
 	return nil
 }
 
-// mayHold returns which of the wanted settings a file may contain, judged by its words; "" if it has none
-// of any system's keys for them.
+// mayHold returns a wanted setting that a file may contain, judged by its words; "" if it has no system's
+// key for any of them.
 func (c *planner) mayHold(file string) string {
 	text, err := c.project.Files().ReadFile(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *planner) mayHold(file string) string {
 	return ""
 }
 
-// notInKey separates the words of a file that may be keys.
+// notInKey reports whether a character separates words that may be keys.
 func notInKey(r rune) bool {
 	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }

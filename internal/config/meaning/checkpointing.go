@@ -10,8 +10,8 @@ import (
 )
 
 // Checkpointing has two switches under accelerate's FSDP: the trainer's own, and
-// fsdp_activation_checkpointing in accelerate's file. It is on if either is. If both are on, transformers'
-// Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
+// fsdp_activation_checkpointing in accelerate's file. It is on if either of them is on. If both are on,
+// transformers' Trainer refuses to start (5.22, trainer.py: create_accelerator_and_postprocess).
 
 // CheckpointingKeys returns the keys of checkpointing: accelerate's, and all others.
 func (r *Run) CheckpointingKeys() (sharded, own []projects.Bound) {
@@ -43,7 +43,7 @@ func (r *Run) TrainerCheckpoints() bool {
 	return r.trainerDefault("checkpointing") == true
 }
 
-// firstValue returns the first key that has a value.
+// firstValue returns the value of the first key that has one.
 func firstValue(of []projects.Bound) (v any) {
 	for _, b := range of {
 		v = firstNonNil(v, b.Value)

@@ -4,8 +4,8 @@ package meaning
 
 import "fmt"
 
-// largerEvaluation returns the warning that evaluation takes more samples at a time than training. It
-// keeps nothing for backward, but its logits are complete, and are not part of a training step.
+// largerEvaluation returns the warning that evaluation takes more samples at a time than training.
+// Evaluation keeps nothing for backward, but all of its logits, which a training step does not have.
 func (r *Run) largerEvaluation(run map[string]any) []string {
 	when := r.ValueOrDefault("eval.when")
 	if when == nil || when == "" || when == false {

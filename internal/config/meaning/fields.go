@@ -16,7 +16,7 @@ import (
 // Missing is something about the run that no file gives.
 type Missing struct {
 	Setting string // or Weights, or Training
-	// Say tells the user how to give it.
+	// Say tells the user how to give the missing value.
 	Say string
 }
 
@@ -153,7 +153,7 @@ func (r *Run) settleModel(out map[string]any) {
 	}
 }
 
-// ModelName is snug's name of a model: some systems name a family and a size.
+// ModelName returns snug's name of a model: some systems name a family and a size.
 func (r *Run) ModelName(name string) string {
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
@@ -175,7 +175,7 @@ func (r *Run) settleSpread(out map[string]any) {
 		return
 	}
 	if kind == "" && slices.ContainsFunc(r.BindingsOf("dist.kind"), func(b projects.Bound) bool { return b.Unknown != "" }) {
-		return // and Missing reports it
+		return // Missing reports that
 	}
 	if kind == "" {
 		kind = "ddp"

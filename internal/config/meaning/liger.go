@@ -37,7 +37,7 @@ func (r *Run) settleLiger(out map[string]any) {
 	}
 }
 
-// ligerHas reports whether one kind of kernel is on where Liger is.
+// ligerHas reports whether one kind of kernel is on, if Liger is.
 func (r *Run) ligerHas(part string) bool {
 	on, isSet := r.Value("liger." + part).(bool)
 	return on || !isSet && !r.Trainer().LigerByKernel

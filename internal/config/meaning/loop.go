@@ -15,14 +15,15 @@ func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil || r.Trainer().OwnModel != nil {
 		return
 	}
+	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop
-	} else if loop := r.Trainer().Loop; loop != "" {
-		out["loop"] = loop
+	} else if t := r.Trainer(); t.Loop != "" && model["head"] != "encoder" && (t.LoopLoss == "" || t.LoopLoss == out["loss"]) {
+		out["loop"] = t.Loop
 	}
 }
 
-// programLoop is the program with its arguments; "" if it is not in the folder.
+// programLoop returns the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})

@@ -35,7 +35,7 @@ func (r *Run) adapts() bool {
 	return len(r.BindingsOf("lora.rank")) > 0
 }
 
-// targets are the layers by the names that setups have for them.
+// targets replaces the names of the layers by those that setups have for them.
 func (r *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
@@ -59,8 +59,8 @@ func (r *Run) targets(in map[string]any) {
 	}
 }
 
-// upcasts reports whether adapters are PEFT's, in float32. DeepSpeed casts every
-// parameter to its 16 bits (deepspeed 0.19, runtime/engine.py).
+// upcasts reports whether PEFT casts the adapters to float32. DeepSpeed casts every parameter to its 16
+// bits (deepspeed 0.19, runtime/engine.py).
 func (r *Run) upcasts(out map[string]any) bool {
 	precision, _ := out["precision"].(string)
 	return r.peft() && (!r.deepspeed() || precision == "" || precision == "fp32")
@@ -72,7 +72,7 @@ type LoRA struct {
 	Weights, Precision string // the types that the run then has
 }
 
-// LoRA returns what turning it on would mean.
+// LoRA returns how adapters are made, or would be if LoRA were turned on.
 func (r *Run) LoRA() LoRA {
 	precision, _ := r.ValueOrDefault("precision").(string)
 	out := map[string]any{"precision": precision, "weights": r.ValueOrDefault("weights")}
@@ -96,7 +96,7 @@ func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }
 
-// uncounted says why adapters take more than is simulated.
+// uncounted lists why adapters take more than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil

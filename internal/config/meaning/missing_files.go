@@ -15,7 +15,7 @@ import (
 // ship show the stage (ds_z3_offload_config.json, zero2.json), which matters more than everything else in
 // the file.
 
-// missingFiles says what is not known because a file is missing.
+// missingFiles returns warnings about what is not known because a file is missing.
 func (r *Run) missingFiles(run map[string]any) []string {
 	var out []string
 	dist, _ := run["dist"].(map[string]any)
@@ -40,7 +40,7 @@ func (r *Run) missingFiles(run map[string]any) []string {
 	return out
 }
 
-// computedLinks is configs of DeepSpeed's that only the run makes or finds.
+// computedLinks returns warnings about configs of DeepSpeed that only the run itself makes or finds.
 func (r *Run) computedLinks() []string {
 	var out []string
 	for _, b := range r.BindingsOf("link") {

@@ -17,10 +17,11 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	return r.Primary.Model()
 }
 
-// encoder is the head that stands for small ones that are not simulated.
+// encoder is the head that stands for small heads that are not simulated.
 const encoder = "encoder"
 
-// countedHead returns the head that a model is counted with: that of its class where models of its family have it.
+// countedHead returns the head that a model is counted with: that of its class if models of its family
+// have it.
 func (r *Run) countedHead(name, head string) string {
 	if head == "" || head == encoder || setup.Trains(r.ModelName(name), head) {
 		return head

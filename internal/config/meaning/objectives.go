@@ -12,8 +12,8 @@ import (
 // What is simulated is one model and one loss over the tokens of each sample. Other
 // objectives run more: pairs of answers, a frozen reference, a critic, sampling.
 
-// Classes that Python scripts make and programs that shell scripts start to train for
-// something else than a loss over tokens.
+// These match classes that Python scripts make, and programs that shell scripts start, to train for
+// something other than a loss over tokens.
 var (
 	otherClasses = pattern.New(`(?m)^[^#\n]*?\b((?:Online)?(?:DPO|KTO|ORPO|CPO|BCO|PPO|RLOO|GRPO|Reward|PRM|GKD|Distillation)(?:v2)?(?:Config|Trainer))\(`,
 		"DPO", "KTO", "ORPO", "CPO", "BCO", "PPO", "RLOO", "GRPO", "Reward", "PRM", "GKD", "Distillation")

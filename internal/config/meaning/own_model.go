@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// loadedShape returns the shape of the weights that a run with a model of the trainer's own
-// begins with; a model from scratch has its own.
+// loadedShape returns the shape of the weights that a run with a model of the trainer's own begins with;
+// loaded is false for a model from scratch, which has its own.
 func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bool) {
 	name, _ := r.Value("model").(string)
 	shape, loaded = own.Loads[name]

@@ -26,7 +26,7 @@ func (r *Run) quantizing() *projects.Bound {
 	return nil
 }
 
-// QuantizedAt is file:line of what quantizes weights, "" if nothing does.
+// QuantizedAt returns the file:line of the key that quantizes weights, "" if none does.
 func (r *Run) QuantizedAt() string {
 	if b := r.quantizing(); b != nil && !r.setInSnugFile("quantization.bits") {
 		return b.Where()

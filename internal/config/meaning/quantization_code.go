@@ -10,7 +10,7 @@ import (
 
 // What a script does with quantized weights, according to its text.
 
-// checkpointsInCode reports whether prepare_model_for_kbit_training does so.
+// checkpointsInCode reports whether the script turns checkpointing on, by prepare_model_for_kbit_training.
 func (r *Run) checkpointsInCode() bool {
 	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
@@ -30,7 +30,8 @@ func (r *Run) inCode() bool {
 	return r.Primary != nil && r.Primary.Tree.Layers[0].Doc.Format() == doc.Python
 }
 
-// computeInCode returns the type that a script names, itself or by a variable.
+// computeInCode returns the type of products that a script names, directly or by a variable; "" if it
+// names none.
 func (r *Run) computeInCode() string {
 	text := r.Primary.Tree.Layers[0].Doc.Text()
 	found := computeArgument.Find(text)

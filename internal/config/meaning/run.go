@@ -15,8 +15,7 @@ import (
 // defaults.
 type Run struct {
 	*projects.Found
-	// Bindings are the settings that the files hold, in the order in which people
-	// think of them.
+	// Bindings are the settings that the files hold, in the order of the table of settings.
 	Bindings []projects.Binding
 
 	transformers string // its version, if known

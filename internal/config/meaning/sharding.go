@@ -10,18 +10,16 @@ import (
 	"snug/internal/setup"
 )
 
-// How weights come to a GPU that keeps a part of them. Every library that has a
-// key for FSDP leaves the model on the CPU or on the meta device until it is
-// sharded, so that no GPU holds all of it: torchtitan (0.2, train.py: meta device
-// and to_empty), accelerate and with it transformers, TRL, Axolotl and
+// How weights come to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
+// model on the CPU or on the meta device until it is sharded, so that no GPU holds all of it: torchtitan
+// (0.2, train.py: meta device and to_empty), accelerate and with it transformers, TRL, Axolotl and
 // LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;
-// cpu_ram_efficient_loading saves the CPU's memory), Lightning (2.6,
-// strategies/fsdp.py and model_parallel.py) and Composer. Code of one's own may
-// load it as it likes. Under ZeRO-3 transformers makes a model with zero.Init
-// (5.22, modeling_utils.py), whatever accelerate's zero3_init_flag says: 1.15 tells
-// transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
+// cpu_ram_efficient_loading saves the CPU's memory), Lightning (2.6, strategies/fsdp.py and
+// model_parallel.py) and Composer. A user's own code may load the model in any way. Under ZeRO-3
+// transformers makes a model with zero.Init (5.22, modeling_utils.py), whatever accelerate's
+// zero3_init_flag says: 1.15 tells transformers of DeepSpeed's config in any case (set_deepspeed_weakref).
 
-// loadKind is dist.load for a kind; "" if it has none, if it is not known, or if it is the default.
+// loadKind returns dist.load for a kind; "" if it has none, if it is not known, or if it is the default.
 func (r *Run) loadKind(kind string) string {
 	if !setup.DistTakes(kind, "load") {
 		return ""
@@ -30,13 +28,13 @@ func (r *Run) loadKind(kind string) string {
 		return load
 	}
 	if kind == "zero3" || !r.readByLibrary("dist.kind") {
-		return "" // which is sharded for ZeRO-3
+		return "" // the default, which is sharded for ZeRO-3
 	}
 	return setup.LoadSharded
 }
 
-// readByLibrary reports whether the key of a setting is one that a library reads.
-// Without any, some shard by themselves.
+// readByLibrary reports whether the key of a setting is one that a library reads. Some libraries shard
+// without such a key (shardsByItself).
 func (r *Run) readByLibrary(setting string) bool {
 	of := r.BindingsOf(setting)
 	return len(of) == 0 && r.shardsByItself() || slices.ContainsFunc(of, func(b projects.Bound) bool {

@@ -14,12 +14,12 @@ func (r *Run) trlMinor() (minor int) {
 	if r.trl == "" {
 		return 16
 	}
-	_, _ = fmt.Sscanf(r.trl, "1.%d", &minor) // which leaves 0 for 0.29
+	_, _ = fmt.Sscanf(r.trl, "1.%d", &minor) // leaves 0 for 0.29
 	return minor
 }
 
-// lossByVersion is whose code computes the loss with the installed TRL. It introduced a loss in pieces in
-// 1.4, made it the default in 1.6, and has its own kernels since 1.15.
+// lossByVersion sets whose code computes the loss with the installed TRL. TRL introduced a loss in pieces
+// in 1.4, made it the default in 1.6, and has its own kernels since 1.15.
 func (r *Run) lossByVersion(out map[string]any) {
 	minor, chunks := r.trlMinor(), r.Value("chunks")
 	whole := chunks == "no" || chunks == nil && minor < 6 || minor < 4

@@ -13,8 +13,8 @@ import (
 )
 
 // A misspelt key is silently ignored: most trainers use their default. Systems have many more keys than
-// their tables here, so there is a warning only about a key that is a few letters away from one that
-// matters, and only if that one is missing.
+// their tables here, so there is a warning only about a key that is a few letters away from a key that
+// matters, and only if that key is missing.
 
 // typos lists the keys that are probably misspelt.
 func (r *Run) typos() []string {
@@ -36,7 +36,7 @@ func (r *Run) boundSources() []*projects.Source {
 	return out
 }
 
-// typosIn is those of one source.
+// typosIn lists the probably misspelt keys of one source.
 func typosIn(s *projects.Source) []string {
 	if s.System.OwnProgram || s.System.Rest != nil { // any key is allowed there
 		return nil

@@ -27,7 +27,7 @@ func asWritten(b projects.Bound) string {
 	return b.Path.String()
 }
 
-// refused lists what no figures can be given for.
+// refused lists the keys because of which no figures can be given.
 func (r *Run) refused() []Missing {
 	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
@@ -37,7 +37,7 @@ func (r *Run) refused() []Missing {
 	return r.otherTrainer()
 }
 
-// refusal returns the sentence about it.
+// refusal returns the sentence about such a key.
 func refusal(where, what, does string) string {
 	return fmt.Sprintf("%s: %s %s; this is not estimated; measure it: snug profile -- <your command>", where, what, does)
 }

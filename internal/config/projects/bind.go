@@ -58,7 +58,7 @@ func (s *Source) findSettings() ([]Bound, error) {
 	return s.bindRest(out)
 }
 
-// bindRest adds what a source holds under names of the user's own.
+// bindRest adds the settings that a source holds under the user's own names.
 func (s *Source) bindRest(out []Bound) ([]Bound, error) {
 	if s.System.Rest == nil {
 		return out, nil
@@ -77,7 +77,7 @@ func (s *Source) bindRest(out []Bound) ([]Bound, error) {
 	return out, err
 }
 
-// bound reads one key at its place; nil if it is not there after all.
+// bound returns the binding of a key at a path; nil if there is no value.
 func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	at, err := s.Tree.Find(p)
 	if errors.Is(err, tree.ErrAbsent) {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// beside binds the key that is, or would be, next to another.
+// beside returns the binding of the key that is, or would be, next to another.
 func (s *Source) beside(k *systems.Key, p doc.Path) ([]Bound, error) {
 	if k.Beside == nil || len(p) < 2 {
 		return nil, nil

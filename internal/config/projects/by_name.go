@@ -20,7 +20,7 @@ type candidate struct {
 	rank  int
 }
 
-// hit is a key of a table that the name of a value means.
+// hit is a value and the key of a table that its name means.
 type hit struct{ value, key int }
 
 // candidates finds the candidates of a source that is known by names only, if it contains anything
@@ -94,7 +94,7 @@ func endsIn(parts []string, pattern string) bool {
 	return false
 }
 
-// passedOver reports whether a value belongs to something other than training.
+// passedOver reports whether a value belongs to something other than training, such as evaluation.
 func passedOver(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {
@@ -107,8 +107,8 @@ func passedOver(parts []string) bool {
 	})
 }
 
-// section prefers values in sections that describe training data, and flags over the variables that feed
-// them.
+// section returns the rank of a value by its section: sections for training data come first, and flags
+// before the variables that they use.
 func section(parts []string, p doc.Path) int {
 	if len(p) == 1 && strings.HasPrefix(p[0], "-") {
 		return 0

@@ -10,9 +10,9 @@ import (
 // maxRivals limits the other places that a note names.
 const maxRivals = 8
 
-// claims is the candidates for one setting, and which of them are equally likely: of the same rank, with
-// another value. A program of a thousand functions may have a thousand candidates, so those with equal
-// rank and value are stored together.
+// claims holds the candidates for one setting, and which of them are equally likely: of the same rank,
+// with another value. A program of a thousand functions may have a thousand candidates, so those with
+// equal rank and value are stored together.
 type claims struct {
 	of     []candidate
 	places []valuePlace
@@ -26,7 +26,7 @@ type valuePlace struct {
 	known bool
 }
 
-// claim is the candidates of one rank that mean the same value.
+// claim holds the candidates of one rank that mean the same value.
 type claim struct {
 	place      valuePlace
 	candidates []int
@@ -56,7 +56,7 @@ func (s *Source) claims(of []candidate) *claims {
 	return c
 }
 
-// rivals returns the other places that are as likely as a candidate, first ones first.
+// rivals returns the other places that are as likely as candidate i, in the order of the file.
 func (c *claims) rivals(i int) []string {
 	var others []int
 	for _, claim := range c.ranks[c.of[i].rank] {

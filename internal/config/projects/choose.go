@@ -26,7 +26,7 @@ import (
 // mainNames are usual names of the file that a run starts from.
 var mainNames = []string{"config", "train", "training", "main", "conf", "default"}
 
-// choose finds the run's main source, and sets the others aside.
+// choose returns the run's main source and the rest of the sources.
 func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Source, err error) {
 	mains := slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s.System.Tied || !holds(s, "batch") })
 	if len(mains) == 0 {
@@ -71,8 +71,8 @@ func links(s *Source) []string {
 	return out
 }
 
-// mostSpecific keeps the sources of the system that comes first, and of those
-// the one with a main file's name.
+// mostSpecific returns the sources of the system that comes first, and of those the one with a main file's
+// name.
 func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
@@ -188,7 +188,7 @@ func nearby(main, s *Source) bool {
 	return !has["batch"] && (has["positives"] || has["negatives"])
 }
 
-// follow reads the files that the sources name: DeepSpeed's.
+// follow reads the DeepSpeed configs that the sources name.
 func (p *Found) follow() error {
 	for _, b := range p.BindingsOf("link") {
 		name, ok := b.Value.(string)

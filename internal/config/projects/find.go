@@ -22,14 +22,14 @@ var ErrSeveral = errors.New("there are several configs here")
 // nothingFound is ErrNothing for a folder with something that could not be used.
 type nothingFound struct{ root, why string }
 
-// Error says why nothing was found.
+// Error returns why nothing was found.
 func (n nothingFound) Error() string { return fmt.Sprintf("%v in %s; %s", ErrNothing, n.root, n.why) }
 
-// Is makes errors.Is match ErrNothing.
+// Is reports whether e is ErrNothing.
 func (n nothingFound) Is(e error) bool { return e == ErrNothing }
 
-// Unusable says why something that looked like a configuration is not one; "" if there was nothing like
-// one.
+// Unusable returns why something that looked like a configuration is not one; "" if there was nothing like
+// it.
 func Unusable(err error) string {
 	var n nothingFound
 	errors.As(err, &n)
@@ -113,8 +113,8 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	return p.follow()
 }
 
-// withTied returns what belongs to a main file that the user named: what was attached,
-// and everything else that was named and has to agree with it; each once.
+// withTied returns the sources that belong to a main file that the user named, each once: the attached
+// ones, and the other named ones that have to agree with it.
 func withTied(main *Source, beside, attached []*Source) []*Source {
 	for _, s := range beside {
 		if s.System.Tied {
@@ -130,7 +130,7 @@ func withTied(main *Source, beside, attached []*Source) []*Source {
 	return out
 }
 
-// sources reads the named files, or looks for some.
+// sources reads the named files, or searches the folder if none are named.
 func (p *Found) sources(names []string) ([]*Source, error) {
 	if len(names) == 0 {
 		return p.search()
@@ -211,7 +211,7 @@ func (p *Found) bindSource(s *Source) error {
 	return nil
 }
 
-// settle puts the bindings and the notes into order.
+// settle sorts the bindings and the notes.
 func (p *Found) settle() {
 	order := func(b Bound) int {
 		if i, ok := systems.SettingOrder()[b.Setting]; ok {
@@ -233,7 +233,7 @@ func (p *Found) bind(b Bound) {
 	p.bySetting[b.Setting] = append(p.bySetting[b.Setting], b)
 }
 
-// unbind takes away the bindings of a setting.
+// unbind removes the bindings of a setting.
 func (p *Found) unbind(setting string) {
 	p.Bound = slices.DeleteFunc(p.Bound, func(o Bound) bool { return o.Setting == setting })
 	delete(p.bySetting, setting)
@@ -251,7 +251,7 @@ func (p *Found) Main() (file, title string) {
 	return p.Primary.File, p.Primary.System.Title
 }
 
-// Origin is Main in words.
+// Origin returns Main in words.
 func (p *Found) Origin() string {
 	file, title := p.Main()
 	if title == "" {
@@ -260,10 +260,10 @@ func (p *Found) Origin() string {
 	return fmt.Sprintf("%s (%s)", file, title)
 }
 
-// Where is file:line of a binding.
+// Where returns file:line of a binding.
 func (b Bound) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Enumerate is some names in one line, the first few of many.
+// Enumerate returns names in one line; of many only the first few.
 func Enumerate(names []string) string {
 	if len(names) > 4 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
@@ -275,7 +275,7 @@ func Enumerate(names []string) string {
 // read: it has a mistake in it, or may not be opened.
 type BrokenFile struct {
 	File string // relative to the folder
-	Err  error  // with the line, if it has one
+	Err  error  // the error, with its line if known
 }
 
 // SourcesRead returns the sources that the settings come from, the main one first.

@@ -8,7 +8,7 @@ import "snug/internal/config/doc"
 type Binding struct {
 	// Setting is a field of a setup: batch, accumulation, precision, …
 	Setting string
-	// System is whose convention the file follows: hf, deepspeed, lightning, …
+	// System is the system whose keys the file has: hf, deepspeed, lightning, …
 	System string
 	// File is relative to the project's folder.
 	File string
@@ -25,7 +25,7 @@ type Binding struct {
 // Found is the configuration found in a folder.
 type Found struct {
 	Root string // the folder, as its user names it
-	// Notes are what the user should know: a computed value, a key that is given twice.
+	// Notes tell the user what to know: a computed value, a key that is given twice.
 	Notes []string
 
 	files   *reader
@@ -33,7 +33,7 @@ type Found struct {
 	Primary *Source  // the file that holds the run's settings, nil if snug.yaml binds all
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings
-	// bySetting is the same by setting, in the same order.
+	// bySetting holds the bindings by setting, in the same order.
 	bySetting   map[string][]Bound
 	AbsentFiles []Bound      // keys that name files which are not there
 	Unreadable  []BrokenFile // files that might be configurations and could not be read
@@ -41,5 +41,5 @@ type Found struct {
 	Unsearched string // what a search did not read, "" if it read all
 }
 
-// Files gives access to the project's files, within its bounds.
+// Files returns the project's files, within the limits.
 func (p *Found) Files() Files { return p.files }

@@ -39,13 +39,13 @@ type hydraComposer struct {
 
 const deepestDefaults = 20
 
-// composeHydra reads the tree of a main file.
+// composeHydra returns the tree of a main file, and notes.
 func composeHydra(files *reader, main string, d *doc.Document) (tree.Tree, []string, error) {
 	c := &hydraComposer{files: files, root: path.Dir(main), overrides: map[string]string{}}
 	if err := c.compose(main, d); err != nil {
 		return tree.Tree{}, nil, err
 	}
-	if len(c.overrides) > 0 { // known now: once more, with them
+	if len(c.overrides) > 0 { // overrides are known now: compose again with them
 		if err := c.compose(main, d); err != nil {
 			return tree.Tree{}, nil, err
 		}
@@ -113,7 +113,7 @@ func (c *hydraComposer) entries(file string, d *doc.Document) ([]defaultsEntry, 
 	return entries, nil
 }
 
-// entry composes what one line of a defaults list names.
+// entry composes the file that one line of a defaults list names.
 func (c *hydraComposer) entry(e defaultsEntry, file, group string, mount doc.Path) error {
 	in := path.Join(group, e.group)
 	if strings.HasPrefix(e.group, "/") {
@@ -184,10 +184,10 @@ func splitKey(text, by string) doc.Path {
 	return strings.Split(text, by)
 }
 
-// packageHeader is the first line of a file that says where it goes.
+// packageHeader matches the line of a file that says which key it goes under.
 var packageHeader = pattern.New(`(?m)\A(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)`)
 
-// open reads a file of a group, with or without its extension.
+// open reads a file of a group, named with or without its extension, and returns its full name too.
 func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
 	for _, ext := range []string{"", ".yaml", ".yml"} {
 		if ext == "" && path.Ext(name) != ".yaml" && path.Ext(name) != ".yml" {
@@ -198,7 +198,7 @@ func (c *hydraComposer) open(name string) (*doc.Document, string, error) {
 			continue
 		}
 		var at *doc.Error
-		if err != nil && !errors.As(err, &at) { // which says where
+		if err != nil && !errors.As(err, &at) { // an error without a position
 			err = fmt.Errorf("reading %s: %w", name+ext, reason(err))
 		}
 		return d, name + ext, err

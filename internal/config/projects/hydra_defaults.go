@@ -20,7 +20,7 @@ type defaultsEntry struct {
 // isSelf reports whether the entry stands for its own file.
 func (e defaultsEntry) isSelf() bool { return e.option == "_self_" && e.group == "" }
 
-// defaultsOf reads a file's defaults list, up to one entry more than there may be.
+// defaultsOf returns a file's defaults list, at most one entry more than allowed.
 func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 	list, err := d.Find(doc.Path{"defaults"})
 	if errors.Is(err, doc.ErrNotFound) {

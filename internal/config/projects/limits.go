@@ -2,7 +2,7 @@
 
 package projects
 
-// Limits on what is read of a project. Its folder may contain anything, the values of a file take a
+// Limits on how much is read of a project. Its folder may contain anything, the values of a file take a
 // hundred times its bytes, and files that name each other can multiply. No training project comes near
 // these limits.
 const (

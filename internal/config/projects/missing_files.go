@@ -11,10 +11,10 @@ import (
 	"snug/internal/pattern"
 )
 
-// StageInName is the stage in the name of a DeepSpeed file.
+// StageInName matches the stage in the name of a DeepSpeed file.
 var StageInName = pattern.New(`(?i)(?:\bz|_z|zero|stage)[_-]?([0-3])(?:[^0-9]|$)`)
 
-// noteAbsent remembers a file that is not there, and takes the stage from its name.
+// noteAbsent notes a file that is missing, and takes the stage from its name.
 func (p *Found) noteAbsent(b Bound, name string) {
 	p.AbsentFiles = append(p.AbsentFiles, b)
 	stage := StageInName.Find(path.Base(name))
@@ -28,7 +28,7 @@ func (p *Found) noteAbsent(b Bound, name string) {
 // NamesDeepSpeed reports whether a key names DeepSpeed's file.
 func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
 
-// namesFile reports whether the value of a key is a file.
+// namesFile reports whether a key names a file and name could be one.
 func (b Bound) namesFile(name string) bool {
 	return len(b.Key.Endings) == 0 || slices.Contains(b.Key.Endings, path.Ext(name))
 }

@@ -42,8 +42,8 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// Program returns the Python file in the folder that a script's only command starts, with its arguments; "" where
-// there is none. Arguments with variables in them are left out: what they give is read by their settings.
+// Program returns the Python file in the folder that a script's only command starts, with its arguments;
+// "" if there is none. Arguments that contain variables are left out: their values are read as settings.
 func (s *Source) Program(files Files) (program string, args []string) {
 	for _, words := range s.Tree.Layers[0].Doc.Commands() {
 		i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })

@@ -27,7 +27,7 @@ type Phase struct {
 type valueReader struct{ *systems.Key }
 
 // read converts a value to a setup's terms: an int, float64, bool, string, []string, []Phase or
-// map[string]any. Nil means that it sets nothing.
+// map[string]any. Nil means that the value sets nothing.
 func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	v := at.Value
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
@@ -82,7 +82,7 @@ func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
 
-// isCall recognizes a call in a program: name(…) and a.b.name(…).
+// isCall reports whether a text is a call in a program: name(…) or a.b.name(…).
 func isCall(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -95,7 +95,7 @@ func isCall(text string) bool {
 	return false
 }
 
-// isDottedName recognizes name and a.b.name.
+// isDottedName reports whether a text is name or a.b.name.
 func isDottedName(text string) bool {
 	for step := range strings.SplitSeq(text, ".") {
 		if step == "" || step[0] >= '0' && step[0] <= '9' || strings.ContainsFunc(step, func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
@@ -121,7 +121,7 @@ func (k valueReader) wrong(at tree.Place) error {
 		at.File, at.Value.Line, at.Value.Column, at.Path, article(string(at.Value.Kind)), article(string(k.Kind)), k.Setting)
 }
 
-// article puts a or an before the name of a kind.
+// article returns the name of a kind with a or an before it.
 func article(kind string) string {
 	switch {
 	case kind == string(doc.Null), kind == string(systems.Present):

@@ -43,7 +43,7 @@ func (k valueReader) readWord(t tree.Tree, at tree.Place) (any, error) {
 	return unknownWord{text}, nil
 }
 
-// readOn reads a key that is on if it is above 1, or if it is there.
+// readOn reads a key that is on if its number is above 1, or if it is present.
 func (k valueReader) readOn(at tree.Place) any {
 	f, counts := systems.AsNumber(at.Value)
 	on, switches := systems.AsBool(at.Value)

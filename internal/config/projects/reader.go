@@ -73,7 +73,7 @@ func (r *reader) ReadFile(name string) ([]byte, error) {
 // Parsing it to count them would take hundreds of megabytes.
 var errDense = fmt.Errorf("more than %d lines and commas, too many for a config; is it the right file?", maxKept)
 
-// open parses a YAML file of a Hydra group, once.
+// open returns a YAML file of a Hydra group, and parses it the first time.
 func (r *reader) open(name string) (*doc.Document, error) {
 	if d, ok := r.trees[name]; ok {
 		return d, nil
@@ -93,7 +93,8 @@ func (r *reader) open(name string) (*doc.Document, error) {
 	return d, nil
 }
 
-// composed counts the values of a Hydra tree. A layer takes some time even if it is empty.
+// composed counts the values of a Hydra tree, and returns an error if there are too many. A layer takes
+// some time even if it is empty.
 func (r *reader) composed(layers []tree.Layer) error {
 	const layerCost = 20
 	for _, l := range layers {
@@ -104,7 +105,7 @@ func (r *reader) composed(layers []tree.Layer) error {
 	return nil
 }
 
-// values counts those of a document.
+// values returns the number of values in a document.
 func values(d *doc.Document) int {
 	n := 0
 	d.Walk(func(doc.Value) bool {
@@ -114,7 +115,7 @@ func values(d *doc.Document) int {
 	return n
 }
 
-// candidateFile is a file that a search came upon.
+// candidateFile is a file that a search found.
 type candidateFile struct {
 	name string
 	size int64
@@ -128,8 +129,8 @@ type searched struct {
 	err    error
 }
 
-// lookAt parses what a search found, the smallest files first, within the bounds. The result is in the
-// order of the search; keep says which files may matter.
+// lookAt parses the files that a search found, the smallest first, within the limits. The result is in the
+// order of the search, with the files that keep accepts; unread is the number of files that were not read.
 func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
 	order := make([]int, len(all))
 	for i := range all {
@@ -171,7 +172,7 @@ func (r *reader) lookOnce(name string, keep func(*Source) bool) *searched {
 	return &searched{name, s, notes, err}
 }
 
-// unsearchedNote returns the note on what a search did not read.
+// unsearchedNote returns the note on the files that a search did not read.
 func unsearchedNote(n, of int) string {
 	if n == 0 {
 		return ""

@@ -14,14 +14,14 @@ import (
 // A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
 // where the call has a name or is an argument by name, as peft_config=LoraConfig(...).
 
-// isLoraConfig recognizes LoraConfig(…) and peft.LoraConfig(…).
+// isLoraConfig reports whether a text is LoraConfig(…) or peft.LoraConfig(…).
 func isLoraConfig(text string) bool {
 	class, _, call := strings.Cut(text, "(")
 	return call && (class == "LoraConfig" || strings.HasSuffix(class, ".LoraConfig")) && isDottedName(class)
 }
 
-// adaptersInCode binds the arguments of the one LoraConfig of a Python script, where its
-// rank is a number: of several only the program knows which one it takes.
+// adaptersInCode adds bindings for the arguments of a Python script's LoraConfig, if there is only one and
+// its rank is a number: of several, only the program knows which one it uses.
 func (s *Source) adaptersInCode(out []Bound) ([]Bound, error) {
 	var calls []tree.Place
 	s.Tree.Walk(func(p doc.Path, v doc.Value) {

@@ -11,9 +11,9 @@ import (
 	"snug/internal/pattern"
 )
 
-// Which model a script trains stands where it loads it: from_pretrained("gpt2") of a
-// class that is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are
-// loaded by the same name and are not the model.
+// Which model a script trains is found where the script loads it: from_pretrained("gpt2") of a class that
+// is a model's, or SFTTrainer(model="gpt2"). Tokenizers and configs are loaded by the same name and are
+// not the model.
 
 // findType returns the type that a script loads its model in, "" if it names none.
 func (s *Source) findType() string {
@@ -121,8 +121,8 @@ func headOf(class string) string {
 	return ""
 }
 
-// literal returns a text in quotes, or the one that the file binds a name to, as an
-// argument's default too.
+// literal returns the text of a quoted string, or of the string that the file assigns to a name, also as
+// an argument's default.
 func (s *Source) literal(text string) string {
 	if strings.ContainsAny(text, `"'`) {
 		return strings.Trim(text, `"'`)
@@ -140,7 +140,7 @@ func (s *Source) literal(text string) string {
 	return found[0]
 }
 
-// Submatch returns the text of a group that a pattern found.
+// Submatch returns the text of group n of a match at the offsets at.
 func Submatch(d *doc.Document, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""
@@ -148,7 +148,7 @@ func Submatch(d *doc.Document, at []int, n int) string {
 	return d.Text()[at[2*n]:at[2*n+1]]
 }
 
-// LineOf is file:line of a byte of a document.
+// LineOf returns file:line of a byte of a document.
 func (s *Source) LineOf(d *doc.Document, offset int) string {
 	return fmt.Sprintf("%s:%d", s.File, 1+strings.Count(d.Text()[:offset], "\n"))
 }

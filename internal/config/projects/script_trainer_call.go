@@ -8,8 +8,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or first. It stands
-// among other arguments, which may be calls; a call within those is not followed.
+// The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or the first argument. The other arguments
+// may be calls; calls within those are not followed.
 
 // maxUnits is how far into a call the model is looked for: characters, and calls
 // that count as one.
@@ -22,7 +22,7 @@ var (
 	firstText     = pattern.New(`^\s*("[^"\n]*")`)
 )
 
-// trainerModel is that model as the script writes it, or "".
+// trainerModel returns that model as the script writes it, or "".
 func trainerModel(text string) string {
 	for from := 0; ; {
 		at := strings.Index(text[from:], trainerName)

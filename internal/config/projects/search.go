@@ -28,14 +28,14 @@ var skipped = []string{
 	"checkpoints", "lightning_logs", "logs", "runs", "build", "dist", "target", "data", "datasets", "test", "tests", "testdata",
 }
 
-// notOurs are JSON files that tools leave lying about.
+// notOurs are names of JSON files that other tools write.
 var notOurs = []string{
 	"config.json", "package.json", "package-lock.json", "tsconfig.json", "tokenizer.json", "tokenizer_config.json", "vocab.json",
 	"special_tokens_map.json", "generation_config.json", "trainer_state.json", "adapter_config.json", "docker-compose.yaml",
 	"docker-compose.yml", "mkdocs.yml", ".pre-commit-config.yaml", "pyproject.toml", "poetry.lock", "setup.py",
 }
 
-// scan looks through a folder for files that may be configurations. large are those that would be read if
+// scan returns the files of a folder that may be configurations. large are those that would be read if
 // they were smaller.
 func scan(files Files) (out []candidateFile, large []string, err error) {
 	entriesSeen := 0
@@ -49,7 +49,7 @@ func scan(files Files) (out []candidateFile, large []string, err error) {
 			if queue[n] == "." {
 				return nil, nil, reason(err)
 			}
-			continue // a folder that may not be read is not the one
+			continue // skip folders that cannot be read
 		}
 		if entriesSeen += len(entries); entriesSeen > maxEntries {
 			return nil, nil, fmt.Errorf("there are more than %d files here; name the config: --config-path FILE", maxEntries)
@@ -133,7 +133,8 @@ func saysBatch(text []byte) bool {
 	return false
 }
 
-// cutFold cuts a word off the beginning of a text, ignoring case.
+// cutFold cuts a word off the beginning of a text, ignoring case; ok is false if the text does not begin
+// with it.
 func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
 		return text, false
@@ -180,7 +181,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	return s, notes, err
 }
 
-// reason strips what the message already contains: the operation and the path.
+// reason returns an error without its operation and path, which the message already contains.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

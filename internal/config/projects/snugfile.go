@@ -32,16 +32,16 @@ import (
 // Goals: short enough to write by hand, and anything with keys can be bound.
 // Not goals: describing a run in full (a setup does), or any kind of logic.
 
-// SnugFile is its name.
+// SnugFile is the name of that file. snug init writes it (config/snugfile_write.go).
 const SnugFile = "snug.yaml"
 
 // OwnFile is a snug.yaml.
 type OwnFile struct {
 	Files   []string       // to read, and no others
 	Model   map[string]any // as in a setup
-	Bind    []OwnBinding   // where settings stand
+	Bind    []OwnBinding   // where settings are
 	Set     map[string]any // values that no file has
-	Command []string       // the words of the one that trains
+	Command []string       // the words of the command that trains
 }
 
 // OwnBinding is one setting and one place that has it.
@@ -141,7 +141,7 @@ func (r *ownReader) fail(at tree.Place, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", SnugFile, at.Value.Line, at.Value.Column, fmt.Sprintf(format, args...))
 }
 
-// command is the words of the training command, or one line without quotes.
+// command reads the training command: a list of words, or one line without quotes.
 func (r *ownReader) command(at tree.Place) error {
 	words, err := valueReader{&systems.Key{Kind: systems.Names, Setting: "command"}}.readPlaces(r.t, at)
 	if err != nil {
@@ -225,7 +225,7 @@ func (r *ownReader) bind(at tree.Place) error {
 	return nil
 }
 
-// readPlaces returns one text or a list of them; a place may have spaces in it.
+// readPlaces returns one text or several as a list; a place may contain spaces.
 func (k valueReader) readPlaces(t tree.Tree, at tree.Place) ([]string, error) {
 	if text, ok := at.Value.Data.(string); ok {
 		return []string{text}, nil

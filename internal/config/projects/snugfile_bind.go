@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// adopt replaces what was found by what a snug.yaml binds.
+// adopt replaces the bindings that were found by those of a snug.yaml.
 func (p *Found) adopt(own *OwnFile) error {
 	p.Own = own
 	open := map[string]*Source{}
@@ -68,8 +68,8 @@ func Inside(files Files, name string) bool {
 	return fs.ValidPath(path.Clean(name))
 }
 
-// Confine refuses a snug.yaml that names files outside the project's folder. It may come from someone
-// else, and a value that it binds is shown.
+// Confine returns an error if a snug.yaml names files outside the project's folder. It may come from
+// someone else, and a value that it binds is shown.
 func (own *OwnFile) Confine(files Files) error {
 	const todo = "outside the project's folder; copy the file into it, or run snug with --dir on a folder that has both"
 	for _, name := range own.Files {

@@ -13,18 +13,18 @@ import (
 
 // Source is one configuration that was found: a file, or a tree of them.
 type Source struct {
-	File   string          // the one that people would name
+	File   string          // the file that people would name
 	System *systems.System // whose convention it follows
 	Tree   tree.Tree       // its contents
 	// Link is the binding that names the file, if one does.
 	Link *Bound
-	// program is the system of the program that a shell script passes its flags
-	// to, where that program is here and says so.
+	// program is the system of the program that a shell script passes its flags to, if that program is in
+	// the folder and shows it.
 	program *systems.System
 
 	// Results that are used repeatedly are computed once.
 	Bind      func() ([]Bound, error) // the settings
-	Trainer   func() *systems.System  // the one that reads it
+	Trainer   func() *systems.System  // the trainer that reads the source
 	Model     func() LoadedModel      // the model that a script loads
 	ModelType func() string           // returns the type that it is loaded in
 }

@@ -44,8 +44,8 @@ func (s *Source) findTrainer() *systems.System {
 	return cmp.Or(s.System.For, s.System)
 }
 
-// passesFlags reports whether a script passes the flags of a trainer to a program that is
-// most likely around it. Other flags are everybody's.
+// passesFlags reports whether a script passes flags that only a trainer has to a program that most likely
+// uses that trainer.
 func passesFlags(a *systems.System, t tree.Tree) bool {
 	if a.Commands == nil || a.Commands.OwnDefaults.In(t.Layers[0].Doc.Text()) {
 		return false

@@ -38,8 +38,8 @@ func started(found, mains []*Source) *Source {
 	return byPlace[0]
 }
 
-// startedBy returns the sources that the commands of a script start, one a command: of a
-// program and the file after it the file is meant.
+// startedBy returns the sources that the commands of a script start, one per command: of a program and the
+// file after it, the file.
 func (s *Source) startedBy(of []*Source) []*Source {
 	var out []*Source
 	startable := map[string]*Source{}
@@ -64,9 +64,9 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	return out
 }
 
-// startable reports whether a source that a script names holds a run's settings. A
-// program of Python does where it makes a trainer's arguments itself, and takes none of
-// them from the flags of a script that says the batch.
+// startable reports whether a source that a script names holds a run's settings. A Python program does if
+// it makes a trainer's arguments itself and takes none of them from flags (byFlags: the script sets the
+// batch).
 func (s *Source) startable(byFlags bool) bool {
 	if s.Tree.Layers[0].Doc.Format() != doc.Python {
 		return s.System.Commands == nil

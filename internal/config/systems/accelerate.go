@@ -39,7 +39,7 @@ func accelerateKeys() []Key {
 	}
 }
 
-// fsdp1Strategies is FSDP's first version; the second has fsdp2Reshard.
+// fsdp1Strategies are the words of FSDP's first version; the second has fsdp2Reshard.
 var fsdp1Strategies = []Term{
 	{"FULL_SHARD", "fsdp2"}, {"1", "fsdp2"}, {"SHARD_GRAD_OP", "fsdp2-noreshard"}, {"2", "fsdp2-noreshard"},
 	{"NO_SHARD", "ddp"}, {"3", "ddp"},

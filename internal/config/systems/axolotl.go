@@ -27,6 +27,7 @@ var axolotl = System{
 		LoRAKernels: "Axolotl's own kernels (lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel)",
 	},
 	Loading: Loading{
+		Loop:              "trainer", // core/trainers/base.py: AxolotlTrainer
 		PreparesQuantized: true, Computes: ComputesAsArithmetic,
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
 	},
@@ -85,7 +86,7 @@ func axolotlRunKeys() []Key {
 	}
 }
 
-// axolotlNotedKeys are keys that change memory and are not simulated.
+// axolotlNotedKeys returns the keys that change memory and are not simulated.
 func axolotlNotedKeys() []Key {
 	return []Key{
 		objective("rl", axolotlSchema),

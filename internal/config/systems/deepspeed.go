@@ -43,11 +43,11 @@ func deepspeedKeys() []Key {
 	}
 }
 
-// DeepSpeedPrefix begins the keys of a config of DeepSpeed's in another file.
+// DeepSpeedPrefix is the beginning of the keys of a DeepSpeed config within another file.
 const DeepSpeedPrefix = "deepspeed."
 
-// WithinDeepSpeed reports whether a key is one of those. They are changed and never added: a stage alone
-// is not a config.
+// WithinDeepSpeed reports whether a key is in a config of DeepSpeed's. Such keys are changed and never
+// added: a stage alone is not a config.
 func (k *Key) WithinDeepSpeed() bool { return strings.HasPrefix(k.Path, DeepSpeedPrefix) }
 
 // deepspeedWithin returns the keys for a TrainingArguments deepspeed that is the config itself, not a

@@ -2,8 +2,7 @@
 
 package systems
 
-// What keys do to memory that several systems have, as a sentence goes on after the
-// key.
+// What keys of several systems do to memory, as the continuation of a sentence that begins with the key.
 const (
 	offloadsStates      = "keeps optimizer states in CPU memory"
 	offloadsWeights     = "keeps weights in CPU memory"
@@ -18,7 +17,7 @@ const (
 	pagedStates         = "keeps optimizer states outside PyTorch's memory, and the driver may move them to the CPU"
 )
 
-// offloads is where DeepSpeed keeps something: on the card, or not.
+// offloads returns the key that says where DeepSpeed keeps something: on the card, or not.
 func offloads(path, does, source string) Key {
 	return Key{
 		Setting: "noted", Path: path, Kind: Word, Then: takesLess, Source: source,
@@ -26,17 +25,17 @@ func offloads(path, does, source string) Key {
 	}
 }
 
-// compilesUnless is a compiler by its name, "no" for none.
+// compilesUnless returns a key that names a compiler, "no" for none.
 func compilesUnless(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: []Term{{"no", ""}, {"NO", ""}, {"false", ""}, {"", ""}}, Means: compiles, Then: takesEither, Source: source}
 }
 
-// marked is a key with words that mean something besides the setting it decides.
+// marked returns a noted key for words that mean something besides the setting they decide.
 func marked(path string, then Deviation, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }
 
-// at is keys at any depth, or under another key.
+// at returns the keys with a prefix before their paths: any depth, or another key.
 func at(prefix string, keys ...Key) []Key {
 	out := make([]Key, len(keys))
 	for i, k := range keys {
@@ -46,7 +45,7 @@ func at(prefix string, keys ...Key) []Key {
 	return out
 }
 
-// paged is the optimizers of bitsandbytes that are called so.
+// paged returns a noted key for bitsandbytes' optimizers called paged.
 func paged(path, source string) Key {
 	return marked(path, takesEither, source,
 		Term{"paged_adamw_32bit", pagedStates}, Term{"paged_adamw_8bit", pagedStates}, Term{"paged_lion_32bit", pagedStates}, Term{"paged_lion_8bit", pagedStates},

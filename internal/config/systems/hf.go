@@ -29,7 +29,7 @@ var hf = System{
 
 	Finding:   Finding{HoldsWhenBound: true},
 	Behaviour: Behaviour{RefusesTwoSwitches: true},
-	Loading:   Loading{LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
+	Loading:   Loading{Loop: "trainer", LoadsTyped: true, SavedSince5: true, LoadedByScript: true},
 	Sharding:  Sharding{GathersInAutocast: true},
 }
 
@@ -57,8 +57,8 @@ func hfTable() []Key {
 	)
 }
 
-// hfKeys returns the keys of every trainer on top of TrainingArguments, and the only place with its defaults.
-// Scripts that pass its flags use them too.
+// hfKeys returns the keys of every trainer that uses TrainingArguments. It is the only place with their
+// defaults. Scripts that pass its flags use them too.
 func hfKeys() []Key {
 	return slices.Concat([]Key{
 		{Setting: "model", Path: hfModel, Kind: Name, Source: "transformers' examples: ModelArguments"},
@@ -85,8 +85,8 @@ func hfKeys() []Key {
 	}, deepspeedWithin(), ligerKeys(hfArgs))
 }
 
-// hfFSDP is TrainingArguments' fsdp: options in one text; a bare true since 5.
-// hfOffload is those of them that have more to say.
+// hfFSDP are the values of TrainingArguments' fsdp: options in one text; also true, since 5. hfOffload are
+// those of them that offload.
 var hfFSDP, hfOffload = hfOptions()
 
 func hfOptions() (kinds, offloads []Term) {

@@ -7,21 +7,20 @@ import (
 	"sync"
 )
 
-// KeyTable is the keys of a system, and what is asked of them: a document's names
-// are looked up here, once each, rather than held against every key.
+// KeyTable holds the keys of a system with indexes: the names of a document are looked up here, once each,
+// rather than compared with every key.
 type KeyTable struct {
 	All       []Key // in the order of the table
 	bySetting map[string][]*Key
 	// ByName maps a last name to the indices of the keys that end in it.
 	ByName map[string][]int
-	// sections are the paths that keys stand below.
+	// sections are the paths that have keys below them.
 	sections map[string]bool
-	// Names are the last steps of the paths in each section, of those that are
-	// written out.
+	// Names lists the last steps of the paths in each section, without patterns.
 	Names map[string][]string
 }
 
-// keysOf returns the table of keys that are put together when they are first asked for.
+// keysOf returns a function that makes the table of keys when it is first called.
 func keysOf(keys func() []Key) func() *KeyTable {
 	return sync.OnceValue(func() *KeyTable { return newKeyTable(keys()) })
 }

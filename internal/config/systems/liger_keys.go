@@ -9,7 +9,7 @@ const (
 	overLogits = "overwrites the logits with their gradients"
 )
 
-// ligerKeys are TrainingArguments' switch and the options of its kernels.
+// ligerKeys returns TrainingArguments' switch and the options of its kernels.
 func ligerKeys(source string) []Key {
 	source += ": liger_kernel_config; " + ligerPatches
 	return []Key{
@@ -23,7 +23,7 @@ func ligerKeys(source string) []Key {
 	}
 }
 
-// axolotlLigerKeys are those of Axolotl's plugin.
+// axolotlLigerKeys returns the keys of Axolotl's plugin.
 func axolotlLigerKeys() []Key {
 	return []Key{
 		{Setting: "plugins", Path: "plugins", Kind: Names, Source: axolotlLiger},

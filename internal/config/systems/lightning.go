@@ -16,6 +16,7 @@ var lightning = System{
 	},
 	Keys: keysOf(func() []Key { return append(lightningKeys(""), lightningKeys("fit.")...) }),
 
+	Loading:  Loading{Loop: "lightning"},
 	Sharding: Sharding{GathersInAutocast: true},
 }
 
@@ -49,7 +50,7 @@ func lightningKeys(under string) []Key {
 	return append(keys, at(under+"trainer.strategy", strategyKeys()...)...)
 }
 
-// strategyKeys returns a strategy by its name, or by its class with arguments.
+// strategyKeys returns the keys of a strategy: its name, or its class with arguments.
 func strategyKeys() []Key {
 	classes := "lightning 2.6, pytorch/strategies"
 	return []Key{
@@ -74,15 +75,14 @@ func strategyClasses() []Term {
 	return out
 }
 
-// offloadingStrategies is the registry's names that have more to say than how a run is
-// sharded.
+// offloadingStrategies are the registry's names of strategies that also offload.
 var offloadingStrategies = []Term{
 	{"fsdp_cpu_offload", offloadsAll}, {"deepspeed_stage_2_offload", offloadsStates},
 	{"deepspeed_stage_3_offload", "keeps weights and optimizer states in CPU memory"},
 	{"deepspeed_stage_3_offload_nvme", "keeps weights and optimizer states on disk"},
 }
 
-// lightningStrategies is the registry's names (pytorch/strategies).
+// lightningStrategies are the registry's names (pytorch/strategies).
 var lightningStrategies = []Term{
 	{"auto", ""}, {"single_device", ""},
 	{"ddp", "ddp"}, {"ddp_find_unused_parameters_true", "ddp"}, {"ddp_find_unused_parameters_false", "ddp"},

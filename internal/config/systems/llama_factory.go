@@ -16,7 +16,7 @@ var llamaFactory = System{
 	},
 	Keys: keysOf(llamaFactoryKeys),
 
-	Loading:  Loading{CastsTrained: true}, // 0.9.5, model/adapter.py: init_adapter
+	Loading:  Loading{Loop: "trainer", CastsTrained: true}, // 0.9.5, model/adapter.py: init_adapter
 	Sharding: Sharding{GathersInAutocast: true},
 }
 

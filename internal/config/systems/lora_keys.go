@@ -4,13 +4,13 @@ package systems
 
 import "slices"
 
-// upcast says where PEFT casts adapters to float32.
+// upcast is the source of the fact that PEFT casts adapters to float32.
 const (
 	upcast     = "autocast_adapter_dtype is on in peft 0.16 to 0.21, mapping_func.py"
 	peftConfig = "peft 0.16, tuners/lora/config.py"
 )
 
-// loraArguments is those that decide over memory. Rank is 8 unless it is given.
+// loraArguments are the arguments of LoraConfig that affect memory. Rank is 8 by default.
 var loraArguments = []Key{
 	{Setting: "lora.rank", Path: "r", Kind: Whole, Source: peftConfig},
 	{Setting: "lora.alpha", Path: "lora_alpha", Kind: Number, Source: peftConfig},

@@ -6,7 +6,7 @@ import "snug/internal/config/doc"
 
 const nanogptTrain = "karpathy/nanoGPT, train.py"
 
-// resumes is what train.py's name state_dict does: nothing binds it anew.
+// resumes says what train.py's variable state_dict does, which is never reassigned.
 const resumes = "keeps the checkpoint's weights on the GPU as well as the model's"
 
 // nanogpt is Python files that only assign, as nanoGPT's configurator runs

@@ -34,5 +34,5 @@ func nanotronKeys() []Key {
 	}
 }
 
-// nanotronStages is its own ZeRO, which partitions the optimizer alone.
+// nanotronStages are the stages of its own ZeRO, which partitions only the optimizer.
 var nanotronStages = []Term{{"0", "ddp"}, {"1", "zero1"}}

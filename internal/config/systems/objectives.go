@@ -4,7 +4,7 @@ package systems
 
 import "strings"
 
-// What other objectives do, as the sentence goes on after their names.
+// What other objectives do, as the continuation of a sentence that begins with their names.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
 	comparesAnswers = "compares answers, usually with a frozen reference model"
@@ -15,7 +15,7 @@ const (
 	notTokens       = "is not a loss over tokens"
 )
 
-// objectives is what trainers call them, in files and on command lines.
+// objectives are the names of objectives in files and on command lines.
 var objectives = []Term{
 	{"sft", ""}, {"pt", ""}, {"pretrain", ""}, {"", ""},
 	{"dpo", comparesPairs}, {"ipo", comparesPairs}, {"orpo", comparesPairs}, {"simpo", comparesPairs}, {"cpo", comparesPairs}, {"tpo", comparesPairs},

@@ -2,11 +2,11 @@
 
 package systems
 
-// Each system has its own names for optimizers: adamw_torch_fused of one does not exist in the next, and
-// a run with another system's name does not start. So each table lists its own words, and all others are
-// only read.
+// Each system has its own names for optimizers: adamw_torch_fused of one does not exist in the next, and a
+// run with another system's name does not start. So each table lists its own words, and all others are
+// only read. transformers' names are hfOptimizers in vocabularies.go.
 
-// anyOptimizer is names that optimizers are known by somewhere.
+// anyOptimizer are the names of optimizers in any system.
 var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
 	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
 	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},
@@ -16,23 +16,23 @@ var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
 	Term{"adamw_fused", "adamw-fused"}, Term{"adamw-fused", "adamw-fused"},
 )
 
-// torchClasses is classes as Python imports them.
+// torchClasses are the classes as Python imports them.
 var torchClasses = []Term{
 	{"torch.optim.AdamW", "adamw"}, {"torch.optim.Adam", "adam"}, {"torch.optim.SGD", "sgd"},
 	{"bitsandbytes.optim.AdamW8bit", "adamw-8bit"}, {"bitsandbytes.optim.PagedAdamW8bit", "adamw-8bit"},
 }
 
-// deepspeedOptimizers is DeepSpeed's own, and classes of torch.optim by their names
-// (deepspeed 0.19, runtime/engine.py: _configure_basic_optimizer).
+// deepspeedOptimizers are DeepSpeed's own optimizers, and classes of torch.optim by their names (deepspeed
+// 0.19, runtime/engine.py: _configure_basic_optimizer).
 var deepspeedOptimizers = []Term{{"AdamW", "adamw"}, {"Adam", "adam"}, {"SGD", "sgd"}, {"Lion", "lion"}}
 
-// kohyaOptimizers is sd-scripts' --optimizer_type (library/train_util.py: get_optimizer).
+// kohyaOptimizers are the values of sd-scripts' --optimizer_type (library/train_util.py: get_optimizer).
 var kohyaOptimizers = []Term{
 	{"AdamW", "adamw"}, {"AdamW8bit", "adamw-8bit"}, {"PagedAdamW8bit", "adamw-8bit"},
 	{"Lion", "lion"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"}, {"Adafactor", "adafactor"},
 }
 
-// foundryOptimizers is llm-foundry's registry.
+// foundryOptimizers are the names in llm-foundry's registry.
 var foundryOptimizers = []Term{{"decoupled_adamw", "adamw"}, {"decoupled_lionw", "lion"}}
 
 const torchFused = "torch 2.9, optim/adamw.py"
@@ -42,7 +42,7 @@ func fusedSwitch(path, source string) *Key {
 	return &Key{Setting: "optimizer.kernel", Path: path, Kind: Switch, Means: "fused", Source: source}
 }
 
-// titanKernel is torchtitan's word for the same.
+// titanKernel is torchtitan's key for the kernel of the optimizer.
 var titanKernel = Key{
 	Setting: "optimizer.kernel", Path: "implementation", Kind: Word, Default: "fused", Source: torchtitanJob,
 	Words: []Term{{"fused", "fused"}, {"foreach", "foreach"}, {"for-loop", "loop"}},

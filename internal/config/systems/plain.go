@@ -69,8 +69,8 @@ func plainKeys() []Key {
 	return out
 }
 
-// telling are the settings that make a file of unknown making worth a look.
+// telling are the settings that make a file of an unknown system worth reading.
 var telling = []string{"batch", "accumulation", "positives", "negatives"}
 
-// Telling returns the settings that make a file of unknown making worth a look.
+// Telling returns the settings that make a file of an unknown system worth reading.
 func Telling() []string { return slices.Clone(telling) }

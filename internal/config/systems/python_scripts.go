@@ -10,7 +10,7 @@ import (
 // A Python script that makes a trainer's arguments itself uses the trainer's names: its arguments mean
 // what they mean in a file, and missing ones have the trainer's defaults.
 
-// hfScript is scripts around transformers' Trainer.
+// hfScript is the system of scripts that use transformers' Trainer.
 var hfScript = System{
 	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
@@ -18,7 +18,7 @@ var hfScript = System{
 	Keys:    keysOf(func() []Key { return append(scriptKeys(hf.Keys().All), plainKeys()...) }),
 }
 
-// trlScript is scripts around TRL's SFTTrainer.
+// trlScript is the system of scripts that use TRL's SFTTrainer.
 var trlScript = System{
 	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,

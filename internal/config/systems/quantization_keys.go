@@ -10,13 +10,13 @@ const (
 	eightBit   = "8 bits"
 )
 
-// What keys of quantization say.
+// The effects of quantization keys, for messages.
 const (
 	FourBit      = "4 bits"          // weights quantized to 4 bits
 	OtherLibrary = "another library" // than bitsandbytes
 )
 
-// BitsAndBytesConfig's own types, which trainers that say nothing get.
+// BitsAndBytesConfig's defaults, for trainers that set no types.
 const (
 	BitsAndBytesType    = "fp4"  // bitsandbytes' default for the 4-bit type
 	BitsAndBytesCompute = "fp32" // bitsandbytes' default for the type of products
@@ -30,17 +30,17 @@ type Quantizer struct {
 	NeedsMethod bool        // nothing is quantized unless a key names the method
 }
 
-// factoryBits is LLaMA-Factory's number of bits.
+// factoryBits returns LLaMA-Factory's key for the number of bits.
 func factoryBits(source string) Key {
 	return quantBits("quantization_bit", source, Quantizer{Computes: ComputesAsArithmetic})
 }
 
-// swiftBits is ms-swift's.
+// swiftBits returns ms-swift's key for the number of bits.
 func swiftBits(source string) Key {
 	return quantBits("quant_bits", source, Quantizer{Type: "nf4", Double: true, Computes: ComputesUnlessLoaded, NeedsMethod: true})
 }
 
-// quantBits is a number of bits.
+// quantBits returns a key for the number of bits.
 func quantBits(path, source string, by Quantizer) Key {
 	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
@@ -50,10 +50,11 @@ func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
 }
 
-// quantTypes is bnb_4bit_quant_type.
+// quantTypes are the values of bnb_4bit_quant_type.
 var quantTypes = []Term{{"nf4", "nf4"}, {"fp4", "fp4"}}
 
-// computeTypes is bnb_4bit_compute_dtype, and computeNames is its possible names in users' own programs.
+// computeTypes are the values of bnb_4bit_compute_dtype, and computeNames the names of that type in users'
+// own programs.
 var (
 	computeTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}}
 	computeNames = []Term{{"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {"torch.float32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}}

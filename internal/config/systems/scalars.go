@@ -10,7 +10,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// AsNumber returns a value as a number, quoted or not.
+// AsNumber returns a value as a number, quoted or not, and false if it is none.
 func AsNumber(v doc.Value) (float64, bool) {
 	switch d := v.Data.(type) {
 	case int64:
@@ -24,7 +24,7 @@ func AsNumber(v doc.Value) (float64, bool) {
 	return 0, false
 }
 
-// AsBool is a value as yes or no.
+// AsBool returns v as a boolean; ok is false if v is not one.
 func AsBool(v doc.Value) (on, ok bool) {
 	switch d := v.Data.(type) {
 	case bool:
@@ -42,7 +42,7 @@ func AsBool(v doc.Value) (on, ok bool) {
 	return false, false
 }
 
-// AsText returns a value as a vocabulary writes it.
+// AsText returns a value as a vocabulary writes it, and false for a map or a list.
 func AsText(v doc.Value) (string, bool) {
 	switch d := v.Data.(type) {
 	case nil:

@@ -14,7 +14,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// Setting is something about a run that files decide.
+// Setting is a property of a run that files can set.
 type Setting struct {
 	// Name is the setup's field; workers and effective are the files' own.
 	Name  string
@@ -24,7 +24,7 @@ type Setting struct {
 	Least int      // of whole numbers
 }
 
-// Settings returns all of them, in the order in which people think of them.
+// Settings returns all settings: those of the setup's table, then those that only files have.
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
 var allSettings = sync.OnceValue(func() []Setting {
@@ -40,12 +40,12 @@ var allSettings = sync.OnceValue(func() []Setting {
 	return append(out, Setting{Name: "effective", Kind: Whole, What: "samples per optimizer step, over all GPUs", Least: 1})
 })
 
-// kindOf is how files write the kinds of a setup's settings.
+// kindOf maps the kinds of a setup's settings to how files write them.
 var kindOf = map[setup.Kind]Kind{
 	setup.Whole: Whole, setup.Number: Number, setup.Switch: Switch, setup.Word: Word, setup.Text: Name, setup.Names: Names,
 }
 
-// SettingOrder is the position of each setting in the list.
+// SettingOrder returns the position of each setting in the list.
 var SettingOrder = sync.OnceValue(func() map[string]int {
 	order := map[string]int{}
 	for i, s := range allSettings() {
@@ -60,7 +60,7 @@ func IsSetting(name string) bool {
 	return ok
 }
 
-// SettingNames lists their names.
+// SettingNames returns the names of all settings.
 func SettingNames() []string { return slices.Clone(settingNames()) }
 
 var settingNames = sync.OnceValue(func() []string {
@@ -71,7 +71,7 @@ var settingNames = sync.OnceValue(func() []string {
 	return out
 })
 
-// SettingNamed looks a setting up.
+// SettingNamed returns the setting with a name.
 func SettingNamed(name string) (Setting, error) {
 	if i, ok := SettingOrder()[name]; ok {
 		return allSettings()[i], nil
@@ -124,7 +124,7 @@ func (s Setting) parse(raw string) (any, error) {
 	return raw, s.Check(raw)
 }
 
-// Check returns what is wrong with a value for this setting.
+// Check returns an error if the value is wrong for this setting.
 func (s Setting) Check(value any) error {
 	switch v := value.(type) {
 	case int:

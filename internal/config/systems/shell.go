@@ -6,10 +6,9 @@ import "snug/internal/config/doc"
 
 const launchers = "torchrun, accelerate launch and deepspeed --help"
 
-// shell is scripts that hold flags: those of TrainingArguments, of Megatron and
-// ms-swift, of the launchers, and whatever a training script calls the things
-// that plain knows. Dashes and underscores are the same; key=value arguments
-// count by their last part.
+// shell is the system of scripts that hold flags: those of TrainingArguments, of Megatron and ms-swift, of
+// the launchers, and whatever a training script calls the things that plain knows. Dashes and underscores
+// are the same; key=value arguments count by their last part.
 var shell = System{
 	Name: "shell", Title: "a shell script with flags", Formats: []doc.Format{doc.Shell}, ByName: true,
 	Keys: keysOf(shellKeys),

@@ -14,21 +14,20 @@ var shellCommands = Commands{
 	PEFT:        startsPEFT,
 }
 
-// startsSFT is TRL's own command line, whose flags are those of its files, and the
-// program behind it by its path in a checkout or as a module.
+// startsSFT matches TRL's own command line, whose flags are those of its files, and the program behind it
+// by its path in a checkout or as a module.
 var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
 
-// othersDefaults are programs that take TrainingArguments' flags and have other
-// defaults: command lines around the trainer, and transformers' examples that
-// do without it.
+// othersDefaults matches programs that take TrainingArguments' flags and have other defaults: command
+// lines around the trainer, and transformers' examples that do without it.
 var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
 	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
 
-// startsPEFT is command lines whose LoRA is PEFT's.
+// startsPEFT matches command lines whose LoRA is PEFT's.
 var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`,
 	"trl", "swift", "llamafactory-cli", "lmf")
 
-// parsesSFT is a program whose flags are SFTConfig's: it hands the class to a parser
-// rather than make one itself.
+// parsesSFT matches a program whose flags are SFTConfig's: it passes the class to a parser instead of
+// making one itself.
 var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
 	"TrlParser(", "HfArgumentParser(")

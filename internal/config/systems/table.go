@@ -38,9 +38,8 @@ type Key struct {
 	// workers, effective, link; refused is for keys that make figures impossible, noted for what figures
 	// do not include.
 	Setting string
-	// Path leads to the value. A step * is any item of a list; **.name is that
-	// name at any depth. It is "" if the system has no key: Default is how it
-	// always is there.
+	// Path leads to the value. A step * is any item of a list; **.name is that name at any depth. It is ""
+	// if the system has no key: then Default is the value that always holds.
 	Path string
 	// Kind is how the value is written.
 	Kind Kind
@@ -67,14 +66,14 @@ type Key struct {
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
-	// Endings are how the names of files end that a link names, where another value
-	// means something else; nil is any.
+	// Endings are the endings of the files that a link can name, if other values mean something else; nil
+	// allows any.
 	Endings []string
 	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
 	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
-	// OfModel means that it is an argument of the model, not of the trainer whose other arguments are
-	// next to it.
+	// OfModel means that the key is an argument of the model, not of the trainer whose arguments are next
+	// to it.
 	OfModel bool
 	// OfSharding means that the switch belongs to the sharding: it turns checkpointing on besides the
 	// trainer's own switch, and has no effect when off.
@@ -92,7 +91,7 @@ type Key struct {
 	Source string
 }
 
-// Term is a value as files write it and as a setup does.
+// Term maps a value's spelling in a file to its spelling in a setup.
 type Term struct {
 	File  string // as a file writes it
 	Means string // as in a setup; "" means nothing
@@ -112,8 +111,8 @@ type System struct {
 	Tied bool
 	// ByName is for files of any design: keys are found by their last names, anywhere.
 	ByName bool
-	// Makes matches the calls in a Python script that make it one of the system's, and For is the system
-	// whose defaults it then has.
+	// Makes matches the calls by which a Python script belongs to this system, and For is the system whose
+	// defaults it then has.
 	Makes *pattern.Pattern // nil for every other system
 	For   *System          // likewise
 	// Keys returns the table with its indexes. It is a function because one run needs few of the tables.
@@ -126,8 +125,8 @@ type System struct {
 	Sharding
 }
 
-// All returns every system, the most specific first: where a file looks like
-// several, the first that matches has it.
+// All returns every system, the most specific first: if a file looks like several, the first that matches
+// is used.
 func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
@@ -139,8 +138,8 @@ func All() []*System {
 // ForSetting returns the keys of one setting, in the order of the table.
 func (s *System) ForSetting(setting string) []*Key { return s.Keys().bySetting[setting] }
 
-// Together is for settings that several keys express together: bf16 and fp16. For the others the first
-// key that is present decides.
+// Together reports whether several keys express the setting together, as bf16 and fp16 do. For other
+// settings the first key that is present decides.
 func (k *Key) Together() bool {
 	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.OnlyNoted()
 }

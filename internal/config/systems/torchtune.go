@@ -57,13 +57,13 @@ func inBackward() Key {
 	return k
 }
 
-// torchtuneLosses is those that never hold all logits at once.
+// torchtuneLosses are the losses that never hold all logits at once.
 var torchtuneLosses = []Term{
 	{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits},
 	{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits},
 }
 
-// torchtuneModels is the builders of models that are built in here.
+// torchtuneModels are the builders of models that snug knows.
 var torchtuneModels = torchtuneBuilders(map[string]string{
 	"llama2.llama2_7b": "llama-2-7b", "llama2.llama2_13b": "llama-2-13b", "llama2.llama2_70b": "llama-2-70b",
 	"llama3.llama3_8b": "llama-3-8b", "llama3.llama3_70b": "llama-3-70b",

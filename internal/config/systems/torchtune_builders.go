@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// torchtuneQuantized is the builders whose weights are of 4 bits.
+// torchtuneQuantized are the builders of models with 4-bit weights.
 var torchtuneQuantized = quantizedBuilders(torchtuneModels)
 
 func quantizedBuilders(builders []Term) []Term {
@@ -20,8 +20,8 @@ func quantizedBuilders(builders []Term) []Term {
 	return out
 }
 
-// torchtuneBuilders writes each builder out with its LoRA variants, as configs
-// name them: torchtune.models.llama3_2.lora_llama3_2_1b.
+// torchtuneBuilders returns each builder with its LoRA variants, as configs name them:
+// torchtune.models.llama3_2.lora_llama3_2_1b.
 func torchtuneBuilders(models map[string]string) []Term {
 	var out []Term
 	for builder, model := range models {

@@ -48,12 +48,12 @@ type Commands struct {
 	// Starts are command lines of a trainer itself, and Parses are programs of the user's that pass its
 	// arguments to a parser.
 	Starts, Parses []Started
-	// Flag is one that only Trainer has. A script that passes it starts the trainer
-	// most likely, unless it starts one of those with OwnDefaults.
+	// Flag is a flag that only Trainer has. A script that passes it most likely starts the trainer, unless
+	// it starts a program in OwnDefaults.
 	Flag        string
 	Trainer     *System          // the trainer that has the flag
 	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
-	// PEFT is command lines whose LoRA is PEFT's.
+	// PEFT matches command lines whose LoRA is PEFT's.
 	PEFT *pattern.Pattern
 }
 
@@ -85,6 +85,8 @@ type Behaviour struct {
 type Loading struct {
 	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
 	Loop string
+	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
+	LoopLoss string
 	// OwnModel is the model that is built from keys of the system's own, nil if a
 	// file names one.
 	OwnModel *OwnModel
@@ -122,7 +124,7 @@ type OwnModel struct {
 	Tokens int
 	// DataTokens is the vocabulary of datasets that are known by name.
 	DataTokens map[string]int
-	// Loads is the weights that training may begin with instead, by name.
+	// Loads holds the shapes of the weights that training may begin with instead, by name.
 	Loads           map[string]Shape
 	LoadedTokens    int // the vocabulary of those
 	LoadedPositions int // and the tokens that they take
@@ -145,7 +147,7 @@ const (
 	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else"
 )
 
-// Families is models that are named by a family, under a path, and a size.
+// Families describes models that are named by a family, under a path, and a size.
 type Families struct {
 	Path  string // of the family
 	Names []Term // how the name of a model begins that is of the family

@@ -28,6 +28,7 @@ var trl = System{
 
 	Behaviour: Behaviour{UsesTRL: true, RefusesTwoSwitches: true},
 	Loading: Loading{
+		Loop: "trl", LoopLoss: "trl",
 		LoadsTyped: true, TypeIsPrecision: true, Computes: ComputesAsHeld,
 		QuantizedAdapters: "bf16", // 1.16, trainer/sft_trainer.py
 	},
@@ -36,7 +37,7 @@ var trl = System{
 
 func trlKeys() []Key {
 	keys := []Key{
-		// Weights of a type of their own come before autocast.
+		// The type of the weights, if it is set, decides before autocast does.
 		{Setting: "precision", Path: "dtype", Kind: Word, Words: trlWeights, Source: trlModel},
 		{Setting: "precision", Path: "torch_dtype", Kind: Word, Words: trlWeights, Source: trlModel + " (until 0.24)"},
 	}
@@ -76,10 +77,10 @@ func trlKeys() []Key {
 	)
 }
 
-// trlWeights is the type the weights are loaded in; "auto" and fp32 leave the
-// word to bf16 and fp16.
+// trlWeights is the type the weights are loaded in; with "auto" and float32, the keys bf16 and fp16
+// decide.
 var trlWeights = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", ""}, {"auto", ""}}
 
-// trlLosses is SFTConfig's loss_type, which from 1.15 on is only about what is made of
-// the probabilities: no loss has all logits at once.
+// trlLosses are the values of SFTConfig's loss_type. From 1.15 on they differ only in what is computed
+// from the probabilities: no loss has all logits at once.
 var trlLosses = []Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}

@@ -12,27 +12,27 @@ const (
 	takesEither Deviation = "this is not counted, so the run may take more or less"
 )
 
-// less is a switch that saves memory which is counted.
+// less returns a switch that saves memory which is counted.
 func less(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesLess, Source: source}
 }
 
-// either is a switch that moves memory one way or the other.
+// either returns a switch that may save or cost memory.
 func either(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesEither, Source: source}
 }
 
-// refusedWith is a key that is there only for a training of another kind.
+// refusedWith returns a key that only another kind of training has.
 func refusedWith(path, does, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Present, Means: "belongs to a run that " + does, Source: source}
 }
 
-// splits is a number of GPUs that share a model's layers.
+// splits returns the Key of a setting for the number of GPUs that a model's layers are split over.
 func splits(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Above1, Means: splitsLayers, Source: source}
 }
 
-// shares is a number of GPUs that share the tokens of each sample.
+// shares returns the Key of a setting for the number of GPUs that each sample's tokens are split over.
 func shares(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Above1, Means: splitsTokens, Then: takesLess, Source: source}
 }

@@ -4,9 +4,10 @@ package systems
 
 import "strings"
 
-// Vocabularies that several systems share.
+// Vocabularies that several systems share. Other names of optimizers are in optimizers.go, types in
+// weight_types.go.
 
-// hfOptimizers is transformers' OptimizerNames (training_args.py, 5.22).
+// hfOptimizers are transformers' OptimizerNames (training_args.py, 5.22).
 var hfOptimizers = []Term{
 	{"adamw_torch", "adamw"},
 	{"adamw_torch_fused", "adamw-fused"},
@@ -23,7 +24,7 @@ var hfOptimizers = []Term{
 	{"paged_lion_8bit", "lion-8bit"},
 }
 
-// hfAttention is the values of attn_implementation.
+// hfAttention are the values of attn_implementation.
 var hfAttention = []Term{
 	{"sdpa", "sdpa"},
 	{"eager", "eager"},
@@ -54,7 +55,7 @@ var mixedPrecision = []Term{
 	{"fp16", "amp-fp16"},
 }
 
-// weightTypes is a type of the weights themselves.
+// weightTypes are the words for the type of the weights themselves.
 var weightTypes = []Term{
 	{"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"},
 	{"fp32", "fp32"}, {"bf16", "bf16"}, {"fp16", "fp16"},
@@ -70,7 +71,7 @@ var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(ligh
 	Term{"amp_bf16", "amp-bf16"}, Term{"amp_fp16", "amp-fp16"}, Term{"amp", "amp-fp16"},
 )
 
-// zeroStages is DeepSpeed's zero_optimization.stage.
+// zeroStages are the values of DeepSpeed's zero_optimization.stage.
 var zeroStages = []Term{{"0", "ddp"}, {"1", "zero1-deepspeed"}, {"2", "zero2"}, {"3", "zero3"}}
 
 // Meaning returns the meaning of a word of a file; ok is false if it is not known.
@@ -83,7 +84,7 @@ func Meaning(words []Term, file string) (means string, ok bool) {
 	return "", false
 }
 
-// Understand returns the meaning of a word under a key, in any case.
+// Understand returns the meaning of a word under a key, ignoring case; ok is false if it is not known.
 func (k *Key) Understand(text string) (means string, ok bool) {
 	for _, words := range [][]Term{k.Words, k.Reads} {
 		for _, t := range []string{text, strings.ToLower(text)} {
@@ -96,7 +97,7 @@ func (k *Key) Understand(text string) (means string, ok bool) {
 }
 
 // Spelling returns the word with which a file writes a meaning. The current word stays if it has the same
-// meaning; otherwise the new one has its style, if possible.
+// meaning; otherwise the new one has its style, if possible; ok is false if no word has the meaning.
 func Spelling(words []Term, means, current string) (file string, ok bool) {
 	if m, known := Meaning(words, current); known && m == means {
 		return current, true
@@ -132,7 +133,7 @@ func style(w string) string {
 	return "short"
 }
 
-// ZeroStage returns the kind of spread that a stage of DeepSpeed's is, "" for none.
+// ZeroStage returns the kind of data parallelism of a stage of DeepSpeed's, "" for none.
 func ZeroStage(stage string) string {
 	kind, _ := Meaning(zeroStages, stage)
 	return kind

@@ -9,10 +9,10 @@ const (
 	modelArguments = "transformers' examples: ModelArguments"
 )
 
-// torchTypes is the types that models are loaded in.
+// torchTypes are the types that models are loaded in.
 var torchTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
 
-// deciding returns a key that decides over something else too.
+// deciding returns a copy of the key that decides another setting.
 func (k Key) deciding(setting string) Key {
 	k.Setting = setting
 	return k

@@ -10,14 +10,14 @@ import (
 	"snug/internal/config/doc"
 )
 
-// noChange is the type of same.
+// noChange is the type of Unchanged.
 type noChange struct{}
 
 // Unchanged means that a key already has the right value.
 var Unchanged any = noChange{}
 
-// Write returns a setting's value as the key's file has it: a bool, int, float64 or
-// string, or same.
+// Write returns a setting's value as the key's file writes it: a bool, int, float64 or string, or
+// Unchanged.
 func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	switch k.Kind {
 	case Whole:
@@ -56,7 +56,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
 }
 
-// Cannot is the error that the key cannot express a value.
+// Cannot returns the error for a value that the key cannot express.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
 	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {

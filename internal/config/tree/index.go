@@ -12,8 +12,8 @@ import (
 // two hundred names.
 type Index struct {
 	Values []Value // in the order of the layers
-	// first is one more than the number of the first value whose path ends in a
-	// name, and each knows the next.
+	// first holds, for each name, one more than the number of the first value whose path ends in it. Each
+	// value knows the next.
 	first map[string]int
 }
 
@@ -25,9 +25,8 @@ type Value struct {
 	next  int
 }
 
-// newIndex goes through every value that is not a map or list, and every map and
-// list too, in the order of the files; values that a later layer replaces are left
-// out.
+// newIndex returns the index of all values, including maps and lists, in the order of the files. Values
+// that a later layer replaces are left out.
 func newIndex(t Tree) *Index {
 	x := &Index{first: map[string]int{}}
 	for i, l := range t.Layers {

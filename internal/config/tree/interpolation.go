@@ -10,11 +10,11 @@ import (
 	"snug/internal/pattern"
 )
 
-// interpolation is OmegaConf's ${name}, alone in its value.
+// interpolation matches OmegaConf's ${name}, alone in its value.
 var interpolation = pattern.New(`^\$\{([^${}:]+)\}$`)
 
-// interpolated returns the name in a ${name}; a resolver (${oc.env:X}) or text
-// around it is not simple.
+// interpolated returns the name in a ${name}; simple is false for a resolver (${oc.env:X}) or if there is
+// text around it.
 func interpolated(text string) (name string, simple bool) {
 	m := interpolation.Find(strings.TrimSpace(text))
 	if m == nil {
@@ -23,9 +23,8 @@ func interpolated(text string) (name string, simple bool) {
 	return strings.TrimSpace(m[1]), true
 }
 
-// resolveName returns the path that an interpolation at p means: from the root, or
-// with leading dots from where it stands, one for its own map and one more for
-// each map further up.
+// resolveName returns the path that an interpolation at p means: from the root, or with leading dots
+// relative to p: one dot for its own map and one more for each map further up.
 func resolveName(p doc.Path, name string) (doc.Path, error) {
 	rest := strings.TrimLeft(name, ".")
 	up := len(name) - len(rest)

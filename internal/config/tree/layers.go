@@ -13,17 +13,17 @@ import (
 // layer by layer.
 type layerIndex struct {
 	last map[string]int // by path: the last layer that sets it
-	// refer are layers with aliases and merge keys, through which a path leads that is
-	// not written down. They are asked one by one; maxReferring of them.
+	// refer holds layers with aliases and merge keys, which have paths that are not written out. They are
+	// searched one by one, at most maxReferring of them.
 	refer []int
 }
 
 const (
 	maxReferring  = 16
-	maxReferences = 2_000 // values of such a layer: to ask it takes a look at each
+	maxReferences = 2_000 // values of such a layer, each of which a search examines
 )
 
-// newLayerIndex goes through the layers of a tree.
+// newLayerIndex returns the index of the layers of a tree.
 func newLayerIndex(layers []Layer) *layerIndex {
 	x := &layerIndex{last: map[string]int{}}
 	for i, l := range layers {
@@ -43,7 +43,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 
 func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
 
-// above returns the layers beyond one that may hold a path, the last one first.
+// above returns the layers after the i-th that may hold a path, the last one first.
 func (x *layerIndex) above(i int, p doc.Path) []int {
 	var out []int
 	last, ok := x.last[pathKey(p)]
@@ -61,8 +61,7 @@ func (x *layerIndex) above(i int, p doc.Path) []int {
 	return out
 }
 
-// layersWith returns the layers of a tree that may hold a path, the last one first,
-// beyond the i-th.
+// layersWith returns the layers of a tree after the i-th that may hold a path, the last one first.
 func (t Tree) layersWith(i int, p doc.Path) []int {
 	if t.lastWriters != nil && len(t.Layers) > 1 {
 		return t.lastWriters().above(i, p)

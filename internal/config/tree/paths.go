@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Expand returns the paths of a tree that a pattern of a table means.
+// Expand returns the paths of a tree that match a pattern of a table.
 func (t Tree) Expand(pattern string) []doc.Path {
 	if name, ok := strings.CutPrefix(pattern, "**."); ok {
 		return t.named(name)

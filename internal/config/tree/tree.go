@@ -24,7 +24,7 @@ type Layer struct {
 	Mount doc.Path      // the key, nil for the root
 }
 
-// Tree is the layers of a configuration; later ones win.
+// Tree holds the layers of a configuration; later layers win. How ${...} is followed: interpolation.go.
 type Tree struct {
 	Layers      []Layer            // the first is the main document
 	Index       func() *Index      // every value
@@ -42,9 +42,9 @@ func New(layers ...Layer) Tree {
 type Place struct {
 	At    doc.Path  // in the tree
 	File  string    // the file that has it
-	Path  doc.Path  // in the file: the one to edit
+	Path  doc.Path  // the path to edit, in the file
 	Value doc.Value // interpolations followed
-	// Through is the interpolations that led here, the first at the top.
+	// Through lists the interpolations that led here, in order.
 	Through []string
 	// Computed is an expression that only the system itself can work out.
 	Computed string
@@ -91,7 +91,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 // Stands returns the value at a path in the last layer that has it.
 func (t Tree) Stands(p doc.Path) (Place, error) { return t.standsAbove(-1, p) }
 
-// standsAbove is the same of the layers beyond one.
+// standsAbove is Stands for the layers after the i-th.
 func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	for _, k := range t.layersWith(i, p) {
 		l := t.Layers[k]
@@ -111,8 +111,8 @@ func (t Tree) standsAbove(i int, p doc.Path) (Place, error) {
 	return Place{}, fmt.Errorf("%s: %w", p, ErrAbsent)
 }
 
-// Nearest returns the layer that a new key goes into: the last of those that are put
-// furthest down on the way to it.
+// Nearest returns the layer that a new key goes into: the one with the longest part of its path, and of
+// several the last.
 func (t Tree) Nearest(p doc.Path) Layer {
 	best := t.Layers[0]
 	for _, l := range t.Layers[1:] {
@@ -127,7 +127,7 @@ func (t Tree) Nearest(p doc.Path) Layer {
 // the error.
 func (t Tree) Has(p doc.Path) bool { return t.hasAbove(-1, p) }
 
-// hasAbove is the same of the layers beyond one.
+// hasAbove is Has for the layers after the i-th.
 func (t Tree) hasAbove(i int, p doc.Path) bool {
 	return slices.ContainsFunc(t.layersWith(i, p), func(k int) bool {
 		l := t.Layers[k]

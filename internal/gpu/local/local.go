@@ -19,8 +19,8 @@ import (
 	"snug/internal/gpu/smi"
 )
 
-// Sources returns all ways to ask, the best of each maker first. Nothing is loaded
-// or started before one is asked.
+// Sources returns all sources, the best of each maker first. Nothing is loaded or started before a source
+// is asked.
 func Sources() []gpu.Source {
 	return []gpu.Source{
 		nvml.Source{}, smi.Source{Run: run},
@@ -28,8 +28,7 @@ func Sources() []gpu.Source {
 	}
 }
 
-// patience is how long a program may take; nvidia-smi needs seconds where the
-// driver is not kept loaded.
+// patience is how long a program may take; nvidia-smi needs seconds if the driver is not kept loaded.
 const patience = 15 * time.Second
 
 // run runs a program and returns what it wrote to standard output.
@@ -49,7 +48,7 @@ func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("no answer within %v", patience)
 	}
-	// nvidia-smi complains on standard output.
+	// nvidia-smi prints its errors on standard output.
 	for _, text := range []string{complaint.String(), out.String()} {
 		if line, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); line != "" {
 			return nil, fmt.Errorf("%w: %s", err, line)

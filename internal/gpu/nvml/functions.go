@@ -151,7 +151,7 @@ func textOf(fill func(handle, *byte, uint32) code, h handle) (string, code) {
 	return text(func(b *byte, n uint32) code { return fill(h, b, n) })
 }
 
-// whole calls a function that gives one number.
+// whole calls a function that returns one number.
 func whole(ask func(handle, *uint32) code, h handle) (int, code) {
 	if ask == nil {
 		return 0, notFound
@@ -161,7 +161,7 @@ func whole(ask func(handle, *uint32) code, h handle) (int, code) {
 	return int(n), c
 }
 
-// zeroEnded returns a C string.
+// zeroEnded returns the text of a C string.
 func zeroEnded(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

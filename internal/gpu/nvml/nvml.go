@@ -20,7 +20,7 @@ import (
 
 // Source is the library.
 type Source struct {
-	// Paths are where to look for it; nil means where drivers install it.
+	// Paths are where the library is searched; nil means where drivers install it.
 	Paths []string
 }
 
@@ -82,7 +82,7 @@ type process struct {
 	gpuInstance int
 }
 
-// failure is a function of the library that did not succeed.
+// failure returns the error for a function of the library that did not succeed.
 func failure(l library, doing string, c code) error {
 	return fmt.Errorf("%s: %s", doing, l.ErrorString(c))
 }
@@ -152,7 +152,7 @@ func device(l library, index int) (gpu.Device, error) {
 	return d, nil
 }
 
-// cut lists a device's slices. The library counts places for slices, some of which are empty.
+// cut returns a device's slices. The library counts places for slices, some of which are empty.
 func cut(l library, h handle, total uint64) []gpu.Slice {
 	places, _ := l.Slices(h)
 	var out []gpu.Slice
@@ -175,9 +175,8 @@ func cut(l library, h handle, total uint64) []gpu.Slice {
 	return out
 }
 
-// profile names a slice as nvidia-smi does: 1g.10gb, or 1c.3g.40gb where the
-// compute instance is a part of the GPU instance. The memory in it is the share
-// in whole eighths of the device's.
+// profile returns the name of a slice as nvidia-smi has it: 1g.10gb, or 1c.3g.40gb if the compute instance
+// is a part of the GPU instance. The memory in it is the share in whole eighths of the device's.
 func profile(a attributes, total uint64) string {
 	gib := math.Ceil(float64(total) / units.GiB)
 	eighths := math.Ceil(8 * float64(a.memoryMB) * units.MiB / float64(max(total, 1)))
@@ -188,7 +187,7 @@ func profile(a attributes, total uint64) string {
 	return name
 }
 
-// claim lists the processes that use the device, slice by slice if it has any.
+// claim adds the processes that use the device to it, slice by slice if it has any.
 func claim(l library, h handle, d *gpu.Device) {
 	list, c := l.Processes(h)
 	if c != success {

@@ -12,8 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// answer returns the JSON in what a program wrote. Both of AMD's are Python and may
-// write warnings before it.
+// answer returns the JSON in the output of a program. Both of AMD's programs are Python and may print
+// warnings before it.
 func answer(out []byte) ([]byte, error) {
 	for rest := out; ; {
 		if trimmed := bytes.TrimLeft(rest, " \t\r"); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
@@ -59,7 +59,7 @@ type amount struct {
 	unit string
 }
 
-// UnmarshalJSON takes what is not a number as 0.
+// UnmarshalJSON reads anything that is not a number as 0.
 func (a *amount) UnmarshalJSON(data []byte) error {
 	*a = amount{}
 	var object struct {

@@ -89,8 +89,8 @@ func (s Sysfs) nodes() []node {
 	return out
 }
 
-// architecture is gfx90a for 90010: two digits each for major, minor and
-// stepping, the last two in hexadecimal.
+// architecture returns gfx90a for 90010: two digits each for major, minor and stepping, the last two in
+// hexadecimal.
 func architecture(version int) string {
 	if version <= 0 {
 		return ""
@@ -98,8 +98,7 @@ func architecture(version int) string {
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
 }
 
-// complete adds what the compute driver knows of the card, and the processes
-// that hold its memory.
+// complete adds what the compute driver knows about the card, and the processes that hold its memory.
 func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	renders, _ := fs.Glob(s.Root, dir+"/drm/renderD*")
 	for _, n := range nodes {
@@ -118,7 +117,7 @@ func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	}
 }
 
-// product returns the name that data-centre cards carry, else the device's number.
+// product returns the name that data-centre cards have, or else the device's number.
 func (s Sysfs) product(dir string) string {
 	if name := s.text(dir + "/product_name"); name != "" {
 		return name
@@ -126,7 +125,7 @@ func (s Sysfs) product(dir string) string {
 	return strings.TrimSpace("AMD GPU " + s.text(dir+"/device"))
 }
 
-// text returns a file's content, or nothing.
+// text returns a file's content, or "".
 func (s Sysfs) text(file string) string {
 	data, err := fs.ReadFile(s.Root, file)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s Sysfs) text(file string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// value returns what follows a key at the beginning of a line.
+// value returns the text after a key that begins a line of a file.
 func (s Sysfs) value(file, key string) string {
 	for line := range strings.Lines(s.text(file)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {

@@ -17,8 +17,8 @@ var fields = []string{
 	"compute_cap", "ecc.mode.current", "mig.mode.current", "driver_version", "name",
 }
 
-// parseCSV reads the answer to --query-gpu. nvidia-smi quotes nothing, so that
-// the name, which could hold a comma, stands last.
+// parseCSV reads the answer to --query-gpu. nvidia-smi quotes nothing, so the name, which may contain a
+// comma, comes last.
 func parseCSV(out []byte) (*gpu.Report, error) {
 	r := &gpu.Report{}
 	for n, line := range lines(out) {
@@ -87,7 +87,7 @@ func lines(out []byte) []string {
 	return all
 }
 
-// clip keeps an answer that makes no sense short enough for a message.
+// clip returns an answer shortened for a message.
 func clip(s string) string {
 	if len(s) > 60 {
 		return s[:60] + "..."

@@ -8,9 +8,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// addSliceNames takes from the list what the XML leaves out: the profile and
-// the UUID of each slice. `nvidia-smi -L` prints a line a GPU, and under it one
-// a slice:
+// addSliceNames adds from the list what the XML leaves out: the profile and the UUID of each slice.
+// `nvidia-smi -L` prints a line for each GPU, and under it a line for each slice:
 //
 //	GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5d5ba0d6-...)
 //	  MIG 3g.20gb     Device  0: (UUID: MIG-e7c2f4a1-...)

@@ -88,15 +88,15 @@ func (s Source) long(ctx context.Context) (*gpu.Report, error) {
 	return r, nil
 }
 
-// mebibytes reads "143771" or "143771 MiB"; what is not a number ("[N/A]",
-// "[Insufficient Permissions]") is not known.
+// mebibytes returns the bytes of "143771" or "143771 MiB"; false if that is not a number ("[N/A]",
+// "[Insufficient Permissions]").
 func mebibytes(text string) (uint64, bool) {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "MiB"))
 	n, err := strconv.ParseUint(text, 10, 40)
 	return n * units.MiB, err == nil
 }
 
-// capability reads "9.0" as 90.
+// capability returns 90 for "9.0".
 func capability(text string) (int, error) {
 	major, minor, _ := strings.Cut(strings.TrimSpace(text), ".")
 	a, err1 := strconv.Atoi(major)
@@ -107,7 +107,7 @@ func capability(text string) (int, error) {
 	return 10*a + b, nil
 }
 
-// on reads Enabled and Disabled.
+// on returns "on" for Enabled, "off" for Disabled, and "" for anything else.
 func on(text string) string {
 	switch strings.TrimSpace(text) {
 	case "Enabled":

@@ -98,7 +98,7 @@ func (s xmlSlice) slice() gpu.Slice {
 	return out
 }
 
-// claim gives each process to the slice it runs in, or to the whole.
+// claim adds each process to the slice that it runs in, or to the whole device.
 func (g xmlGPU) claim(d *gpu.Device) {
 	for _, p := range g.Processes {
 		pid, err := strconv.Atoi(strings.TrimSpace(p.PID))

@@ -43,8 +43,8 @@ var (
 	}
 )
 
-// runs are of several families, sizes and precisions, each under a cap at which
-// there is something to decide.
+// runs are runs of several families, sizes and precisions, each under a cap at which there is something to
+// decide.
 var runs = []run{
 	{name: "gpt2", modelType: "gpt2", config: map[string]any{}, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 64, gib: 16, optimizers: adamw, checkpointing: either},
 	{name: "llama-160m", modelType: "llama", config: llama160m, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 64, gib: 24, optimizers: adamw, checkpointing: either},
@@ -74,7 +74,7 @@ func (r run) setup() (*setup.Setup, error) {
 	return setup.Decode(fields, setup.Source{})
 }
 
-// The harness has words of its own.
+// The words that the harness has for settings.
 var (
 	heads      = map[string]string{"causal-lm": "causal", "encoder": "plain", "masked-lm": "masked"}
 	optimizers = map[string]string{"adamw": "adamw", "adamw-fused": "adamw_fused", "sgd-momentum": "sgdm"}

@@ -2,7 +2,18 @@
 # A loop that uses Lightning's Fabric, as in its documentation.
 import lightning as L
 import torch
-from snug import load_model, loader, settings
+from snug import eval_loader, load_model, loader, settings
+
+
+@torch.no_grad()
+def evaluate(model, dataloader):
+    model.eval()
+    kept = []
+    for batch in dataloader:
+        outputs = model(**batch)
+        if settings.evaluation.keeps_logits:
+            kept.append(outputs.logits)
+    model.train()
 
 
 def main():
@@ -13,6 +24,7 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters())
     model, optimizer = fabric.setup(model, optimizer)
     dataloader = fabric.setup_dataloaders(loader)
+    eval_dataloader = fabric.setup_dataloaders(eval_loader)
     model.train()
     for step, batch in enumerate(dataloader):
         outputs = model(**batch)
@@ -23,6 +35,8 @@ def main():
                 fabric.clip_gradients(model, optimizer, max_norm=1.0)
             optimizer.step()
             optimizer.zero_grad()
+        if settings.evaluation and (step + 1) % (settings.evaluation.every * settings.accumulation) == 0:
+            evaluate(model, eval_dataloader)
 
 
 main()

@@ -2,7 +2,7 @@
 # The usual tutorial loop, at the top level of a script: outputs and loss keep their values until the next
 # forward pass replaces them.
 import torch
-from snug import load_model, loader, settings
+from snug import eval_loader, load_model, loader, settings
 
 model = load_model().to("cuda")
 model.train()
@@ -22,3 +22,14 @@ for step, batch in enumerate(loader):
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=settings.set_to_none)
+    if settings.evaluation and (step + 1) % (settings.evaluation.every * settings.accumulation) == 0:
+        model.eval()
+        kept = []
+        with torch.no_grad():
+            for batch in eval_loader:
+                batch = {k: v.to("cuda") for k, v in batch.items()}
+                with torch.autocast("cuda", enabled=settings.precision.startswith("amp-")):
+                    outputs = model(**batch)
+                if settings.evaluation.keeps_logits:
+                    kept.append(outputs.logits)
+        model.train()

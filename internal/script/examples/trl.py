@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # TRL's SFTTrainer, with the setup's arguments.
-from snug import load_model, loader, settings
+from snug import eval_loader, load_model, loader, settings
 from trl import SFTConfig, SFTTrainer
 
 args = SFTConfig(
@@ -11,6 +11,12 @@ args = SFTConfig(
     max_grad_norm=1.0 if settings.clip else 0.0,
     bf16=settings.precision == "amp-bf16",
     fp16=settings.precision == "amp-fp16",
+    eval_strategy="steps" if settings.evaluation else "no",
+    eval_steps=settings.evaluation.every if settings.evaluation else None,
+    per_device_eval_batch_size=settings.evaluation.batch if settings.evaluation else 8,
 )
-trainer = SFTTrainer(model=load_model(), args=args, train_dataset=loader.dataset)
+# The Trainer keeps logits if something is computed from them.
+compute_metrics = (lambda prediction: {}) if settings.evaluation and settings.evaluation.keeps_logits else None
+trainer = SFTTrainer(model=load_model(), args=args, train_dataset=loader.dataset,
+                     eval_dataset=eval_loader.dataset if settings.evaluation else None, compute_metrics=compute_metrics)
 trainer.train()

@@ -9,7 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Lora says which linear layers get low-rank adapters. Everything else is frozen.
+// Lora says which linear layers get low-rank adapters. Everything else is frozen. Each family's default
+// targets are in family/facts.go.
 type Lora struct {
 	Rank    int             // of the adapters' matrices
 	Dropout float64         // on the adapters' input
@@ -108,6 +109,13 @@ func (b *Builder) LinearNames() []string {
 		}
 	}
 	return out
+}
+
+// AllLinear adds what PEFT's all-linear stands for to the targets: every linear layer except the output.
+func (b *Builder) AllLinear(targets map[string]bool) {
+	for _, name := range b.LinearNames() {
+		targets[name] = name != b.Output
+	}
 }
 
 // moveInside renames a parameter of a layer that is now a module inside another,

@@ -36,7 +36,7 @@ func (l *LayerNorm) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x.LayerNorm(l.Weight, l.Bias)
 }
 
-// Dropout is nn.Dropout in training.
+// Dropout is nn.Dropout in training; its mask is allocated in shadow/ops_dropout.go.
 type Dropout float64
 
 // Call is dropout(x).

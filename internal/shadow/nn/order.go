@@ -43,8 +43,8 @@ func (m *scope) of(tensor string) *scope {
 	}
 }
 
-// child is the module of a name inside m. Tensors mostly come module by module, so the newest is looked at
-// first.
+// child returns the module with a name inside m. Tensors mostly come module by module, so the newest is
+// compared first.
 func (m *scope) child(name string) *scope {
 	for _, c := range slices.Backward(m.inner) {
 		if c.name == name {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// 4-bit weights of bitsandbytes, 0.50 (nn/modules.py and
+// 4-bit weights of bitsandbytes and their sizes, 0.50 (nn/modules.py and
 // functional.py), as from_pretrained of transformers 5.17 loads them
 // (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight comes to
 // the GPU in full, is quantized there, and is freed before the next one.

@@ -8,8 +8,9 @@ import "snug/internal/shadow"
 // the sources, and the allocations of DeepSpeed itself are compared with its own code on the CPU
 // (testdata/measured/deepspeed_cpu.py); no run on a GPU has confirmed it.
 //
-// All stages have parameters in the model's own type; a float32 copy of this process's part of them,
-// which the optimizer updates; and one flat bucket that gradients are copied into and reduced in.
+// All stages have parameters in the model's own type; a float32 copy of this process's part of them, which
+// the optimizer updates; and one flat bucket that gradients are copied into and reduced in. The stages are
+// in zero1.go, zero2.go and zero3.go; PyTorch's own ZeroRedundancyOptimizer is in zero_redundancy.go.
 
 // zeroBucket is reduce_bucket_size, in elements.
 const zeroBucket = 500_000_000
@@ -30,7 +31,7 @@ type zero struct {
 	keeps     bool           // averaged stays between steps
 }
 
-// Masters are the tensors that the optimizer updates.
+// Masters returns the tensors that the optimizer updates.
 func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
 
 // flat allocates a tensor of n elements that stays.

@@ -2,7 +2,8 @@
 
 // Package train has the parts of a training loop around the model: optimizers, the gradient scaler,
 // clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2, DeepSpeed's ZeRO). Each
-// allocates what the library named in its file allocates. Package simulate runs the loop itself.
+// allocates what the library named in its file allocates; in comments, "X is Y" means that X does what
+// that library's Y does. Package simulate runs the loop itself.
 package train
 
 import (
@@ -15,7 +16,7 @@ import (
 )
 
 // Optimizers (torch/optim, 2.11): their states, which are allocated in the first step, and the temporary
-// memory of a step.
+// memory of a step. Each has its own file; this one has what they share.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {

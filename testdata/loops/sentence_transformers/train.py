@@ -24,6 +24,7 @@ def main():
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--loss", default="mnrl")
+    parser.add_argument("--accumulation", type=int, default=1)
     parser.add_argument("--bf16", action="store_true")
     args = parser.parse_args()
 
@@ -34,11 +35,14 @@ def main():
     text = lambda: " ".join(f"w{i}" for i in torch.randint(0, 30000, (args.seq_len + 10,)).tolist())
     rows = args.batch_size * args.steps
     data = {"anchor": [text() for _ in range(rows)], "positive": [text() for _ in range(rows)]}
-    if args.loss == "cosine":
+    if args.loss in ("cosine", "cosent"):
         data = {"sentence1": data["anchor"], "sentence2": data["positive"], "score": torch.rand(rows).tolist()}
-    loss = losses.CosineSimilarityLoss(model) if args.loss == "cosine" else losses.MultipleNegativesRankingLoss(model)
+    if args.loss in ("triplet", "mnrl3"):
+        data["negative"] = [text() for _ in range(rows)]
+    names = {"cosine": losses.CosineSimilarityLoss, "cosent": losses.CoSENTLoss, "triplet": losses.TripletLoss}
+    loss = names.get(args.loss, losses.MultipleNegativesRankingLoss)(model)
     training_args = SentenceTransformerTrainingArguments(
-        output_dir="out", per_device_train_batch_size=args.batch_size, max_steps=args.steps, bf16=args.bf16, report_to="none", save_strategy="no"
+        output_dir="out", per_device_train_batch_size=args.batch_size, max_steps=args.steps, bf16=args.bf16, gradient_accumulation_steps=args.accumulation, report_to="none", save_strategy="no"
     )
     SentenceTransformerTrainer(model=model, args=training_args, train_dataset=Dataset.from_dict(data), loss=loss).train()
 

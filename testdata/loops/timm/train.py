@@ -51,9 +51,13 @@ def main():
     parser.add_argument("--clip-grad", type=float, default=None)
     parser.add_argument("--model-ema", action="store_true")
     parser.add_argument("--amp", action="store_true")
+    parser.add_argument("--depth", type=int, nargs="*", default=None)
     args = parser.parse_args()
 
-    model = timm.create_model(args.model, pretrained=False, num_classes=1000)
+    fewer = {}
+    if args.depth:
+        fewer = {"depth": args.depth[0]} if len(args.depth) == 1 else {"depths": tuple(args.depth)}
+    model = timm.create_model(args.model, pretrained=False, num_classes=1000, **fewer)
     model.to(device="cuda")
     optimizer = timm.optim.create_optimizer_v2(model, opt=args.opt, lr=0.01, momentum=0.9)
     model_ema = ModelEmaV2(model, decay=0.999) if args.model_ema else None

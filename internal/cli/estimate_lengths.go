@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// varying shows how the peak depends on the lengths, where they vary, and what would help.
+func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
+	v := r.Lengths
+	if v == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nLengths vary: the peak is in step %d of %d, with %d of at most %d tokens\n", v.PeakStep, v.Steps, v.PeakAt, v.Longest)
+	if v.Spread != nil {
+		fmt.Fprintf(b, "  in %d orders %s to %s\n", v.Orders, units.Bytes(v.Spread[0]), units.Bytes(v.Spread[1]))
+	}
+	if v.Spread == nil && r.Setup.Lengths.Each == nil {
+		b.WriteString("  other orders and what would help are not simulated for a run this long;\n  give fewer --steps to see them\n")
+	}
+	if len(v.Growth) > 1 {
+		var parts []string
+		for _, g := range v.Growth {
+			parts = append(parts, fmt.Sprintf("%d: %s", g[0], units.Bytes(g[1])))
+		}
+		for _, l := range wrap(parts, ", ", s.Width-len("  by step ")) {
+			fmt.Fprintf(b, "  by step %s\n", l)
+		}
+	}
+	if len(v.Remedies) == 0 {
+		return
+	}
+	b.WriteString("\nWhat would help, as lengths vary\n")
+	for _, x := range v.Remedies {
+		fmt.Fprintf(b, "  %-32s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(x.Saves, r.PeakReserved))
+	}
+}

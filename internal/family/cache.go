@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// The cache of keys and values, which a model fills in training too unless it is turned off.
+
+// cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
+// the variables are bound to the copies. A layer with a window keeps only the last ones.
+func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
+	if !n.caches() {
+		return
+	}
+	c := n.run.Calling
+	if window > 0 {
+		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
+	}
+	k := shadow.Cat(-2, n.emptyCache(*key), *key)
+	c.Keep.Cache = append(c.Keep.Cache, k.Hold())
+	v := shadow.Cat(-2, n.emptyCache(*key), *value)
+	c.Keep.Cache = append(c.Keep.Cache, v.Hold())
+	fn.Set2(key, k, value, v)
+}
+
+// emptyCache makes a cache without tokens, in the type of the keys.
+func (n net) emptyCache(key *shadow.Tensor) *shadow.Tensor {
+	return n.w.Empty(key.Shape().With(key.Dim()-2, 0), key.DType())
+}
+
+// caches reports whether the current forward fills a cache of keys and values.
+func (n net) caches() bool {
+	c := n.run.Calling
+	return c != nil && c.Keep != nil && c.Cache && !n.checkpoints()
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import "snug/internal/shadow"
+
+// How transformers computed a causal loss, release by release. Read from the sources of 4.31 to 4.57:
+//
+//   - At first a model's own forward did it. Logits were shifted against the labels by a copy without
+//     each sample's last token. Most models cast all logits to float32 first, under the same name, so
+//     that the 16-bit ones were gone; GPT-2, GPT-NeoX and OPT did not cast them at all.
+//   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The
+//     16-bit logits keep their name in forward, and live beside the float32 ones.
+//   - From 4.49 labels are padded by one, and logits are no longer copied.
+
+// ownLoss is how a model's forward computed the loss.
+type ownLoss struct {
+	until  int  // the release that calls the shared function; 0 for a model that always did
+	upcast bool // logits were cast to float32 first
+}
+
+// paddedLabels is the release from which labels are padded instead of logits copied.
+const paddedLabels = 449
+
+// lossPath is the code that computes a causal loss in one release.
+type lossPath struct {
+	own     bool // by the model's own forward
+	upcast  bool // which casts the logits to float32 under their own name
+	shifted bool // the shared function copies the logits without the last token
+}
+
+// lossPath is the one of the run's release.
+func (r Run) lossPath() lossPath {
+	switch {
+	case r.Transformers == 0 || r.Transformers >= paddedLabels:
+		return lossPath{}
+	case r.Transformers < r.ownLoss.until:
+		return lossPath{own: true, upcast: r.ownLoss.upcast}
+	}
+	return lossPath{shifted: true}
+}
+
+// LossMoved reports whether the causal loss of the model type is computed otherwise in a release than in
+// the newest.
+func (f Facts) LossMoved(release int) bool {
+	return f.OwnLoss.until > 0 && release < paddedLabels
+}
+
+// shiftedLoss compares each token's logits with the next label, as it was before labels were padded. The
+// names that it binds are those of the function whose frame it is given.
+func shiftedLoss(fn *shadow.Frame, logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
+	shift := fn.Let(logits.Slice(1, 0, logits.Size(1)-1).Contiguous()) // (B, S-1, V)
+	next := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())
+	fn.Set(&shift, shift.View(-1, vocab))
+	fn.Set(&next, next.View(-1))
+	return how.averaged(shift.CrossEntropy(next))
+}

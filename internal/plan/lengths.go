@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/setup"
+)
+
+// Where lengths vary, a candidate is tried at the first steps of its run and the one with the longest batch
+// (see estimate.Probe), in three orders; what is chosen is then simulated for all of its steps.
+
+// maxJudged is how many micro-batches a run of varying lengths may have if its accumulation is changed. It
+// is as many as the usual number of steps has at an accumulation of three.
+const maxJudged = 120
+
+// vary gives a run of varying lengths what its settings say about them.
+func (x settings) vary(s, base *setup.Setup) {
+	if base.Lengths == nil {
+		return
+	}
+	s.Seed += x.seed
+	if x.lengths > 0 {
+		estimate.LengthRemedies(base)[x.lengths-1].On(s)
+	}
+	if x.seq < base.Seq {
+		s.Lengths = s.Lengths.CutTo(x.seq)
+	}
+	if x.accumulation != max(base.Accumulation, 1) {
+		s.Steps = min(base.Steps, max(maxJudged/x.accumulation, 3))
+	}
+}
+
+// otherOrders is in how many further orders of its samples a candidate has to fit, where they are drawn and
+// the room is not to be used up.
+func (s *search) otherOrders(r room) int {
+	if s.base.Lengths == nil || s.base.Lengths.Each != nil || !r.careful {
+		return 0
+	}
+	return 2
+}
+
+// lengthLevers is what may help where lengths vary, besides expandable segments.
+func (s *search) lengthLevers() (out []lever) {
+	for i, r := range estimate.LengthRemedies(s.base) {
+		out = append(out, lever{r.Change, r.Costs, func(x *settings) { x.lengths = i + 1 }})
+	}
+	for _, r := range estimate.AllocatorRemedies(s.base) {
+		if s.base.Lengths != nil && !strings.Contains(r.Change, "expandable") {
+			out = append(out, lever{"allocator " + r.Change, "", func(x *settings) {
+				x.allocator = strings.TrimPrefix(x.allocator+","+r.Change, ",")
+			}})
+		}
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import "fmt"
+
+// In some programs every step has another size: a batch is padded to its longest sample, or holds graphs of
+// different sizes. The probe sees what enters the model, so that a step has quantities of its own besides
+// those of the run: a padded length, a number of nodes. Then
+//
+//	notes.go             what the probe saw
+//	ragged_columns.go    the numbers that change from step to step
+//	ragged_sections.go   a recording as a sequence of steps, all aligned with one another
+//	ragged_solve.go      formulas over all steps of all recordings, and the quantities they need
+//	ragged_fit.go        recordings → Program
+//	ragged_data.go       what those quantities are in steps with another batch
+//	ragged_play.go       a run of many steps, drawn and played
+//	ragged_file.go       all of this in memory.snug
+
+// ragged is what a program knows about steps that differ. The quantities of its formulas are those of the run,
+// followed by these.
+type ragged struct {
+	quantities []quantity
+	data       data
+	only       *drawnRun        // one run alone; nil is the middle of several
+	given      []int64          // the length of each step, as the user says it; nil: drawn from the data
+	steps      [][]recordedStep // by variant
+	carried    []map[uint32]int // by variant: allocations of the last step but one that the last one frees, and their counterparts there
+}
+
+// recordedStep is a step of a variant.
+type recordedStep struct {
+	begin  int     // its first event
+	values []int64 // of the quantities
+}
+
+// quantity is a number that changes from step to step.
+type quantity struct {
+	Column   string `json:"column"`             // as the probe saw it
+	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
+	Stride   int64  `json:"stride,omitempty"`   // one in so many, the first included: what convolutions leave of a length
+	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
+}
+
+// of is the quantity of a step whose column is n.
+func (q quantity) of(n int64) int64 {
+	n = min(max(n+q.Shift, 1), maxQuantity)
+	if q.Stride > 1 {
+		n = (n-1)/q.Stride + 1
+	}
+	if q.Multiple > 1 {
+		n = (n + q.Multiple - 1) / q.Multiple * q.Multiple
+	}
+	return n
+}
+
+// String is the quantity as a report names it.
+func (q quantity) String() string {
+	name := q.Column
+	if q.Shift != 0 {
+		name = fmt.Sprintf("%s %+d", name, q.Shift)
+	}
+	if q.Stride > 1 {
+		name = fmt.Sprintf("one in %d of %s", q.Stride, name)
+	}
+	if q.Multiple > 1 {
+		return fmt.Sprintf("%s in multiples of %d", name, q.Multiple)
+	}
+	return name
+}
+
+// Ragged reports whether the steps of the recorded run have different sizes.
+func (p *Program) Ragged() bool { return p.ragged != nil }
+
+// DescribeSteps says how the steps of a ragged run differ and where their sizes are taken from; "" if they are
+// all the same.
+func (p *Program) DescribeSteps() string {
+	if p.ragged == nil {
+		return ""
+	}
+	var names []string
+	for _, q := range p.ragged.quantities {
+		names = append(names, q.String())
+	}
+	d := &p.ragged.data
+	from := map[string]string{
+		FromSamples: fmt.Sprintf("%d samples of the data set", len(d.Units)),
+		FromBatches: fmt.Sprintf("%d batches of the data loader", len(d.Units)),
+		FromSteps:   "the recorded steps alone: record more of them (--steps) for a better answer",
+	}[d.Source]
+	return fmt.Sprintf("steps differ in %s;\n%d steps are drawn from %s", list(names), usualSteps, from)
+}
+
+// HasLength reports whether the steps differ in one length alone, that of the longest sample, so that a user
+// can say what it is.
+func (p *Program) HasLength() bool {
+	if p.ragged == nil || len(p.ragged.quantities) == 0 {
+		return false
+	}
+	for i, q := range p.ragged.quantities {
+		if p.ragged.data.Rules[i] != longest || q.Column != p.ragged.quantities[0].Column {
+			return false
+		}
+	}
+	return true
+}
+
+// WithLengths is p with the length of each step given. It needs HasLength.
+func (p *Program) WithLengths(lengths []int64) *Program {
+	q, rg := *p, *p.ragged
+	rg.given = lengths
+	q.ragged = &rg
+	return &q
+}

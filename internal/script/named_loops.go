@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+//go:embed examples
+var loops embed.FS
+
+// Named returns a loop that is known by name: a short script of ours in the usual style.
+func Named(name string) (*pysrc.File, error) {
+	path := "examples/" + name + ".py"
+	src, err := loops.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the loop %q is not known", name)
+	}
+	return pysrc.Parse(path, src)
+}
+
+// isNamed reports whether the loop is one that is known by name, whose settings are the setup's.
+func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
+
+// ourNames returns the module that these loops import: settings from the setup, loader for training batches,
+// eval_loader for those of the evaluation, and load_model for the setup's model.
+func (in *interpreter) ourNames() *scope {
+	s := &scope{file: in.File, isModule: true}
+	s.globals = s
+	settings := &dict{record: true}
+	for name, v := range in.Settings {
+		settings.set(name, v)
+	}
+	settings.set("evaluation", in.Evaluation.record())
+	s.vars.set("settings", settings)
+	s.vars.set("load_model", namespace("snug.load_model"))
+	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
+	batches, batch := in.Evaluation.Batches, in.Evaluation.Batch
+	s.vars.set("eval_loader", &loader{of: &samples{n: batches * batch}, batch: batch, size: batches, evaluates: true})
+	return s
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+)
+
+// Evaluation is forward passes without gradients between steps.
+type Evaluation struct {
+	Batch       int  `json:"batch,omitempty"`        // samples of a forward pass; 0 is the batch of training
+	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 is one evaluation after the steps
+	Batches     int  `json:"batches,omitempty"`      // forward passes of an evaluation; 0 is FewBatches
+	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
+
+	logits atomic.Uint64 `json:"-"` // bytes of a batch's, once it was simulated
+}
+
+// Learn remembers how large the logits of a batch are.
+func (e *Evaluation) Learn(logits uint64) { e.logits.Store(logits) }
+
+// Logits is how large the logits of a batch are, once it was simulated; 0 before.
+func (e *Evaluation) Logits() uint64 { return e.logits.Load() }
+
+// FewBatches is how many batches an evaluation has if nothing says how many: unless it keeps their logits, more take
+// no more memory.
+const FewBatches = 4
+
+// Turns is how many batches an evaluation has.
+func (e *Evaluation) Turns() int { return cmp.Or(e.Batches, FewBatches) }
+
+// EvaluationBatch is the samples of a forward pass of the evaluation.
+func (s *Setup) EvaluationBatch() int { return cmp.Or(s.Evaluation.Batch, s.Batch) }
+
+// EvaluatesAfter reports whether an evaluation comes after step i of the simulated ones: at its interval, and after
+// the last one if the interval is longer than what is simulated.
+func (s *Setup) EvaluatesAfter(i int) bool {
+	if e := s.Evaluation; e.Every > 0 && e.Every <= s.Steps {
+		return (i+1)%e.Every == 0
+	}
+	return i == s.Steps-1
+}
+
+// evaluationPhrase describes the evaluation.
+func (s *Setup) evaluationPhrase() []string {
+	e := s.Evaluation
+	if e == nil {
+		return nil
+	}
+	text := fmt.Sprintf("evaluation of %d batches of %d", e.Turns(), s.EvaluationBatch())
+	if e.KeepsLogits {
+		text += " that keeps logits"
+	}
+	return []string{text}
+}
+
+// checkEvaluation has nothing to compare: each field stands alone.
+func (o *object) checkEvaluation(*Setup) {}
+
+// largestBatch is the samples of the largest forward pass, and the field that says so.
+func (s *Setup) largestBatch() (field string, samples int) {
+	if s.Evaluation != nil && s.Evaluation.Batch > s.Batch {
+		return "evaluation.batch", s.Evaluation.Batch
+	}
+	return "batch", s.Batch
+}
+
+// completeEvaluation refuses evaluations that are not the setup's to describe.
+func (s *Setup) completeEvaluation() error {
+	e := s.Evaluation
+	switch {
+	case e == nil:
+		return nil
+	case s.Script != nil && s.Script.File != nil:
+		return Wrong("{evaluation}: the evaluation of %s is read from the script; remove it, or name a loop such as {loop=script}", s.loopName())
+	case e.KeepsLogits && s.Model.Head == "encoder":
+		return Wrong("{evaluation.keeps_logits}: %s is trained as an encoder, which has no logits; remove it", s.Model.Title())
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Order is how batches are made of samples.
+type Order int
+
+// The orders.
+const (
+	AsDrawn      Order = iota // as they come
+	LongestFirst              // as they come, but the step with the longest batch is the first one
+	Grouped                   // samples of similar length together, as the Trainer's group_by_length does
+	Packed                    // samples one after another in rows of the longest length, so that no batch is shorter
+)
+
+// megaBatch is how many batches the Trainer sorts by length at a time, but no more than a quarter of an epoch
+// (transformers 5.17, trainer_pt_utils.py, get_length_grouped_indices).
+const megaBatch = 50
+
+// Ordered is the lengths in another order.
+func (l *Lengths) Ordered(o Order) *Lengths {
+	out := *l
+	out.order = o
+	return &out
+}
+
+// Padded is the lengths with each batch padded to a multiple of to tokens, but to no more than most.
+func (l *Lengths) Padded(to, most int) *Lengths {
+	out := *l
+	out.pad, out.most = to, most
+	return &out
+}
+
+// CutTo is the lengths with longer samples cut.
+func (l *Lengths) CutTo(most int) *Lengths {
+	out := *l
+	out.cut = most
+	return &out
+}
+
+// Fixed is the lengths of each micro-batch of each step, whatever else is said.
+func (l *Lengths) Fixed(tokens [][]int) *Lengths {
+	out := *l
+	out.fixed = tokens
+	return &out
+}
+
+// Tokens is the length of each micro-batch of each step: from the list, or drawn sample by sample, where a
+// batch is as long as its longest sample.
+func (s *Setup) Tokens() [][]int {
+	l := s.Lengths
+	if l == nil {
+		return nil
+	}
+	if l.fixed != nil {
+		return l.fixed[:min(s.Steps, len(l.fixed))]
+	}
+	next := l.batches(rand.New(rand.NewPCG(uint64(s.Seed), 0)), s.Batch, s.Steps*max(s.Accumulation, 1))
+	out := make([][]int, s.Steps)
+	for i := range out {
+		out[i] = make([]int, max(s.Accumulation, 1))
+		for k := range out[i] {
+			out[i][k] = l.padded(next(i))
+		}
+	}
+	if l.order == LongestFirst {
+		toFront(out)
+	}
+	return out
+}
+
+// batches gives the length of one batch after another, for step i of a run of n batches.
+func (l *Lengths) batches(r *rand.Rand, samples, n int) func(i int) int {
+	var group []int
+	return func(i int) int {
+		switch {
+		case l.order == Packed:
+			return l.Longest()
+		case l.Each != nil:
+			return l.Each[i]
+		case l.order == Grouped:
+			if len(group) == 0 {
+				group = l.grouped(r, samples, n)
+			}
+			n := group[0]
+			group = group[1:]
+			return n
+		}
+		return l.longestOf(r, samples)
+	}
+}
+
+// longestOf is how long a batch of so many samples is.
+func (l *Lengths) longestOf(r *rand.Rand, samples int) (n int) {
+	for range samples {
+		n = max(n, l.draw(r))
+	}
+	return n
+}
+
+// grouped is the batches of a run that is one epoch: its samples are sorted by length within each mega-batch,
+// and the longest of all changes places with the first.
+func (l *Lengths) grouped(r *rand.Rand, samples, batches int) []int {
+	drawn := make([]int, batches*samples)
+	for i := range drawn {
+		drawn[i] = l.draw(r)
+	}
+	longest := 0
+	for from, n := 0, samples*max(min(batches/4, megaBatch), 1); from < len(drawn); from += n {
+		slices.SortFunc(drawn[from:min(from+n, len(drawn))], func(a, b int) int { return cmp.Compare(b, a) })
+		if drawn[from] > drawn[longest] {
+			longest = from
+		}
+	}
+	drawn[0], drawn[longest] = drawn[longest], drawn[0]
+	out := make([]int, batches)
+	for i := range out {
+		out[i] = slices.Max(drawn[i*samples : (i+1)*samples])
+	}
+	return out
+}
+
+// padded is a length as it is after cutting and padding.
+func (l *Lengths) padded(n int) int {
+	if l.cut > 0 {
+		n = min(n, l.cut)
+	}
+	if l.pad == 0 {
+		return n
+	}
+	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
+}
+
+// toFront makes the step with the longest batch the first one.
+func toFront(steps [][]int) {
+	at := longestStep(steps)
+	first := steps[at]
+	copy(steps[1:], steps[:at])
+	steps[0] = first
+}
+
+// longestStep is the first step with the longest batch.
+func longestStep(steps [][]int) (at int) {
+	for i, s := range steps {
+		if slices.Max(s) > slices.Max(steps[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// Sampled is the first steps of a run of varying lengths, and the one with its longest batch, with at most so
+// many micro-batches each: the first ones and the longest.
+func Sampled(tokens [][]int, steps, micros int) [][]int {
+	if len(tokens) == 0 {
+		return nil
+	}
+	out := slices.Clone(tokens[:min(steps, len(tokens))])
+	if at := longestStep(tokens); at >= len(out) {
+		out[len(out)-1] = tokens[at]
+	}
+	for i, s := range out {
+		if len(s) > micros {
+			short := slices.Clone(s[:micros])
+			short[micros-1] = max(short[micros-1], slices.Max(s))
+			out[i] = short
+		}
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+// evaluationSettings is the rows of what a run does between steps.
+func evaluationSettings() []Setting {
+	return []Setting{
+		{
+			Name: "evaluation.batch", Flags: one("eval-batch"), What: "`samples` of a forward pass of the evaluation (default: those of training)", Least: 1, Most: maxBatch,
+			Phrases:  (*Setup).evaluationPhrase,
+			Evidence: where(func(s *Setup) bool { return s.Evaluation != nil }, "evaluation"),
+			at:       func(s *Setup) any { return &s.Evaluation.Batch },
+		},
+		{
+			Name: "evaluation.every", Flags: one("eval-every"), What: "optimizer `steps` between evaluations (default: one after the simulated steps)", Least: 1, Most: maxSeq,
+			at: func(s *Setup) any { return &s.Evaluation.Every },
+		},
+		{
+			Name: "evaluation.batches", Flags: one("eval-batches"), What: "forward `passes` of an evaluation (default 4)", Least: 1, Most: maxEvaluated,
+			at: func(s *Setup) any { return &s.Evaluation.Batches },
+		},
+		{
+			Name: "evaluation.keeps_logits", Flags: one("eval-keeps-logits"), What: "the logits of all its batches stay on the card until it ends",
+			at: func(s *Setup) any { return &s.Evaluation.KeepsLogits },
+		},
+	}
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"slices"
+
+	"snug/internal/kernel"
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// FSDP1: FullyShardedDataParallel around each block of a model and the model itself
+// (torch/distributed/fsdp, 2.11; the parts that allocate are the same from 2.1 on).
+//
+// The parameters of a unit are laid end to end in one flat parameter, of which each process keeps its
+// part. All parameters of a flat parameter have one type and are trained together or not at all, so
+// PEFT's wrapping policy makes each layer with trained weights a unit of its own. A unit is gathered into
+// memory of a stream of its own before it runs, forward and backward, and given up after it. The root
+// keeps its parameters from forward to backward.
+
+// FlatSharding is the configuration of FSDP1.
+type FlatSharding struct {
+	World  int          // the number of GPUs
+	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the parameters'
+	Reduce shadow.DType // reduce_dtype; None is Param
+	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
+}
+
+// FSDP1 is FullyShardedDataParallel around a model and its units.
+type FSDP1 struct {
+	w     *shadow.World
+	how   FlatSharding
+	units []*flatUnit // the root first, then others in the model's order
+	cast  uint16      // the stream that shards in param_dtype live on
+	full  uint16      // the stream of gathered parameters, and of their flat gradients
+	post  uint16      // the stream that reduces gradients
+	order []*flatUnit // in which units first ended their forward
+	kept  []*shadow.Tensor
+	begun bool // the first forward has been
+}
+
+// flatUnit is an FSDP module with its FlatParamHandle.
+type flatUnit struct {
+	f       *FSDP1
+	root    bool
+	trained bool
+	members []*shadow.Tensor // the parameters that the model computes with: parts of flat
+	flat    *shadow.Tensor   // the gathered flat parameter; its storage comes and goes
+	shard   *shadow.Tensor   // this process's part
+	numel   int              // without padding
+	place   int              // in the order of forwards, from 1; 0 is none yet
+	state   training
+	live    bool // flat has its storage
+	watched bool // the input's gradient gives the parameters up, where nothing is trained
+	arrived int  // members whose gradients have come
+}
+
+// NewFSDP1 wraps a model: blocks, layers with trained weights where all else is frozen, and the root.
+func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
+	w := b.W
+	f := &FSDP1{w: w, how: how, cast: w.Trace.Queue(1), full: w.Trace.Queue(2), post: w.Trace.Queue(3)}
+	root := &flatUnit{f: f, root: true}
+	f.units = []*flatUnit{root}
+	at := map[string]*flatUnit{"": root}
+	for _, p := range b.ParametersInsideOut() {
+		path := unitOf(b, p)
+		u := at[path]
+		if u == nil {
+			u = &flatUnit{f: f}
+			at[path] = u
+			w.Wrap(path, u)
+			f.units = append(f.units, u)
+		}
+		u.members = append(u.members, p)
+	}
+	for _, u := range f.units[1:] {
+		u.flatten()
+	}
+	root.flatten()
+	f.watch()
+	return f
+}
+
+// unitOf is the path of the unit that a parameter belongs to; "" is the root.
+func unitOf(b *nn.Builder, p *shadow.Tensor) string {
+	if p.RequiresGrad() && b.Adapted() {
+		return nn.OwnerOf(p.Name())
+	}
+	return b.BlockOf(p.Name())
+}
+
+// watch has gradients counted, and the backward's end noticed.
+func (f *FSDP1) watch() {
+	of := map[*shadow.Tensor]*flatUnit{}
+	for _, u := range f.units {
+		for _, p := range u.members {
+			of[p] = u
+		}
+	}
+	f.w.OnGrad(func(p *shadow.Tensor) {
+		u := of[p]
+		if u == nil {
+			return // the input of a block, which is no parameter
+		}
+		if u.arrived++; u.arrived == len(u.members) {
+			u.postBackward()
+		}
+	})
+	f.w.OnBackward(f.finish)
+}
+
+// flatten makes the flat parameter from the unit's own, and keeps this process's part of it.
+func (u *flatUnit) flatten() {
+	if len(u.members) == 0 {
+		return
+	}
+	w, first := u.f.w, u.members[0]
+	for _, p := range u.members {
+		p.Fill()
+		u.numel += p.Numel()
+	}
+	u.trained = first.RequiresGrad()
+	part := kernel.CeilDiv(u.numel, u.f.how.World)
+	u.flat = w.Parameter(first.Name(), shadow.Dims(part*u.f.how.World), first.DType(), true)
+	u.flat.Fill()
+	for _, p := range u.members {
+		p.ToMeta()
+	}
+	u.shard = w.Parameter(first.Name(), shadow.Dims(part), first.DType(), false)
+	u.shard.SetTrained(u.trained)
+	u.flat.SetTrained(u.trained)
+	u.flat.FreeStorage()
+	dt := first.DType()
+	if u.f.how.Param != shadow.None {
+		dt = u.f.how.Param
+	}
+	u.flat.Retype(dt)
+	for _, p := range u.members {
+		p.Retype(dt)
+		p.LayInto(u.flat)
+	}
+}
+
+// Upcast holds trained shards in float32, as accelerate does where mixed precision is on.
+func (f *FSDP1) Upcast() {
+	for _, u := range f.units {
+		if u.shard != nil && u.trained {
+			u.shard.CastInPlace(shadow.Float32)
+		}
+	}
+}
+
+// Shards is the flat parts that the optimizer updates.
+func (f *FSDP1) Shards() (out []*shadow.Tensor) {
+	for _, u := range f.units {
+		if u.shard != nil && u.trained {
+			out = append(out, u.shard)
+		}
+	}
+	return out
+}
+
+// Forward is the root's forward around the model's.
+func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
+	if !f.begun {
+		f.begun = true
+		f.initialize()
+	}
+	root := f.units[0]
+	root.PreForward(nil)
+	loss := run()
+	root.PostForward(loss)
+	return loss
+}
+
+// initialize is init_flat_param_attributes of each unit, in the first forward: the tensors that parameters
+// will be gathered into are made whole, on the stream of the model, and their memory goes back.
+func (f *FSDP1) initialize() {
+	defer f.w.As(shadow.Parameters)()
+	made := func(size shadow.Shape, dt shadow.DType) { f.w.Empty(size, dt).Hold().Drop() }
+	for _, u := range f.units {
+		if len(u.members) == 0 {
+			continue
+		}
+		low, own := u.flat.DType(), u.shard.DType()
+		if low != own {
+			made(u.shard.Shape(), low)
+		}
+		made(u.flat.Shape(), low)
+		if low != own {
+			made(u.flat.Shape(), own)
+		}
+	}
+}
+
+// finish is the root's callback at the end of backward: what is still gathered goes, and with the hooks
+// what they kept.
+func (f *FSDP1) finish() {
+	for _, u := range f.units {
+		if u.arrived > 0 {
+			u.postBackward()
+		}
+		u.reshard()
+		u.state, u.watched = idle, false
+	}
+	for _, x := range slices.Backward(f.kept) {
+		x.Drop()
+	}
+	f.kept = f.kept[:0]
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import "snug/internal/shadow"
+
+// The hooks of FSDP1 on a unit, and what they allocate (_runtime_utils.py and _flat_param.py, 2.11).
+
+// PreForward gathers the unit's parameters, unless its backward has begun and they are there: then this is
+// a block that runs again.
+func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
+	if u.state == preBackward {
+		return x
+	}
+	u.unshard()
+	if x == nil || u.trained || u.watched || len(u.members) == 0 {
+		return x
+	}
+	return u.watchInput(x)
+}
+
+// watchInput has the parameters of a frozen unit given up when the gradient of its input is there. The
+// hook for that (register_multi_grad_hook) keeps the node that accumulates a leaf's gradient, and so the
+// leaf with its gradient, until the backward's end. The input is a leaf where the older kind of
+// checkpointing runs the unit again.
+func (u *flatUnit) watchInput(x *shadow.Tensor) *shadow.Tensor {
+	out := x.AfterGrad("post_backward_reshard_only", u.reshard)
+	if out == x {
+		return x
+	}
+	u.watched = true
+	if x.IsLeaf() && u.f.how.Keeps {
+		u.f.kept = append(u.f.kept, x.Hold())
+	}
+	return out
+}
+
+// PostForward gives the parameters up, except the root's, which backward needs first.
+func (u *flatUnit) PostForward(out *shadow.Tensor) {
+	if u.state == preBackward {
+		return
+	}
+	if u.place == 0 && len(u.members) > 0 {
+		u.f.order = append(u.f.order, u)
+		u.place = len(u.f.order)
+	}
+	if !u.root {
+		u.reshard()
+	}
+	out.BeforeBackward(u.preBackward)
+}
+
+// preBackward gathers the unit again, and starts to gather the one whose backward comes next.
+func (u *flatUnit) preBackward() {
+	if u.state == preBackward {
+		return
+	}
+	u.state = preBackward
+	u.unshard()
+	if u.place > 1 {
+		u.f.order[u.place-2].unshard()
+	}
+}
+
+// unshard gathers the flat parameter, through this process's part in param_dtype where that is another
+// type.
+func (u *flatUnit) unshard() {
+	if u.live || len(u.members) == 0 {
+		return
+	}
+	u.live = true
+	w, dt := u.f.w, u.flat.DType()
+	var low *shadow.Tensor
+	if dt != u.shard.DType() {
+		w.OnQueue(u.f.cast, shadow.Parameters, func() { low = w.Empty(u.shard.Shape(), dt).Hold() })
+	}
+	w.OnQueue(u.f.full, shadow.Parameters, func() {
+		w.Op("_allgather_base_")
+		u.flat.ResizeStorage(u.flat.Numel())
+	})
+	low.Drop()
+}
+
+// reshard gives the gathered parameters up.
+func (u *flatUnit) reshard() {
+	if u.live {
+		u.live = false
+		u.flat.FreeStorage()
+	}
+}
+
+// postBackward makes one flat gradient of the members', gives the parameters up and reduces the gradient
+// to this process's part.
+func (u *flatUnit) postBackward() {
+	f, w := u.f, u.f.w
+	u.arrived = 0
+	grads := make([]*shadow.Tensor, 0, len(u.members))
+	for _, p := range u.members {
+		if g := p.TakeGrad(); g != nil {
+			grads = append(grads, g)
+		}
+	}
+	flat := grads[0]
+	if len(u.members) > 1 {
+		w.OnQueue(f.full, shadow.Gradients, func() {
+			w.Op("cat")
+			flat = w.Empty(shadow.Dims(u.numel), grads[0].DType()).Hold()
+		})
+		dropList(grads)
+	}
+	u.reshard()
+	w.OnQueue(f.post, shadow.Gradients, func() { u.reduce(flat) })
+	u.state = postBackward
+}
+
+// reduce is _reduce_grad. It takes over the hold on the flat gradient.
+func (u *flatUnit) reduce(flat *shadow.Tensor) {
+	w, how := u.f.w, u.f.how
+	dt := flat.DType()
+	if r := how.Reduce; r != shadow.None {
+		dt = r
+	}
+	defer flat.Drop() // a name in the hook holds it until the end
+	var cast *shadow.Tensor
+	if dt != flat.DType() {
+		cast = w.Empty(shadow.Dims(u.numel), dt).Hold()
+	}
+	w.Op("_reduce_scatter_base_")
+	var padded *shadow.Tensor
+	if u.flat.Numel() > u.numel {
+		padded = w.Empty(u.flat.Shape(), dt).Hold()
+	}
+	part := w.Empty(u.shard.Shape(), dt).Hold()
+	padded.Drop()
+	cast.Drop()
+	if dt != u.shard.DType() {
+		part = shadow.Replace(part, w.Empty(u.shard.Shape(), u.shard.DType()))
+	}
+	if u.shard.Grad() != nil {
+		part.Drop() // it is added to the one that is there
+		return
+	}
+	u.shard.SetGrad(part)
+}

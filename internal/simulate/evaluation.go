@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"slices"
+
+	"snug/internal/family"
+	"snug/internal/script"
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// evaluates reports whether the run has an evaluation of our own: on several GPUs it is not simulated, and a loop
+// that is followed has its own.
+func (r *run) evaluates() bool {
+	return r.s.Evaluation != nil && r.s.Dist == nil && r.calling == nil && r.script == nil
+}
+
+// evaluate is an evaluation in a function of its own: model.eval(), and under no_grad a forward pass for each batch.
+// Of its outputs the logits are kept in a list, or nothing.
+func (r *run) evaluate() {
+	e, was := r.s.Evaluation, *r.shape
+	r.mark(Evaluation, "evaluation")
+	r.shape.Batch = r.s.EvaluationBatch()
+	if r.tokens != nil {
+		r.shape.Seq = slices.Max(slices.Concat(r.tokens...))
+	}
+	r.w.Eval = true
+	back := r.w.NoGrad()
+	var kept []*shadow.Tensor
+	for range e.Turns() {
+		r.goesOn()
+		if logits := r.predict(e.KeepsLogits); logits != nil {
+			kept = append(kept, logits)
+		}
+	}
+	for _, logits := range kept {
+		logits.Drop()
+	}
+	back()
+	r.w.Eval = false
+	*r.shape = was
+}
+
+// predict is one forward pass of an evaluation; the logits are the caller's.
+func (r *run) predict(keeps bool) *shadow.Tensor {
+	var out family.Outputs
+	if keeps {
+		r.keeping.Keep = &out
+	}
+	b := r.model.Batch()
+	r.w.Autocast(autocastType(r.s.Precision), func() {
+		out.Loss = r.forward(func() *shadow.Tensor { return r.model.Loss(b) }).Hold()
+	})
+	r.keeping.Keep = nil
+	if out.Logits != nil {
+		r.s.Evaluation.Learn(out.Logits.Bytes())
+	}
+	out.Loss.Drop()
+	b.Drop()
+	return out.Logits
+}
+
+// evaluation is the setup's, for a loop known by name. One that is rarer than what is simulated comes after the last
+// of those steps.
+func evaluation(s *setup.Setup) script.Evaluating {
+	e := s.Evaluation
+	if e == nil {
+		return script.Evaluating{}
+	}
+	every := e.Every
+	if every == 0 || every > s.Steps {
+		every = s.Steps
+	}
+	return script.Evaluating{Batch: s.EvaluationBatch(), Batches: e.Turns(), Every: every, KeepsLogits: e.KeepsLogits}
+}
+
+// afterSteps trains one step more if the last thing was an evaluation, since that step has to do with the memory that
+// the evaluation left in the cache.
+func (r *run) afterSteps() {
+	if r.evaluates() && r.s.EvaluatesAfter(r.s.Steps-1) {
+		r.step(false)
+	}
+}

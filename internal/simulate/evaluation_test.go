@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"testing"
+
+	"snug/internal/pysrc"
+	"snug/internal/setup"
+	"snug/internal/stream"
+)
+
+// evaluated is two layers of GPT-2 whose evaluation keeps logits of four batches of eight.
+func evaluated(t *testing.T, loop string) *setup.Setup {
+	t.Helper()
+	s := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}.setup(t)
+	s.Script, s.Loop, s.Evaluation = nil, loop, &setup.Evaluation{Batch: 8, KeepsLogits: true}
+	if loop != "" {
+		s.Script = &setup.Script{Name: loop}
+	}
+	return s
+}
+
+// phasePeak is the peak of allocated bytes in a phase.
+func phasePeak(t *testing.T, s *setup.Setup, phase uint32) uint64 {
+	t.Helper()
+	res, err := Run(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now, most uint64
+	var at uint32
+	trace := res.World.Trace
+	sizes := map[uint32]uint64{}
+	for _, e := range trace.Events {
+		switch e.Kind {
+		case stream.Mark:
+			at = e.ID
+		case stream.Alloc:
+			sizes[e.ID] = e.Size
+			now += e.Size
+		case stream.Free:
+			now -= sizes[e.ID]
+		}
+		if at == phase {
+			most = max(most, now)
+		}
+	}
+	return most
+}
+
+const evaluatingStep = `import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2")).to("cuda")
+model.config.use_cache = False
+optimizer = torch.optim.AdamW(model.parameters())
+data = torch.randint(0, 100, (20, 64))
+
+
+def step(x):
+    x = x.to("cuda")
+    mask = torch.ones_like(x)
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        loss = model(input_ids=x, attention_mask=mask, labels=x.clone()).loss
+    (loss / 1).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def predict(x):
+    x = x.to("cuda")
+    mask = torch.ones_like(x)
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        return model(input_ids=x, attention_mask=mask, labels=x.clone()).logits
+
+
+@torch.no_grad()
+def evaluate():
+    model.eval()
+    kept = []
+    for i in range(4):
+        kept.append(predict(torch.randint(0, 100, (8, 64))))
+    model.train()
+
+
+for x in torch.utils.data.DataLoader(data, batch_size=2):
+    step(x)
+    evaluate()
+`
+
+// TestEvaluationIsThatOfAScript compares the evaluation of a step of our own with the one of a script that does the
+// same.
+func TestEvaluationIsThatOfAScript(t *testing.T) {
+	written := evaluated(t, "")
+	f, err := pysrc.Parse("train.py", []byte(evaluatingStep))
+	if err != nil {
+		t.Fatal(err)
+	}
+	written.Evaluation, written.Script, written.Loop = nil, &setup.Script{File: f}, "train.py"
+	ours, theirs := phasePeak(t, evaluated(t, ""), Evaluation), phasePeak(t, written, Evaluation)
+	if ours == 0 || max(ours, theirs)-min(ours, theirs) > 512 { // less than a block
+		t.Errorf("an evaluation holds %d bytes, that of a script %d", ours, theirs)
+	}
+}
+
+// TestEveryLoopEvaluates checks that each loop known by name has the setup's evaluation, and that keeping logits
+// takes at least what they are.
+func TestEveryLoopEvaluates(t *testing.T) {
+	const logits = 8 * 64 * 50257 * 2 // in bf16
+	for _, loop := range setup.Loops {
+		switch loop {
+		case setup.StepLoop:
+			loop = ""
+		case setup.SentenceLoop, "timm", "nanogpt":
+			continue // of an encoder, of images, and with an evaluation of its own
+		}
+		kept := evaluated(t, loop)
+		passing := evaluated(t, loop)
+		passing.Evaluation.KeepsLogits = false
+		more, less := phasePeak(t, kept, Evaluation), phasePeak(t, passing, Evaluation)
+		switch {
+		case less == 0:
+			t.Errorf("loop %q does not evaluate", loop)
+		case loop == "trl": // its loss makes no logits
+		case more < less+2*logits:
+			t.Errorf("loop %q: keeping the logits of four batches takes %d bytes more, %d each", loop, more-less, logits)
+		case kept.Evaluation.Logits() != logits && loop != "torchtune": // which has no autocast
+			t.Errorf("loop %q: the logits of a batch are %d bytes, want %d", loop, kept.Evaluation.Logits(), logits)
+		}
+	}
+}
+
+// TestEvaluationComesInTime checks when evaluations come, and that training goes on after the last.
+func TestEvaluationComesInTime(t *testing.T) {
+	for _, tc := range []struct{ every, want int }{{0, 1}, {1, 3}, {2, 1}, {500, 1}} {
+		s := evaluated(t, "")
+		s.Evaluation.Every = tc.every
+		res, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, last := 0, uint32(Load)
+		for _, e := range res.World.Trace.Events {
+			if e.Kind == stream.Mark {
+				last = e.ID
+				if last == Evaluation {
+					n++
+				}
+			}
+		}
+		if n != tc.want || last != Optimizer {
+			t.Errorf("every %d: %d evaluations and at last phase %d, want %d", tc.every, n, last, tc.want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+)
+
+// decoded is a setup as a file would have it.
+func decoded(t *testing.T, fields map[string]any) (*setup.Setup, error) {
+	t.Helper()
+	return setup.Decode(fields, setup.Source{})
+}
+
+// TestTimmLoop compares the loop known by name with a measured program that does the same around a resnet.
+func TestTimmLoop(t *testing.T) {
+	for _, p := range programs(t, "measured_libraries.jsonl") {
+		if p.ID != "timm-resnet50" {
+			continue
+		}
+		s, err := decoded(t, map[string]any{
+			"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 64.0, "optimizer": "sgd-momentum", "loop": "timm",
+			"evaluation": map[string]any{"batches": 2.0},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := float64(played(t, res).PeakReserved)/float64(p.Measured.Reserved) - 1; math.Abs(off) > 0.001 || len(s.Script.Notes()) > 0 {
+			t.Errorf("it is off by %+.2f %%; notes %q", 100*off, s.Script.Notes())
+		}
+	}
+	if _, err := decoded(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "loop": "timm"}); err == nil {
+		t.Error("a model of text is trained by timm")
+	}
+}
+
+// TestNanoGPTByName checks that GPT-2 in nanoGPT's loop is nanoGPT's GPT-2, and that others are refused.
+func TestNanoGPTByName(t *testing.T) {
+	named, err := decoded(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 256.0, "loop": "nanogpt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := decoded(t, map[string]any{"batch": 2.0, "seq": 256.0, "model": map[string]any{"config": map[string]any{
+		"model_type": "nanogpt", "n_layer": 12.0, "n_head": 12.0, "n_embd": 768.0, "block_size": 1024.0, "vocab_size": 50257.0, "bias": true,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peaks [2]uint64
+	for i, s := range []*setup.Setup{named, own} {
+		res, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		peaks[i] = played(t, res).PeakReserved
+	}
+	if peaks[0] != peaks[1] {
+		t.Errorf("GPT-2 by name reserves %d bytes, nanoGPT's %d", peaks[0], peaks[1])
+	}
+	_, err = decoded(t, map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 2.0, "seq": 256.0, "loop": "nanogpt"})
+	if err == nil || !strings.Contains(err.Error(), "nanoGPT's own GPT") {
+		t.Errorf("Llama in nanoGPT's loop: %v", err)
+	}
+}
+
+// TestTorchtuneLoop checks that torchtune's chunked loss never casts all logits to float32 at once, and that the
+// note on whose modules are counted is there, without the place of our own file.
+func TestTorchtuneLoop(t *testing.T) {
+	fields := func(loop string) map[string]any {
+		return map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 2.0, "seq": 512.0, "precision": "bf16", "loop": loop, "clip": true}
+	}
+	var forward [2]uint64
+	for i, loop := range []string{"torchtune", "script"} {
+		s, err := decoded(t, fields(loop))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward[i] = phasePeak(t, s, Backward)
+		if notes := s.Script.Notes(); loop == "torchtune" && (len(notes) != 1 || !strings.HasPrefix(notes[0], "torchtune: torchtune's own modules")) {
+			t.Errorf("notes %q", notes)
+		}
+	}
+	const logits = 2 * 512 * 128256 * 4
+	if forward[0]+logits/2 > forward[1] {
+		t.Errorf("torchtune's backward takes %d bytes, that of a script %d", forward[0], forward[1])
+	}
+}

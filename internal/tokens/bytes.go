@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tokens
+
+import "strings"
+
+// byteChar is the character that GPT-2 writes for each byte: itself where it can be seen, else one from
+// U+0100 on.
+var byteChar = func() (out [256]rune) {
+	next := rune(256)
+	for b := range rune(256) {
+		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
+			out[b] = b
+			continue
+		}
+		out[b] = next
+		next++
+	}
+	return out
+}()
+
+// byteChars is a text with each of its bytes as a character.
+func byteChars(text string) string {
+	var b strings.Builder
+	b.Grow(2 * len(text))
+	for i := range len(text) {
+		b.WriteRune(byteChar[text[i]])
+	}
+	return b.String()
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tokens
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// charsMap is a table of SentencePiece: a double array, in which the bytes of a text lead to a place in a
+// list of replacements that end with a zero byte.
+type charsMap struct {
+	units []uint32
+	texts []byte
+}
+
+// precompiled reads such a table: the length of the array in bytes, the array, the replacements.
+func precompiled(data []byte) (normalizer, error) {
+	wrong := errors.New("its precompiled_charsmap is damaged")
+	if len(data) < 4 {
+		return nil, wrong
+	}
+	size := uint64(binary.LittleEndian.Uint32(data))
+	if data = data[4:]; size > uint64(len(data)) || size < 4 || size%4 != 0 {
+		return nil, wrong
+	}
+	m := &charsMap{units: make([]uint32, size/4), texts: data[size:]}
+	for i := range m.units {
+		m.units[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return normalizer{m.apply}, nil
+}
+
+// apply replaces what the table has: whole characters with their marks where they are short, else each
+// character of them.
+func (m *charsMap) apply(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		n := cluster(text)
+		if n < 6 && m.replace(&b, text[:n]) {
+			text = text[n:]
+			continue
+		}
+		for end := n; end > 0; {
+			_, size := utf8.DecodeRuneInString(text)
+			if !m.replace(&b, text[:size]) {
+				b.WriteString(text[:size])
+			}
+			text, end = text[size:], end-size
+		}
+	}
+	return b.String()
+}
+
+// replace writes what a text becomes, if the table says so about its shortest beginning.
+func (m *charsMap) replace(b *strings.Builder, text string) bool {
+	at, ok := m.find(text)
+	if !ok || at > len(m.texts) {
+		return false
+	}
+	to, _, _ := bytes.Cut(m.texts[at:], []byte{0})
+	b.Write(to)
+	return true
+}
+
+// find is the value of the shortest beginning of a text that the array holds.
+func (m *charsMap) find(text string) (value int, ok bool) {
+	node := offset(m.units[0])
+	for i := range len(text) {
+		c := uint32(text[i])
+		node ^= c
+		if c == 0 || node >= uint32(len(m.units)) {
+			return 0, false
+		}
+		unit := m.units[node]
+		if unit&(1<<31|0xFF) != c {
+			return 0, false
+		}
+		node ^= offset(unit)
+		if unit>>8&1 == 1 && node < uint32(len(m.units)) {
+			return int(m.units[node] &^ (1 << 31)), true
+		}
+	}
+	return 0, false
+}
+
+// offset is how far the children of a unit are away.
+func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
+
+// cluster is the bytes of the first character with its marks: the clusters of Unicode, as far as they have
+// less than six bytes.
+func cluster(text string) int {
+	r, n := utf8.DecodeRuneInString(text)
+	if r == '\r' && strings.HasPrefix(text[n:], "\n") {
+		return n + 1
+	}
+	if r < 0x20 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && !joins(r) {
+		return n
+	}
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		if !unicode.Is(unicode.M, r) && !joins(r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// joins reports whether a character is one of the joiners.
+func joins(r rune) bool { return r == 0x200C || r == 0x200D }
