@@ -99,7 +99,7 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 	if err != nil {
 		in.fail("%v", err)
 	}
-	if !strings.HasPrefix(name, "adamw") { // whose weights decay in place
+	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW's decay in place; the setup's has its default arguments
 		train.Decay(opt, decays)
 	}
 	o.opt = opt
