@@ -8,13 +8,27 @@ import (
 	"snug/internal/family"
 	"snug/internal/script"
 	"snug/internal/setup"
+	"snug/internal/shadow"
 )
+
+// maxSurveyed limits the events before a script trains, as those of an evaluation.
+const maxSurveyed = 1_000_000
 
 // Survey follows the script of a setup only to learn what it shows of its run: the model, if the setup has none yet,
 // and otherwise the sizes of its batches. It returns what was learned before an error as well.
-func Survey(s *setup.Setup) (setup.Survey, error) {
+func Survey(s *setup.Setup) (out setup.Survey, err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case shadow.TooLong:
+			err = ErrTooLong
+		default:
+			panic(e)
+		}
+	}()
 	r := &run{s: s, calling: &family.Calling{}}
 	r.newWorld()
+	r.w.MaxEvents = maxSurveyed
 	known := s.Model.Config != nil || s.Model.Name != ""
 	how := script.Run{
 		World: r.w, File: s.Script.File, Args: s.Script.Args, Import: s.Script.Import, Accumulation: 1,
