@@ -187,8 +187,9 @@ func (s *Setup) complete() error {
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if field, batch := s.largestBatch(); batch*x.n > maxTokens || batch*x.n > maxPairs/max(x.n, 1) {
-			return Wrong("{"+field+"} %d times {"+x.field+"} %d is more than any GPU could hold", batch, x.n)
+		field, batch := s.largestBatch()
+		if n := batch * s.Rows(); n*x.n > maxTokens || n*x.n > maxPairs/max(x.n, 1) {
+			return Wrong("{"+field+"} %d times {"+x.field+"} %d%s is more than any GPU could hold", batch, x.n, s.timesRows())
 		}
 	}
 	return nil
