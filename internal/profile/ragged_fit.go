@@ -84,9 +84,8 @@ func (r *raggedFitter) fit() error {
 	for k := range r.inputs {
 		r.write(k)
 	}
-	var err error
-	p.ragged.data, err = r.data()
-	return err
+	p.ragged.data = r.data()
+	return nil
 }
 
 // gather lists the sizes of each family.
