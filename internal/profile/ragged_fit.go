@@ -67,9 +67,9 @@ func (r *raggedFitter) tabulate(steps [][]map[string]int64) {
 }
 
 // fit makes the program.
-func (r *raggedFitter) fit() error {
+func (r *raggedFitter) fit() {
 	if len(r.table.candidates) == 0 {
-		return nil
+		return
 	}
 	r.alignSections()
 	r.gather()
@@ -85,7 +85,6 @@ func (r *raggedFitter) fit() error {
 		r.write(k)
 	}
 	p.ragged.data = r.data()
-	return nil
 }
 
 // gather lists the sizes of each family.
