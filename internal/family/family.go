@@ -30,6 +30,8 @@ type Run struct {
 	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
 	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
+	Torchtune     bool     // decoders have torchtune's modules, if it has them
+	Lora          nn.Lora  // adapters that torchtune's modules are made with
 	Transformers  int      // the release whose code runs: 445 is 4.45; 0 is the newest known
 
 	ownLoss ownLoss // of the model type
@@ -69,6 +71,7 @@ type Scripted interface {
 // Batch is the tensors of one micro-batch, in the order of the dict that holds them.
 type Batch struct {
 	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model takes none
+	Positions                 *shadow.Tensor // of the tokens of packed samples; nil if they are counted from 0
 }
 
 // Drop releases the batch.
@@ -101,7 +104,8 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}
 	run.ownLoss = f.OwnLoss
 	f.prepare(b, run.Head)
-	if !f.late {
+	run.Torchtune = run.Torchtune && f.Torchtune && run.Head == CausalLM
+	if !f.late && !run.Torchtune {
 		b.W.Constant(b.DType)
 	}
 	m, err := f.make(b, c, run)

@@ -42,6 +42,9 @@ func newLlama(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
 	s.masks = sameWindow(s.layers, 0)
+	if run.Torchtune {
+		return newTorchtune(b, c, run, s), nil
+	}
 	return newLlamaLike(b, c, run, s), nil
 }
 

@@ -11,6 +11,7 @@ type Outputs struct {
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
 	Pooled *shadow.Tensor   // the first token's state through another layer, if the model has one
 	Masked bool             // padding was masked, since the batch's mask has zeros
+	Chunks []*shadow.Tensor // the logits in pieces of the sequence, in place of Logits
 	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
 }
 
@@ -22,6 +23,7 @@ type Calling struct {
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
 	Every         int            // every how many blocks one is checkpointed, from the first; 0 means each
+	Chunks        int            // torchtune's num_output_chunks
 	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
 	padding       *shadow.Tensor // the mask of the padding, in encoders
 	block         int            // the next block of the current forward
@@ -50,6 +52,15 @@ func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Logits = logits.Hold()
 	}
+}
+
+// keepChunk holds a piece of the logits.
+func (c *Calling) keepChunk(logits *shadow.Tensor) {
+	if c.Keep == nil {
+		logits.Drop()
+		return
+	}
+	c.Keep.Chunks = append(c.Keep.Chunks, logits.Hold())
 }
 
 // keepHidden holds the last hidden states, and reports whether nothing else was asked for.

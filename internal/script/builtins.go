@@ -65,6 +65,7 @@ var register = sync.OnceFunc(func() {
 	registerQuantization()
 	registerObjects()
 	registerModules()
+	registerTorchtune()
 	registerFunctional()
 	registerMethods()
 })

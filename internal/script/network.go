@@ -184,7 +184,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 }
 
 func (n *network) checkpoint(in *interpreter, a arguments) {
-	n.mode.Checkpointing, n.mode.InputGrads = true, true
+	n.mode.Checkpointing, n.mode.InputGrads = true, !n.loading.Torchtune
 	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
 		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
@@ -276,6 +276,7 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 		mode.NoCache = !cache
 	}
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
+	mode.Chunks, _ = a.or(-1, "output_chunks", 0).(int)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	z := in.zerosIn(a.or(1, "attention_mask", nil))
@@ -287,6 +288,9 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	}
 	if whole, ok := a.or(-1, "return_dict", true).(bool); ok && !whole {
 		return tupleOutput(out)
+	}
+	if out.Chunks != nil {
+		return listOf(out.Chunks)
 	}
 	if n.bare && out.Logits != nil {
 		return out.Logits
@@ -317,6 +321,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	}
 	b.IDs = take(0, "input_ids")
 	b.Mask = take(1, "attention_mask")
+	b.Positions = take(-1, "position_ids")
 	b.Pixels = take(-1, "pixel_values")
 	b.Labels = take(-1, "labels")
 	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {

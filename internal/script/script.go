@@ -28,6 +28,8 @@ type Net interface {
 	ToCard()
 	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
+	// RopeInit computes the table of torchtune's rotary embedding again.
+	RopeInit()
 	// Fields lists the tensors of a batch from an unknown data set.
 	Fields() []Field
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
@@ -43,6 +45,7 @@ type Mode struct {
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
 	Every         int            // every how many layers one is checkpointed
+	Chunks        int            // pieces of the logits, for torchtune's models
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
@@ -108,6 +111,7 @@ type Loading struct {
 	Adapters  *Adapters      // added before it comes onto the card; nil for none
 	Loss      string         // which code computes it, by its name in a setup; "" if left open
 	Liger     *Liger         // kernels that replace its layers; nil for none
+	Torchtune bool           // it has torchtune's modules, if torchtune has them for it
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 }
 

@@ -221,6 +221,13 @@ func (n *net) ToCard() { n.builder.ToCard() }
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
+// RopeInit is rope_init() of torchtune's rotary embedding.
+func (n *net) RopeInit() {
+	if m, ok := n.model.(family.Roped); ok {
+		m.RopeInit()
+	}
+}
+
 // Fields lists the tensors of a batch from an unknown data set.
 func (n *net) Fields() []script.Field { return n.r.batchFields(n.model) }
 
@@ -236,7 +243,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()

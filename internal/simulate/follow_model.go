@@ -94,6 +94,7 @@ func (r *run) prepare(l script.Loading) error {
 		s.Quantization = &setup.Quantization{Bits: 4, Double: q.Double, Compute: typeWord(q.Compute), Prepare: q.Prepare}
 	}
 	r.s = &s
+	r.torchtune = l.Torchtune && s.Quantization == nil && (s.LoRA == nil || !s.LoRA.DoRA)
 	r.setLiger(l.Liger)
 	if l.Adapters == nil {
 		return nil

@@ -77,6 +77,9 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "sentence_transformers" {
 		return p.scripted(t, sentenceSetup(s, next), args)
 	}
+	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "torchtune" {
+		return p.scripted(t, tuneSetup(s, next), args)
+	}
 	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
 	if err != nil {
 		t.Skip(err)
@@ -103,6 +106,27 @@ func sentenceSetup(s *setup.Setup, next func(names ...string) string) *setup.Set
 	s.Model.Config = map[string]any{"model_type": "bert", "num_hidden_layers": float64(or(next("--layers"), 12))}
 	s.Model.Head, s.Precision = "encoder", setup.FP32
 	s.Batch, s.Seq = or(next("--batch-size"), 64), or(next("--seq-len"), 128)
+	return s
+}
+
+// tuneSetup is the model of torchtune's measured program, in its own precision.
+func tuneSetup(s *setup.Setup, next func(names ...string) string) *setup.Setup {
+	s.Model.Config = map[string]any{
+		"model_type": "llama", "vocab_size": 128256.0, "num_hidden_layers": 16.0, "num_attention_heads": 32.0, "num_key_value_heads": 8.0,
+		"hidden_size": 2048.0, "intermediate_size": 8192.0, "max_position_embeddings": 131072.0, "tie_word_embeddings": true,
+		"rope_parameters": map[string]any{"rope_type": "llama3", "rope_theta": 500000.0},
+	}
+	if next("--model") == "qwen2-0.5b" {
+		s.Model.Config = map[string]any{
+			"model_type": "qwen2", "vocab_size": 151936.0, "num_hidden_layers": 24.0, "num_attention_heads": 14.0, "num_key_value_heads": 2.0,
+			"hidden_size": 896.0, "intermediate_size": 4864.0, "max_position_embeddings": 32768.0, "tie_word_embeddings": true,
+		}
+	}
+	if n := whole(next("--layers")); n > 0 {
+		s.Model.Config["num_hidden_layers"] = float64(n)
+	}
+	s.Precision = setup.FP32
+	s.Batch, s.Seq = whole(next("--batch-size")), whole(next("--seq-len"))
 	return s
 }
 
@@ -139,7 +163,7 @@ func followed(p program) bool {
 	if p.Program == "wild/weighted_tokens.py" { // whose masks have zeros
 		return true
 	}
-	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "sentence_transformers"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
+	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "torchtune", "sentence_transformers"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
 func TestLoops(t *testing.T) {

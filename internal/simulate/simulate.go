@@ -77,28 +77,29 @@ type Stopwatch interface {
 
 // run is a training process being simulated.
 type run struct {
-	s       *setup.Setup
-	o       Options
-	w       *shadow.World
-	builder *nn.Builder
-	model   family.Model
-	shape   *family.Shape    // of the current micro-batch
-	script  family.Scripted  // the model, if it has a training script of its own
-	names   loopNames        // variables of that script
-	wrapper wrapper          // of a run on several GPUs
-	params  []*shadow.Tensor // passed to the optimizer
-	mine    []*shadow.Tensor // the parameters that this process updates
-	opt     train.Optimizer
-	scaler  *train.GradScaler                // for amp-fp16
-	at      int                              // the current step
-	folds   bool                             // only a few iterations of long loops are simulated
-	tokens  [][]int                          // of each micro-batch of each step, if they vary
-	opening map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
-	config  *family.Config                   // of the model, if it has one
-	calling *family.Calling                  // how the model is called, if a script calls it
-	keeping *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
-	here    bool                             // the script makes its model on the card
-	weights shadow.DType                     // of the model that the script loads; None if the setup decides
+	s         *setup.Setup
+	o         Options
+	w         *shadow.World
+	builder   *nn.Builder
+	model     family.Model
+	shape     *family.Shape    // of the current micro-batch
+	script    family.Scripted  // the model, if it has a training script of its own
+	names     loopNames        // variables of that script
+	wrapper   wrapper          // of a run on several GPUs
+	params    []*shadow.Tensor // passed to the optimizer
+	mine      []*shadow.Tensor // the parameters that this process updates
+	opt       train.Optimizer
+	scaler    *train.GradScaler                // for amp-fp16
+	at        int                              // the current step
+	folds     bool                             // only a few iterations of long loops are simulated
+	tokens    [][]int                          // of each micro-batch of each step, if they vary
+	opening   map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
+	config    *family.Config                   // of the model, if it has one
+	calling   *family.Calling                  // how the model is called, if a script calls it
+	keeping   *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
+	here      bool                             // the script makes its model on the card
+	torchtune bool                             // the script makes its model from torchtune's modules
+	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -316,7 +317,10 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(),
+		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune,
+	}
+	if r.torchtune {
+		how.Lora = r.lora()
 	}
 	var err error
 	switch {
@@ -357,13 +361,7 @@ func (r *run) addLora() error {
 	if l.Rank < 1 {
 		return setup.Wrong("{lora.rank} is %d; it must be at least 1", l.Rank)
 	}
-	names, targets := r.builder.LinearNames(), map[string]bool{}
-	for _, t := range l.Targets {
-		targets[t] = true
-	}
-	if targets[setup.AllLinear] {
-		r.builder.AllLinear(targets)
-	}
+	names, how := r.builder.LinearNames(), r.lora()
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
 			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and other layers cannot be saved here", name)
@@ -372,21 +370,44 @@ func (r *run) addLora() error {
 			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
 		}
 	}
-	how := nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 	if r.builder.TrainsCopies(how) {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT makes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
-	r.builder.AddLora(how)
+	if !r.tuned() { // whose layers were made with them
+		r.builder.AddLora(how)
+	}
 	if !r.builder.Adapted() {
 		return setup.Wrong("{lora.targets} %s: this model has no linear layer of that name%s", strings.Join(l.Targets, ", "), thereAre(names))
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
 	}
-	if r.s.Checkpointing {
+	if r.s.Checkpointing && !r.tuned() {
 		r.builder.EnableInputRequireGrads()
 	}
 	return nil
+}
+
+// lora returns the adapters that the setup asks for; none have rank 0.
+func (r *run) lora() nn.Lora {
+	l := r.s.LoRA
+	if l == nil {
+		return nn.Lora{}
+	}
+	targets := map[string]bool{}
+	for _, t := range l.Targets {
+		targets[t] = true
+	}
+	if targets[setup.AllLinear] {
+		r.builder.AllLinear(targets)
+	}
+	return nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
+}
+
+// tuned reports whether the model is made of torchtune's modules.
+func (r *run) tuned() bool {
+	_, is := r.model.(family.Roped)
+	return is
 }
 
 // thereAre returns the end of an error about targets that do not exist.

@@ -38,6 +38,8 @@ type adapter struct {
 	lengths *shadow.Tensor // for DoRA
 	drop    float64
 	peft    bool
+
+	torchtune bool // torchtune's LoRALinear
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
@@ -185,6 +187,9 @@ func lastName(path string) string {
 
 // forward is base(x) + B(A(drop(x))) * scale.
 func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Tensor {
+	if ad.torchtune {
+		return ad.forwardTorchtune(fn, x, base)
+	}
 	if ad.peft || ad.lengths != nil {
 		return ad.forwardPEFT(fn, x, base)
 	}
