@@ -3,6 +3,8 @@
 package script
 
 import (
+	"slices"
+
 	"snug/internal/shadow"
 )
 
@@ -75,6 +77,8 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 			return &hostTensor{size: d, dtype: t.dtype}
 		}
 		return unknown{}
+	case "repeat":
+		return t.repeated(sizes(a))
 	case "item":
 		return newPlace()
 	case "tolist", "sum", "mean", "argmax", "max", "min":
@@ -83,6 +87,18 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return unknown{}
 	}
 	return t
+}
+
+// repeated is t.repeat(times), which may add dimensions in front.
+func (t *hostTensor) repeated(times []int) value {
+	if len(times) < len(t.size) {
+		return unknown{}
+	}
+	size := slices.Clone(times)
+	for i, d := range t.size {
+		size[len(times)-len(t.size)+i] *= d
+	}
+	return &hostTensor{size: size, dtype: t.dtype}
 }
 
 // onto moves a host tensor to the card.

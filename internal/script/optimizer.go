@@ -162,10 +162,12 @@ func optimizerName(class string, a arguments) string {
 
 // form returns which kernels an optimizer is asked for: "-fused", "-loop", or "" for PyTorch's default.
 func form(a arguments) string {
-	if on, _ := a.or(-1, "fused", false).(bool); on {
+	fused, chosen := a.or(-1, "fused", nil).(bool)
+	foreach, either := a.or(-1, "foreach", nil).(bool)
+	switch {
+	case fused:
 		return "-fused"
-	}
-	if on, ok := a.or(-1, "foreach", nil).(bool); ok && !on {
+	case !foreach && (chosen || either): // PyTorch has a default only if neither is given
 		return "-loop"
 	}
 	return ""

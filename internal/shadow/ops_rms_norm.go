@@ -10,16 +10,21 @@ func (t *Tensor) RMSNorm(weight *Tensor) *Tensor {
 	}
 	w := t.w
 	mark := w.pin(t)
-	power := t.Pow()
-	w.pin(power)
-	mean := power.Mean(true, -1)
-	w.pin(mean)
-	scale := mean.plusInPlace().Rsqrt().Hold()
-	for range 2 { // the expression ends, and its temporaries with it
-		w.unpin(len(w.pins) - 1)
-	}
-	out := t.Mul(scale.loosen()).Mul(weight)
+	scale := t.rootMeanSquare()
+	w.pin(scale)
+	out := t.Mul(scale).Mul(weight)
 	w.unpin(mark)
+	return out
+}
+
+// rootMeanSquare is rsqrt(pow(t, 2).mean(-1).add_(eps)), whose temporaries live until the expression ends.
+func (t *Tensor) rootMeanSquare() *Tensor {
+	power := t.Pow()
+	mark := t.w.pin(power)
+	mean := power.Mean(true, -1)
+	t.w.pin(mean)
+	out := mean.plusInPlace().Rsqrt()
+	t.w.unpin(mark)
 	return out
 }
 
