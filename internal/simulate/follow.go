@@ -56,6 +56,9 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
 	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer})
+	if r.untuned {
+		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
+	}
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
@@ -193,6 +196,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	case r.hosted():
 		r.builder.ToCard()
 	}
+	r.untuned = m.Torchtune && !r.tuned()
 	n := &net{r: r, model: r.model, shape: r.shape, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was

@@ -71,25 +71,38 @@ func TestNanoGPTByName(t *testing.T) {
 	}
 }
 
-// TestTorchtuneLoop checks that torchtune's chunked loss never casts all logits to float32 at once, and that the
-// note on whose modules are counted is there, without the place of our own file.
+// TestTorchtuneLoop checks that the loop known by name is a measured program that does the same, and that a model
+// without torchtune's modules is noted.
 func TestTorchtuneLoop(t *testing.T) {
-	fields := func(loop string) map[string]any {
-		return map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 2.0, "seq": 512.0, "precision": "bf16", "loop": loop, "clip": true}
+	fields := func(model string) map[string]any {
+		return map[string]any{
+			"model": map[string]any{"name": model}, "batch": 4.0, "seq": 1024.0, "precision": "bf16", "optimizer": "adamw-fused", "loop": "torchtune",
+		}
 	}
-	var forward [2]uint64
-	for i, loop := range []string{"torchtune", "script"} {
-		s, err := decoded(t, fields(loop))
+	for _, p := range programs(t, "measured_libraries.jsonl") {
+		if p.ID != "tune-full-1b-fused" {
+			continue
+		}
+		s, err := decoded(t, fields("llama-3.2-1b"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		forward[i] = phasePeak(t, s, Backward)
-		if notes := s.Script.Notes(); loop == "torchtune" && (len(notes) != 1 || !strings.HasPrefix(notes[0], "torchtune: torchtune's own modules")) {
-			t.Errorf("notes %q", notes)
+		res, err := Run(s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := float64(played(t, res).PeakReserved)/float64(p.Measured.Reserved) - 1; math.Abs(off) > 0.001 || len(s.Script.Notes()) > 0 {
+			t.Errorf("it is off by %+.2f %%; notes %q", 100*off, s.Script.Notes())
 		}
 	}
-	const logits = 2 * 512 * 128256 * 4
-	if forward[0]+logits/2 > forward[1] {
-		t.Errorf("torchtune's backward takes %d bytes, that of a script %d", forward[0], forward[1])
+	s, err := decoded(t, fields("gemma-2-2b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(s, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if notes := s.Script.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "torchtune: torchtune's own modules") {
+		t.Errorf("notes %q", notes)
 	}
 }

@@ -99,6 +99,7 @@ type run struct {
 	keeping   *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
 	here      bool                             // the script makes its model on the card
 	torchtune bool                             // the script makes its model from torchtune's modules
+	untuned   bool                             // but it has another library's
 	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
 }
 

@@ -46,11 +46,20 @@ func refusal(where, what, does string) string {
 func (r *Run) noted() []string {
 	var out []string
 	for _, b := range r.BindingsOf("noted") {
-		if does, _ := b.Value.(string); does != "" {
+		if does, _ := b.Value.(string); does != "" && r.concerns(b.Key) {
 			out = append(out, fmt.Sprintf("%s: %s %s; %s", b.Where(), asWritten(b), does, b.Key.Then))
 		}
 	}
 	return append(out, r.notedByDefault()...)
+}
+
+// concerns reports whether a noted key holds for the run's loop.
+func (r *Run) concerns(k *systems.Key) bool {
+	if k.Within == "" && k.Unless == "" {
+		return true
+	}
+	loop, _ := r.Fields()["loop"].(string)
+	return (k.Within == "" || k.Within == loop) && (k.Unless == "" || k.Unless != loop)
 }
 
 // notedByDefault lists what a system does by default that the figures do not include, unless its files

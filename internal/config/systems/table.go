@@ -58,6 +58,8 @@ type Key struct {
 	Means string
 	// Then says, for a noted key, how the run deviates from the figures.
 	Then Deviation
+	// Within and Unless limit a noted key to runs with, or without, the trainer's own loop, by its name.
+	Within, Unless string
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
 	// OverGPUs means that the number counts over all GPUs, not per GPU.

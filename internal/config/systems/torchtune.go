@@ -12,7 +12,7 @@ var torchtune = System{
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  keysOf(torchtuneKeys),
 
-	Loading: Loading{QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
+	Loading: Loading{Loop: "torchtune", QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }
@@ -43,7 +43,8 @@ func torchtuneKeys() []Key {
 		inBackward(),
 		less("enable_activation_offloading", offloadsActivations, torchtuneConfigs),
 		either("compile", compiles, torchtuneConfigs),
-		marked("loss._component_", takesLess, torchtuneConfigs, torchtuneLosses...),
+		wholeLoss(), chunkedLoss(),
+		marked("loss._component_", takesLess, torchtuneConfigs, Term{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits}),
 		paged("optimizer._component_", torchtuneConfigs),
 	}
 }
@@ -57,10 +58,18 @@ func inBackward() Key {
 	return k
 }
 
-// torchtuneLosses are the losses that never hold all logits at once.
-var torchtuneLosses = []Term{
-	{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits},
-	{"torchtune.modules.loss.LinearCrossEntropyLoss", noLogits},
+// chunkedLoss returns the key for the loss that never casts all logits at once, which the loop counts.
+func chunkedLoss() Key {
+	k := marked("loss._component_", takesLess, torchtuneConfigs, Term{"torchtune.modules.loss.CEWithChunkedOutputLoss", noLogits})
+	k.Unless = "torchtune"
+	return k
+}
+
+// wholeLoss returns the key for the loss that casts them all, which the loop does not.
+func wholeLoss() Key {
+	k := marked("loss._component_", takesMore, torchtuneConfigs, Term{"torch.nn.CrossEntropyLoss", "casts all logits to float32 at once"})
+	k.Within = "torchtune"
+	return k
 }
 
 // torchtuneModels are the builders of models that snug knows.

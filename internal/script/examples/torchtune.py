@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # torchtune's recipes for one device (0.6): full_finetune_single_device and lora_finetune_single_device.
-import snug
 import torch
-from snug import eval_loader, load_model, loader, settings
-from torchtune import CEWithChunkedOutputLoss, batch_to_device, scale_grads
-
-snug.note("torchtune's own modules are counted as transformers'; they keep up to a tenth more, and less with optimizer_in_bwd or offloading")
+from snug import eval_loader, loader, settings
+from torchtune import CEWithChunkedOutputLoss, batch_to_device, scale_grads, set_activation_checkpointing
+from torchtune.models import decoder
 
 
 class Recipe:
     def __init__(self):
         self._device = torch.device("cuda")
-        self._model = load_model().to(self._device)
-        self._model.config.use_cache = False
+        with self._device:
+            self._model = decoder()
         if settings.checkpointing:
-            self._model.gradient_checkpointing_enable()
+            set_activation_checkpointing(self._model, auto_wrap_policy=None)
+        with self._device:
+            for m in self._model.modules():
+                if hasattr(m, "rope_init"):
+                    m.rope_init()
         self._optimizer = torch.optim.AdamW(self._model.parameters())
         self._loss_fn = CEWithChunkedOutputLoss()
+        self._model.set_num_output_chunks(self._loss_fn.num_output_chunks)
         self.ignore_labels_cache = torch.full((settings.batch, 1), self._loss_fn.ignore_index, device=self._device)
-
-    # TransformerDecoder.chunked_output
-    def _forward(self, batch):
-        return list(self._model(input_ids=batch["input_ids"]).logits.chunk(self._loss_fn.num_output_chunks, dim=1))
 
     def _loss_step(self, batch):
         labels = batch.pop("labels")
-        logits = self._forward(batch)
+        logits = self._model(batch["input_ids"])
         labels = torch.hstack((labels[..., 1:], self.ignore_labels_cache[: labels.shape[0]]))
         loss = self._loss_fn(logits, labels)
         del logits
@@ -61,7 +60,7 @@ class Recipe:
             for batch in eval_loader:
                 batch_to_device(batch, self._device)
                 if settings.evaluation.keeps_logits:
-                    kept.append(self._forward(batch))
+                    kept.append(self._model(batch["input_ids"]))
                 else:
                     self._loss_step(batch)
         self._model.train()
