@@ -4,6 +4,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ func newConfig(a arguments) *configValue {
 	c.change(a)
 	return c
 }
+
+// copied implements copy.deepcopy of a configuration.
+func (c *configValue) copied() *configValue { return &configValue{changed: maps.Clone(c.changed)} }
 
 // change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {

@@ -257,6 +257,14 @@ func destination(a arguments) (device string, dt shadow.DType) {
 	return device, dt
 }
 
+// deviceAttr returns an attribute of a torch.device, which is its name here.
+func deviceAttr(device, name string) (value, bool) {
+	if name == "type" {
+		return deviceKind(device), true
+	}
+	return nil, false
+}
+
 func deviceKind(name string) string {
 	if len(name) >= 3 && name[:3] == "cpu" {
 		return "cpu"
