@@ -266,10 +266,14 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.States = n.returnsStates(in, a)
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	out := net.Call(b, mode)
+	if mode.States && len(out.States) == 0 {
+		in.note("the hidden states that this model returns are not followed; the figure may be too low")
+	}
 	for _, t := range made {
 		t.Drop()
 	}
@@ -344,13 +348,36 @@ func record(out family.Outputs) value {
 		d.set("pooler_output", out.Pooled)
 	}
 	if len(out.Cache) > 0 {
-		cache := &list{opaque: true}
-		for _, t := range out.Cache {
-			cache.items = append(cache.items, t)
-		}
-		d.set("past_key_values", cache)
+		d.set("past_key_values", &list{opaque: true, items: takenOver(out.Cache)})
+	}
+	if len(out.States) > 0 {
+		d.set("hidden_states", tupleOf(takenOver(out.States)...))
 	}
 	return d
+}
+
+// takenOver returns tensors as values, which keep their references.
+func takenOver(ts []*shadow.Tensor) (out []value) {
+	for _, t := range ts {
+		out = append(out, t)
+	}
+	return out
+}
+
+// returnsStates reports whether a call returns the hidden states of all layers: by its argument, or the configuration.
+func (n *network) returnsStates(in *interpreter, a arguments) bool {
+	v := a.or(-1, "output_hidden_states", nil)
+	if v == nil && n.config != nil {
+		v = n.config.changed["output_hidden_states"]
+	}
+	switch v := v.(type) {
+	case bool:
+		return v
+	case *list:
+		in.note("all hidden states are kept here, not only those of some layers; the run may take less")
+		return len(v.items) > 0
+	}
+	return false
 }
 
 func tupleOutput(out family.Outputs) value {

@@ -41,6 +41,7 @@ type Net interface {
 type Mode struct {
 	Eval          bool           // model.eval() was called last
 	NoCache       bool           // use_cache is off
+	States        bool           // output_hidden_states is on
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
 	Every         int            // every how many layers one is checkpointed

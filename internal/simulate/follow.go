@@ -235,7 +235,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Every: mode.Every, SkipLogits: mode.SkipLogits}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Every: mode.Every, SkipLogits: mode.SkipLogits}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
