@@ -58,6 +58,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 			n.mode.Eval = method == "from_pretrained"
 			return n
 		}
+		if configClass(owner) && method == "from_pretrained" {
+			return in.namedConfig(a)
+		}
 		if configClass(owner) {
 			return newConfig(a)
 		}
@@ -254,15 +257,14 @@ func stringMethod(s, name string, a arguments) value {
 // newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	n.configure(in, a, method)
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
-	} else if method != "" && in.Stored != shadow.None {
-		n.dtype = in.Stored
+	} else if stored := n.stored(in); method != "" && stored != shadow.None {
+		n.dtype = stored
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
 		n.dtype = shadow.Float32
 	}
-	n.configure(a, method)
-	in.another(method, a)
 	n.loading.Head = in.headOf(class[strings.LastIndexByte(class, '.')+1:])
 	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
 	n.loading.Quantized = quantization(in, a)

@@ -33,20 +33,20 @@ type network struct {
 func (n *network) release() { n.last() }
 
 // configure takes over the configuration that a model is made from, with its changes.
-func (n *network) configure(a arguments, method string) {
+func (n *network) configure(in *interpreter, a arguments, method string) {
 	c, ok := a.or(-1, "config", nil).(*configValue)
 	if !ok && method != "from_pretrained" {
 		c, ok = a.or(0, "", nil).(*configValue)
 	}
 	n.config = newConfig(arguments{})
 	if ok {
-		for k, v := range c.changed {
-			n.config.changed[k] = v
-		}
+		n.config = c.copied()
 	}
 	if method == "from_pretrained" {
 		n.config.change(a)
+		n.config.own = in.another(a.or(0, "pretrained_model_name_or_path", nil))
 	}
+	n.loading.Own = n.config.own
 	if cache, ok := n.config.changed["use_cache"].(bool); ok {
 		n.mode.NoCache = !cache
 	}

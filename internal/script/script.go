@@ -68,6 +68,9 @@ type Run struct {
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
+	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
+	// the setup's model; false if none can be read.
+	Named func(name string) (config map[string]any, found bool)
 	// NamesOf returns the names of a model's parameters.
 	NamesOf func(Loading) []string
 	Config  map[string]any // of the model, as in its config.json
@@ -99,6 +102,7 @@ type Making struct {
 
 // Loading collects the settings a script gives a model before it is built.
 type Loading struct {
+	Own       map[string]any // its configuration, if it is not the setup's
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // what its class is trained for; "" if the setup decides
 	Attention string         // its name in transformers; "" if left open

@@ -40,6 +40,8 @@ type Script struct {
 	Args []string    // the script's command line
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Config reads the configuration of a model that the script names; nil if none can be read.
+	Config func(name string) (map[string]any, error)
 
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
 
@@ -170,7 +172,7 @@ func (s *Setup) findLoop(from Source) error {
 	if err != nil {
 		return Wrong("{loop}: %v", err)
 	}
-	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path)), Config: from.named}
 	return nil
 }
 

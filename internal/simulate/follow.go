@@ -37,7 +37,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -146,8 +146,8 @@ func (r *run) namesOf() func(l script.Loading) []string {
 	base, made := r.s, r.builder
 	return func(l script.Loading) (out []string) {
 		r.s, r.builder = base, made
-		if l.Head != base.Model.Head || len(l.Config) > 0 {
-			if r.prepare(script.Loading{Head: l.Head, Config: l.Config}) != nil || r.loadModel() != nil {
+		if l.Head != base.Model.Head || len(l.Config) > 0 || l.Own != nil {
+			if r.prepare(script.Loading{Head: l.Head, Own: l.Own, Config: l.Config}) != nil || r.loadModel() != nil {
 				return nil
 			}
 		}
@@ -193,7 +193,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	case r.hosted():
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, params: r.builder.Parameters(), builder: r.builder}
+	n := &net{r: r, model: r.model, shape: r.shape, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
@@ -207,6 +207,7 @@ func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantiza
 type net struct {
 	r       *run
 	model   family.Model
+	shape   *family.Shape
 	params  []*shadow.Tensor
 	builder *nn.Builder
 }
@@ -241,13 +242,13 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 		n.builder.EnableInputRequireGrads()
 	}
 	if b.IDs != nil {
-		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
+		n.shape.Batch, n.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}
 	if b.Labels != nil && b.Labels.Dim() == 2 {
-		r.shape.TargetSeq = b.Labels.Size(1)
+		n.shape.TargetSeq = b.Labels.Size(1)
 	}
 	if b.Pixels != nil {
-		r.shape.Batch = b.Pixels.Size(0)
+		n.shape.Batch = b.Pixels.Size(0)
 	}
 	r.w.Eval = mode.Eval
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
