@@ -33,7 +33,9 @@ func newConfig(a arguments) *configValue {
 }
 
 // copied implements copy.deepcopy of a configuration.
-func (c *configValue) copied() *configValue { return &configValue{own: c.own, changed: maps.Clone(c.changed)} }
+func (c *configValue) copied() *configValue {
+	return &configValue{own: c.own, changed: maps.Clone(c.changed)}
+}
 
 // change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
