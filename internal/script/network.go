@@ -29,8 +29,12 @@ type network struct {
 	known   []string // names of its parameters, once asked for
 }
 
-// release keeps the parameters, since a script that deletes its model is about to end.
-func (n *network) release() { n.last() }
+// release frees the parameters with the last reference.
+func (n *network) release() {
+	if n.last() && n.net != nil {
+		n.net.Free()
+	}
+}
 
 // configure takes over the configuration that a model is made from, with its changes.
 func (n *network) configure(in *interpreter, a arguments, method string) {

@@ -27,6 +27,8 @@ type Net interface {
 	// ToHost is model.cpu(), and ToCard brings it back.
 	ToHost()
 	ToCard()
+	// Free drops the model's references to its parameters and buffers.
+	Free()
 	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// Fields lists the tensors of a batch from an unknown data set.

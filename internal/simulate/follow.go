@@ -218,6 +218,9 @@ func (n *net) ToHost() { n.builder.ToHost() }
 // ToCard is model.to("cuda") for a model on the host.
 func (n *net) ToCard() { n.builder.ToCard() }
 
+// Free drops the model's parameters and buffers.
+func (n *net) Free() { n.builder.Free() }
+
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
