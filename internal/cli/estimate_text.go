@@ -68,6 +68,9 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		}
 		b.WriteString(l + "\n")
 	}
+	if from := r.Setup.Script.Origins(); from != "" {
+		b.WriteString(strings.Join(wrap(strings.Fields(from), " ", s.Width), "\n") + "\n")
+	}
 	if from := r.options.from; from != "" {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}
@@ -94,9 +97,6 @@ func settings(x *setup.Setup) []string {
 	}
 	if x.Lengths != nil {
 		batch = fmt.Sprintf("batch %s of up to %s tokens over %s steps", term.Count(x.Batch), term.Count(x.Seq), term.Count(x.Steps))
-	}
-	if x.Longest {
-		batch += " (its maximum; set --seq for another)"
 	}
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))

@@ -76,6 +76,7 @@ type Positions struct {
 	Offset  int    // positions that no token can have
 	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
+	Filled  bool   // the model's own program always fills all positions
 }
 
 // Dims are transformers' default sizes of a model.
@@ -153,7 +154,7 @@ var families = map[string]Facts{
 		Dims: Dims{768, 12, 12},
 	},
 	"nanogpt": {
-		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Key: "block_size", Default: 1024}, late: true,
+		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Filled: true, Key: "block_size", Default: 1024}, late: true,
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
 	},
 	"opt": {

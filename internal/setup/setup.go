@@ -44,7 +44,6 @@ type Setup struct {
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, if that was asked
-	Longest    bool               `json:"-"` // Seq was not given: samples are as long as the model takes
 	Guessed    bool               `json:"-"` // the saved type of the weights is not known
 	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have skipped

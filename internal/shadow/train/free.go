@@ -15,7 +15,7 @@ func Free(o Optimizer) bool {
 		return known
 	case scaledGroups:
 		return Free(o.groups)
-	case sgd:
+	case *sgd:
 		return true
 	case interface{ States() [][]*shadow.Tensor }:
 		for _, of := range o.States() {
