@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"snug/internal/family"
 	"snug/internal/script"
@@ -55,17 +57,21 @@ func (r *run) named() func(name string) (map[string]any, bool) {
 	if read == nil || r.s.Model.Config == nil {
 		return nil
 	}
-	mine := r.sample(r.s.Model.Config)
+	base := r.s.Model.Config
+	mine := sync.OnceValue(func() *run { return r.sample(base) })
 	return func(name string) (map[string]any, bool) {
 		config, err := read(name)
 		if err != nil || len(config) == 0 {
 			return nil, false
 		}
+		if reflect.DeepEqual(config, base) {
+			return nil, true
+		}
 		own := r.sample(config)
 		if own == nil {
 			return nil, false
 		}
-		if mine != nil && own.describes(mine) {
+		if mine := mine(); mine != nil && own.describes(mine) {
 			return nil, true
 		}
 		return own.config.Complete(), true
