@@ -92,6 +92,9 @@ func (r estimateReport) weights(b *strings.Builder) {
 // settings describes the run, grouped by what belongs together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
+	if x.Rows() > 1 {
+		batch += fmt.Sprintf(" × %s rows", term.Count(x.Rows()))
+	}
 	if x.Seq > 0 {
 		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
 	}

@@ -28,20 +28,19 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 }
 
 // paddingMask is bidirectionalMask for models whose attention takes the mask of a batch with padding. fn holds it.
-func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) *shadow.Tensor {
+func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 	if n.run.Calling != nil {
 		n.run.Calling.padding = nil
 	}
 	if mask == nil || n.run.Attention == "eager" || n.run.Attention == "flash" || !n.run.Calling.masks() {
 		n.bidirectionalMask(mask)
-		return nil
+		return
 	}
 	inner := n.w.Func(mask)
 	padding := inner.Let(mask.To(shadow.Bool))
 	shadow.Item(padding.All())
 	everywhere := func(q, _ *shadow.Tensor) *shadow.Tensor { return q.Compare("ge") }
 	n.run.Calling.padding = fn.Let(inner.Return(n.sdpaMask(embeds, padding, everywhere)))
-	return n.run.Calling.padding
 }
 
 // windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
@@ -116,7 +115,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil
 		}
-		return contrastiveLoss(e.hidden)
+		return contrastiveLoss(e.hidden, n.run.Rows())
 	}
 	fn := n.w.Func(e.hidden)
 	logits := fn.Let(head.Call(e.hidden)) // (B, S, V)
@@ -142,12 +141,20 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shado
 }
 
 // contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
-// anchor has to find its positive in the batch.
-func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
+// anchor has to find its positive among the other samples' rows. Without rows besides the anchors, these are
+// the anchors themselves.
+func contrastiveLoss(hidden *shadow.Tensor, rows int) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()
-	h := fn.Let(hidden.Mean(false, 1))    // (B, H)
-	s := fn.Let(h.Float().Normalize())    // (B, H)
+	h := fn.Let(hidden.Mean(false, 1)) // (R, H)
+	s := fn.Let(h.Float().Normalize()) // (R, H)
+	if rows > 1 {
+		anchors := s.Size(0) / rows
+		a := fn.Let(s.Slice(0, 0, anchors))                // (B, H)
+		others := fn.Let(s.Slice(0, anchors, s.Size(0)))   // (B (rows - 1), H)
+		scores := fn.Let(a.Matmul(others.T()).DivScalar()) // (B, B (rows - 1))
+		return fn.Return(scores.CrossEntropy(w.Arange(anchors)))
+	}
 	scores := s.Matmul(s.T()).DivScalar() // (B, B)
 	return fn.Return(scores.CrossEntropy(w.Arange(s.Size(0))))
 }

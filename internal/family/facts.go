@@ -49,7 +49,8 @@ type Facts struct {
 	// with transformers.
 	Quantizes bool
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
-	Experts bool
+	RowsMeasured bool // runs with positives and negatives were measured
+	Experts      bool
 	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
 	// OwnLoss is how its forward computed a causal loss before it called the shared function.
@@ -150,7 +151,7 @@ var families = map[string]Facts{
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"multi-encoder": {
-		make: newMultiEncoder, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Dims: Dims{768, 12, 12},
 	},
 	"nanogpt": {
