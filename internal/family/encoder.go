@@ -110,6 +110,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 	if classes != nil {
 		return n.classLoss(classes, e, b.Labels)
 	}
+	n.run.Calling.tieState(e.hidden)
 	if head == nil {
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil

@@ -18,7 +18,17 @@ type optimizerValue struct {
 	steps  []value // step counters of loaded states, if they were loaded onto the card
 }
 
-func (o *optimizerValue) release() { o.last() }
+// release frees the states, and drops the parameters, with the last reference.
+func (o *optimizerValue) release() {
+	if !o.last() {
+		return
+	}
+	train.Free(o.opt)
+	for _, p := range o.params {
+		p.Drop()
+	}
+	dropAll(o.steps)
+}
 
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
@@ -92,7 +102,9 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 		groups, decays = [][]*shadow.Tensor{trainedOf(in.tensors(params))}, []bool{decay != 0}
 	}
 	for _, g := range groups {
-		o.params = append(o.params, g...)
+		for _, p := range g {
+			o.params = append(o.params, p.Hold())
+		}
 	}
 	in.result.uses(name)
 	opt, err := train.NewOptimizer(in.World, name, groups...)

@@ -17,15 +17,25 @@ type submodule struct {
 	path string
 }
 
-func (m *submodule) release() { m.last() }
+func (m *submodule) release() {
+	if m.last() {
+		m.of.release()
+	}
+}
+
+// within returns a part of a model, which it keeps alive.
+func within(n *network, path string) *submodule {
+	n.hold()
+	return &submodule{of: n, path: path}
+}
 
 // part returns the submodule with this name, or false if it has no parameters.
 func (n *network) part(in *interpreter, name string) (value, bool) {
-	within := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
-	if !slices.ContainsFunc(n.names(in), within) {
+	inside := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
+	if !slices.ContainsFunc(n.names(in), inside) {
 		return nil, false
 	}
-	return &submodule{of: n, path: name}, true
+	return within(n, name), true
 }
 
 // names lists the names of the model's parameters, even before it is on the card.
@@ -52,10 +62,10 @@ func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 }
 
 func (m *submodule) attr(in *interpreter, name string) (value, bool) {
-	inner := &submodule{of: m.of, path: m.path + "." + name}
+	inner := &submodule{path: m.path + "." + name}
 	for _, p := range m.of.names(in) {
 		if inner.has(p) {
-			return inner, true
+			return within(m.of, inner.path), true
 		}
 	}
 	for _, p := range m.of.made(in).Parameters() {
@@ -82,7 +92,7 @@ func (m *submodule) blocks(in *interpreter) int {
 
 // block returns the i-th of them.
 func (m *submodule) block(i int) value {
-	return &submodule{of: m.of, path: m.path + "." + strconv.Itoa(i)}
+	return within(m.of, m.path+"."+strconv.Itoa(i))
 }
 
 // list returns the blocks as a list.
