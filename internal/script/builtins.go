@@ -66,6 +66,7 @@ var register = sync.OnceFunc(func() {
 	registerModules()
 	registerFunctional()
 	registerMethods()
+	registerFiles()
 })
 
 func nothing(*interpreter, arguments) value { return nil }
@@ -110,7 +111,7 @@ func ranged(_ *interpreter, a arguments) value {
 	for i, v := range a.pos {
 		k, ok := v.(int)
 		if !ok {
-			return &iterator{size: 1 << 30, next: counting(0, 1<<30, 1)}
+			return &iterator{size: -1, next: counting(0, 1<<30, 1)}
 		}
 		n[i] = k
 	}
@@ -258,6 +259,8 @@ func text1(v value) (string, bool) {
 		return "None", true
 	case float64:
 		return fmt.Sprint(v), true
+	case pathValue:
+		return string(v), true
 	case dtypeValue:
 		return "torch." + dtypeNames[shadow.DType(v)], true
 	}

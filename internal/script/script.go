@@ -82,6 +82,10 @@ type Run struct {
 	Mark func(Phase)
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Read returns the text of a file that the script opens; nil if files cannot be read.
+	Read func(path string) (string, error)
+	// YAML decodes a document to maps, lists and simple values; nil if it is not decoded.
+	YAML func(text string) (any, error)
 	// Stop is asked regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }

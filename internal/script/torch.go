@@ -467,7 +467,7 @@ func saves(in *interpreter, a arguments) value {
 	if in.files == nil {
 		in.files = map[string]value{}
 	}
-	path, _ := a.or(1, "f", "").(string)
+	path, _ := pathText(a.or(1, "f", ""))
 	in.files[path] = onDisk(a.or(0, "obj", nil))
 	return nil
 }
@@ -496,7 +496,7 @@ func onDisk(v value) value {
 }
 
 func loads(in *interpreter, a arguments) value {
-	path, _ := a.or(0, "f", "").(string)
+	path, _ := pathText(a.or(0, "f", ""))
 	v, ok := in.files[path]
 	if !ok {
 		return unknown{}

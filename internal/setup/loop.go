@@ -40,6 +40,8 @@ type Script struct {
 	Args []string    // the script's command line
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Read returns the text of a file that the script opens; nil if files cannot be read.
+	Read func(path string) (string, error)
 
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
 
@@ -170,7 +172,7 @@ func (s *Setup) findLoop(from Source) error {
 	if err != nil {
 		return Wrong("{loop}: %v", err)
 	}
-	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path)), Read: texts(from)}
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		return err
 	}
 	how := script.Run{
-		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
+		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
