@@ -22,6 +22,9 @@ func (o *optimizerValue) release() { o.last() }
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
+	if o := in.foreachOptimizer(path, class, a); o != nil {
+		return o
+	}
 	name := optimizerName(class, a)
 	if name == "" {
 		name = "adamw"
@@ -44,17 +47,7 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 // optimizerOver makes an optimizer over one or more parameter groups.
 func (in *interpreter) optimizerOver(name string, params value) value {
 	o := &optimizerValue{}
-	var groups [][]*shadow.Tensor
-	if l, ok := params.(*list); ok && len(l.items) > 0 {
-		if _, grouped := l.items[0].(*dict); grouped {
-			for _, g := range l.items {
-				groups = append(groups, trainedOf(in.tensors(g)))
-			}
-		}
-	}
-	if groups == nil {
-		groups = [][]*shadow.Tensor{trainedOf(in.tensors(params))}
-	}
+	groups := in.parameterGroups(params)
 	for _, g := range groups {
 		o.params = append(o.params, g...)
 	}
