@@ -214,6 +214,9 @@ func (in *interpreter) getitem(o, key value) value {
 	case string:
 		return textItem(o, key)
 	case *hostTensor:
+		if !plainIndex(key) {
+			return in.hostIndex(o, key)
+		}
 		return indexHost(o, key)
 	case sizeValue:
 		if i, ok := key.(int); ok {

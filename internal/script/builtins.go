@@ -67,6 +67,7 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerMethods()
 	registerFiles()
+	registerDataclasses()
 })
 
 func nothing(*interpreter, arguments) value { return nil }

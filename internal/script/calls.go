@@ -395,7 +395,7 @@ func decorator(e pysrc.Expr) string {
 }
 
 func (in *interpreter) newClass(s *pysrc.ClassDef) value {
-	c := &class{name: s.Name}
+	c := &class{name: s.Name, types: map[string]pysrc.Expr{}}
 	for _, b := range s.Bases {
 		if b.Name == "" {
 			c.bases = append(c.bases, in.eval1(b.Value))
@@ -409,6 +409,7 @@ func (in *interpreter) newClass(s *pysrc.ClassDef) value {
 		if a, ok := st.(*pysrc.AnnAssign); ok {
 			if n, ok := a.Target.(*pysrc.Name); ok {
 				c.fields = append(c.fields, n.ID)
+				c.types[n.ID] = a.Annotation
 			}
 		}
 		in.statement(st)

@@ -235,13 +235,13 @@ func (in *interpreter) samples(l *loader, n int) value {
 			v := in.invoke(m, arguments{pos: []value{0}})
 			drop(m)
 			if in.tells(v) {
-				return in.sized(in.stacked(v), n)
+				return in.sized(in.stacked(in.copied(v)), n)
 			}
 		}
 	}
 	if o, ok := l.of.(*instance); ok {
 		if v := in.firstSample(o); in.tells(v) {
-			return in.sized(in.stacked(v), n)
+			return in.sized(in.stacked(in.copied(v)), n)
 		}
 	}
 	return in.mystery(n)
@@ -375,11 +375,11 @@ func (in *interpreter) stacked(v value) value {
 		return &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
 	case *dict:
 		for i := range v.vals {
-			v.vals[i] = in.stacked(v.vals[i])
+			v.vals[i] = in.stacked(in.copied(v.vals[i]))
 		}
 	case *list:
 		for i := range v.items {
-			v.items[i] = in.stacked(v.items[i])
+			v.items[i] = in.stacked(in.copied(v.items[i]))
 		}
 	case int, *place:
 		return &hostTensor{size: []int{1}, dtype: shadow.Int64}

@@ -3,6 +3,8 @@
 package script
 
 import (
+	"strings"
+
 	"snug/internal/shadow"
 )
 
@@ -79,10 +81,14 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return newPlace()
 	case "tolist", "sum", "mean", "argmax", "max", "min":
 		return unknown{}
-	case "split", "chunk", "unbind":
-		return unknown{}
 	}
-	return t
+	f, ok := tensorMethods[name]
+	if !ok || strings.HasSuffix(name, "_") || name == "backward" {
+		return t
+	}
+	return in.onHost(arguments{pos: append([]value{t}, a.pos...), names: a.names, named: a.named}, func(a arguments) value {
+		return f(in, a.pos[0].(*shadow.Tensor), arguments{pos: a.pos[1:], names: a.names, named: a.named})
+	})
 }
 
 // onto moves a host tensor to the card.

@@ -37,6 +37,9 @@ func (in *interpreter) callNative(fn value, a arguments) value {
 
 // callName calls a function or class by its dotted name.
 func (in *interpreter) callName(path string, a arguments) value {
+	if v, ok := in.hostFunction(path, a); ok {
+		return v
+	}
 	if f, ok := natives[path]; ok {
 		return f(in, a)
 	}

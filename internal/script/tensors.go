@@ -22,13 +22,7 @@ func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	case okB:
 		return scalarOperation(op, b, true).Hold(), true
 	}
-	if h, ok := l.(*hostTensor); ok {
-		return h, true
-	}
-	if h, ok := r.(*hostTensor); ok {
-		return h, true
-	}
-	return nil, false
+	return in.hostOperation(op, l, r)
 }
 
 func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {

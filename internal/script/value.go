@@ -182,6 +182,7 @@ type class struct {
 	bases  []value
 	attrs  dict
 	fields []string // annotated names in order: the fields of a dataclass
+	types  map[string]pysrc.Expr
 }
 
 // instance is an object of such a class.

@@ -193,7 +193,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	case r.hosted():
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, params: r.builder.Parameters(), builder: r.builder}
+	n := &net{r: r, shape: r.shape, model: r.model, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
@@ -206,6 +206,7 @@ func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantiza
 // net is a model that a script calls.
 type net struct {
 	r       *run
+	shape   *family.Shape // of the batch that it is called with
 	model   family.Model
 	params  []*shadow.Tensor
 	builder *nn.Builder
@@ -241,13 +242,13 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 		n.builder.EnableInputRequireGrads()
 	}
 	if b.IDs != nil {
-		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
+		n.shape.Batch, n.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}
 	if b.Labels != nil && b.Labels.Dim() == 2 {
-		r.shape.TargetSeq = b.Labels.Size(1)
+		n.shape.TargetSeq = b.Labels.Size(1)
 	}
 	if b.Pixels != nil {
-		r.shape.Batch = b.Pixels.Size(0)
+		n.shape.Batch = b.Pixels.Size(0)
 	}
 	r.w.Eval = mode.Eval
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()

@@ -123,3 +123,11 @@ func (f *foreachOptimizer) Replace(states [][]*shadow.Tensor) {
 		dropList(old)
 	}
 }
+
+// Restore allocates the states before the first step, as load_state_dict does for those of a file. Momentum that is
+// a copy of the first gradients is loaded too.
+func (f *foreachOptimizer) Restore() {
+	for _, p := range f.params {
+		f.make(p)
+	}
+}
