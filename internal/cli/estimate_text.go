@@ -68,6 +68,9 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		}
 		b.WriteString(l + "\n")
 	}
+	if from := r.Setup.Script.Origins(); from != "" {
+		b.WriteString(strings.Join(wrap(strings.Fields(from), " ", s.Width), "\n") + "\n")
+	}
 	if from := r.options.from; from != "" {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}

@@ -44,19 +44,9 @@ func foreachOf(class string, g groupArguments) (f train.Foreach, ok bool) {
 	count := func(on bool) int { return map[bool]int{true: 1}[on] }
 	decays := g.some(4, "weight_decay")
 	switch strings.ToLower(class) {
-	case "adam":
-		decays = decays && !g.is(-1, "decoupled_weight_decay")
-		amsgrad := g.is(5, "amsgrad")
-		return train.Foreach{States: 2 + count(amsgrad), Decays: decays, Roots: true}, decays || amsgrad
-	case "adamw":
-		return train.Foreach{States: 3, Roots: true}, g.is(5, "amsgrad")
-	case "nadam":
-		return train.Foreach{States: 2, Decays: decays && !g.is(6, "decoupled_weight_decay"), Roots: true}, true
 	case "rmsprop":
 		momentum, centered := g.some(5, "momentum"), g.is(6, "centered")
-		return train.Foreach{States: 1 + count(momentum) + count(centered), Decays: decays, Roots: true}, momentum || centered || decays
-	case "sgd":
-		return train.Foreach{States: count(g.some(2, "momentum")), Decays: decays, Clones: true}, decays
+		return train.Foreach{States: 1 + count(momentum) + count(centered), Decays: decays, Roots: true}, momentum || centered
 	case "asgd":
 		return train.Foreach{States: 1, Scalars: 3, Averages: true}, true
 	}

@@ -30,10 +30,16 @@ const (
 // Decode returns one setup: it checks every field, fills in defaults, and looks up the model. Fields,
 // defaults and limits of each setting are rows of table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields = WithTodaysNames(fields)
+	fields, own, unknown := learn(WithTodaysNames(fields), from)
+	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
+		fields = with(fields, map[string]any{"batch": 1.0})
+	}
 	o := &object{keys: fields}
 	s := &Setup{ID: o.text("id")}
 	o.decodeSettings(s)
+	if unknown != nil {
+		return s, unknown
+	}
 	s.versionDefaults()
 	o.checkAllocator(s)
 	s.tidy(fields["precision"] != nil)
@@ -52,6 +58,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if o.err == nil {
 		o.err = s.readLoop(from, fields)
+	}
+	if s.Script != nil {
+		s.Script.Own = own
 	}
 	if err := o.done(); err != nil {
 		return s, err

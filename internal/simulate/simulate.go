@@ -108,6 +108,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
+	s.Script.Abandon()
 	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in a function of its own, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
