@@ -31,7 +31,7 @@ var aliases = map[string]string{
 	"lightning.fabric.Fabric": "lightning.Fabric",
 	"torch.cuda.amp.autocast": "torch.amp.autocast_cuda", "torch.amp.autocast_mode.autocast": "torch.autocast",
 	"torch.amp.autocast":        "torch.autocast",
-	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
 	"torch.optim.optimizer":                  "torch.optim",
 	"transformers.trainer":                   "transformers",
