@@ -68,6 +68,7 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerMethods()
 	registerFiles()
+	registerAttention()
 	registerDataclasses()
 })
 

@@ -110,6 +110,9 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 			continue
 		}
 		if name == "forward" {
+			if in.result.Backwards == 0 && isModule(o) {
+				in.forwards()
+			}
 			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 				hold(v)
 				defer drop(v)

@@ -100,6 +100,9 @@ func (in *interpreter) hostFunction(path string, a arguments) (v value, ok bool)
 		return nil, false
 	}
 	v = in.onHost(a, func(a arguments) value { return f(in, a) })
+	if h, ok := v.(*hostTensor); ok {
+		h.causal = name == "triu"
+	}
 	return v, !isUnknown(v)
 }
 

@@ -212,8 +212,22 @@ func (o *optimizerValue) step(in *interpreter, closure value) value {
 		loss = in.invoke(closure, arguments{})
 		in.World.SetGrad(was)
 	}
+	in.firstUpdate(o)
 	in.updated(func() { o.opt.Step() })
 	return loss
+}
+
+// firstUpdate remembers the parameters of the first update.
+func (in *interpreter) firstUpdate(o *optimizerValue) {
+	if in.result.Updates > 0 {
+		return
+	}
+	in.result.Trained = append(in.result.Trained, o.params...)
+	for _, p := range o.params {
+		if p.Grad() != nil {
+			in.result.Graded++
+		}
+	}
 }
 
 // updated runs an update of the parameters.
@@ -318,6 +332,7 @@ func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
 		if opt == nil {
 			return nil
 		}
+		in.firstUpdate(opt)
 		in.updated(func() { s.step(in, opt) })
 	case "update":
 		if s.scaler != nil {

@@ -131,15 +131,17 @@ const (
 
 // Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string     // things that were not followed, each with its line
-	Updates   int          // optimizer steps
-	Backwards int          // backward passes
-	Autocasts bool         // autocast was entered
-	Autocast  shadow.DType // dtype of the first autocast
-	Clips     bool         // gradients were clipped
-	Saw       []string     // models that are not known, with their lines
-	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
-	Compiles  bool         // torch.compile was called
+	Notes     []string         // things that were not followed, each with its line
+	Updates   int              // optimizer steps
+	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
+	Graded    int              // how many of them had a gradient then
+	Backwards int              // backward passes
+	Autocasts bool             // autocast was entered
+	Autocast  shadow.DType     // dtype of the first autocast
+	Clips     bool             // gradients were clipped
+	Saw       []string         // models that are not known, with their lines
+	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
+	Compiles  bool             // torch.compile was called
 }
 
 // Follow follows the script from beginning to end.

@@ -286,8 +286,9 @@ func (it *iterator) release() {
 
 // hostTensor is a tensor in the host's memory.
 type hostTensor struct {
-	size  []int
-	dtype shadow.DType
+	size   []int
+	dtype  shadow.DType
+	causal bool // a mask of an upper triangle
 }
 
 // dtypeValue is a dtype such as torch.float32.

@@ -118,6 +118,14 @@ func (x *Script) Precision() string {
 	return x.learned.Precision
 }
 
+// Path returns the script's file as the user named it, or the name of a known loop.
+func (x *Script) Path() string {
+	if x.File != nil {
+		return x.File.Path
+	}
+	return x.Name
+}
+
 // Readable reports whether there is a script to follow. One that could not be read has only notes.
 func (x *Script) Readable() bool { return x != nil && (x.Name != "" || x.File != nil) }
 
