@@ -326,6 +326,9 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
+	if l, ok := a.or(0, "", nil).(*list); ok && len(l.items) > 0 { // a generator, such as model.parameters()
+		return hold(l.items[0])
+	}
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
 		return in.mystery(in.Batch)
