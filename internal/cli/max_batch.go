@@ -34,11 +34,11 @@ the output of --json, after max_batch and peak_reserved; 0 if none is.`
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
 	cmd := &cobra.Command{
-		Use:     "max-batch",
+		Use:     "max-batch [MODEL]",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
-		Args:    noArgs,
+		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },
 	}
 	o.add(cmd)

@@ -115,7 +115,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil
 		}
-		return contrastiveLoss(e.hidden)
+		return contrastiveLoss(e.hidden, n.run.Rows())
 	}
 	fn := n.w.Func(e.hidden)
 	logits := fn.Let(head.Call(e.hidden)) // (B, S, V)
@@ -141,12 +141,20 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shado
 }
 
 // contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
-// anchor has to find its positive in the batch.
-func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
+// anchor has to find its positive among the other samples' rows. Without rows besides the anchors, these are
+// the anchors themselves.
+func contrastiveLoss(hidden *shadow.Tensor, rows int) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()
-	h := fn.Let(hidden.Mean(false, 1))    // (B, H)
-	s := fn.Let(h.Float().Normalize())    // (B, H)
+	h := fn.Let(hidden.Mean(false, 1)) // (R, H)
+	s := fn.Let(h.Float().Normalize()) // (R, H)
+	if rows > 1 {
+		anchors := s.Size(0) / rows
+		a := fn.Let(s.Slice(0, 0, anchors))                // (B, H)
+		others := fn.Let(s.Slice(0, anchors, s.Size(0)))   // (B (rows - 1), H)
+		scores := fn.Let(a.Matmul(others.T()).DivScalar()) // (B, B (rows - 1))
+		return fn.Return(scores.CrossEntropy(w.Arange(anchors)))
+	}
 	scores := s.Matmul(s.T()).DivScalar() // (B, B)
 	return fn.Return(scores.CrossEntropy(w.Arange(s.Size(0))))
 }

@@ -85,7 +85,7 @@ func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 		if m.run.Calling.keepHidden(hidden) {
 			return fn.Return(nil)
 		}
-		return fn.Return(contrastiveLoss(hidden))
+		return fn.Return(contrastiveLoss(hidden, m.run.Rows()))
 	}
 	logits := fn.Let(m.head.Call(hidden)) // (B, S, V)
 	m.run.Calling.keepLogits(logits)

@@ -22,7 +22,7 @@ func (r *run) evaluates() bool {
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")
-	r.shape.Batch = r.s.EvaluationBatch()
+	r.shape.Batch = r.s.EvaluationBatch() * r.s.Rows()
 	if r.tokens != nil {
 		r.shape.Seq = slices.Max(slices.Concat(r.tokens...))
 	}

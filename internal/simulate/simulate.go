@@ -309,7 +309,7 @@ func (r *run) loadModel() (err error) {
 func (r *run) makeModel() error {
 	s := r.s
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
-	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
+	r.shape = &family.Shape{Batch: s.Batch * s.Rows(), Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
