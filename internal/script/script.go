@@ -11,6 +11,7 @@ package script
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -159,7 +160,7 @@ func (in *interpreter) follow() (res *Result, err error) {
 		case stopped:
 			res, err = nil, e.error
 		case string, runtime.Error: // an op on shapes that do not match, which fails in PyTorch too
-			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
+			res, err = nil, in.shapeless(e)
 		default:
 			panic(e)
 		}
@@ -167,6 +168,16 @@ func (in *interpreter) follow() (res *Result, err error) {
 	in.module(in.File, "__main__")
 	in.checkBatch()
 	return &in.result, nil
+}
+
+// shapeless is the error for an op that stopped at the shapes of its tensors, with what it said about them.
+func (in *interpreter) shapeless(e any) error {
+	why := ""
+	if text, ok := e.(string); ok {
+		why = " (" + strings.TrimPrefix(text, "shadow: ") + ")"
+	}
+	path, at := in.where()
+	return failure{path: path, at: at, text: "the shapes of tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
 // Unsimulated is the error for a model that no family simulates.

@@ -84,6 +84,7 @@ type Learned struct {
 	Precision string // that it computes in; "" if it does not show
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
+	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Optimizer string // its name; "" if the script has one of its own
 }
 
@@ -102,6 +103,19 @@ func (s *Setup) Compiles() bool {
 	s.Script.noted.Lock()
 	defer s.Script.noted.Unlock()
 	return s.Script.learned.Compiles
+}
+
+// ModelTitle returns the model of the run for a heading: the setup's, or the one that its script builds itself.
+func (s *Setup) ModelTitle() string {
+	if s.Script == nil {
+		return s.Model.Title()
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	if s.Script.learned.OwnModel {
+		return "model of " + s.Script.Path()
+	}
+	return s.Model.Title()
 }
 
 // Accumulation returns the script's backward passes per update; 0 until it has been followed.
