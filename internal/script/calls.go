@@ -112,6 +112,7 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 		if name == "forward" {
 			if in.result.Backwards == 0 && isModule(o) {
 				in.forwards()
+				in.ownBatch(o, args)
 			}
 			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 				hold(v)

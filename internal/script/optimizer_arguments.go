@@ -68,6 +68,7 @@ func (in *interpreter) foreachOptimizer(path, class string, a arguments) value {
 	if !special {
 		return nil
 	}
+	in.result.uses(strings.ToLower(class))
 	groups := in.parameterGroups(a.or(0, "params", nil))
 	return &optimizerValue{opt: train.NewForeach(in.World, how, groups), params: slices.Concat(groups...)}
 }

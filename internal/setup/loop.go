@@ -110,12 +110,25 @@ func (s *Setup) ModelTitle() string {
 	if s.Script == nil {
 		return s.Model.Title()
 	}
-	s.Script.noted.Lock()
-	defer s.Script.noted.Unlock()
-	if s.Script.learned.OwnModel {
+	if s.Script.OwnModel() {
 		return "model of " + s.Script.Path()
 	}
 	return s.Model.Title()
+}
+
+// OwnModel reports whether the script builds its own model; false until it has been followed.
+func (x *Script) OwnModel() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.OwnModel
+}
+
+// Doubted reports whether parts of the script could not be followed. That it builds its own model, the first note
+// then, is no doubt.
+func (x *Script) Doubted() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return len(x.notes) > 1 || len(x.notes) == 1 && !x.learned.OwnModel
 }
 
 // Accumulation returns the script's backward passes per update; 0 until it has been followed.
