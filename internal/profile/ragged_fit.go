@@ -67,9 +67,9 @@ func (r *raggedFitter) tabulate(steps [][]map[string]int64) {
 }
 
 // fit makes the program.
-func (r *raggedFitter) fit() error {
+func (r *raggedFitter) fit() {
 	if len(r.table.candidates) == 0 {
-		return nil
+		return
 	}
 	r.alignSections()
 	r.gather()
@@ -84,9 +84,7 @@ func (r *raggedFitter) fit() error {
 	for k := range r.inputs {
 		r.write(k)
 	}
-	var err error
-	p.ragged.data, err = r.data()
-	return err
+	p.ragged.data = r.data()
 }
 
 // gather lists the sizes of each family.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/allocator"
+	"snug/internal/family"
 )
 
 // NewestTorch is the default version of PyTorch: the newest one with measured runs.
@@ -128,17 +129,10 @@ func (s *Setup) complete() error {
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
 	}
-	if err := s.completeLoRA(); err != nil {
-		return err
-	}
-	if err := s.completeQuantization(); err != nil {
-		return err
-	}
-	if err := s.completeWeights(); err != nil {
-		return err
-	}
-	if err := s.completeEvaluation(); err != nil {
-		return err
+	for _, complete := range []func() error{s.completeLoRA, s.completeQuantization, s.completeWeights, s.completeEvaluation} {
+		if err := complete(); err != nil {
+			return err
+		}
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
@@ -157,8 +151,13 @@ func (s *Setup) complete() error {
 	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
+	return s.completeLength(f.Positions)
+}
+
+// completeLength checks the tokens of a sample against the model's positions.
+func (s *Setup) completeLength(p family.Positions) error {
 	longest := s.Model.Longest()
-	if s.Seq == 0 && f.Positions.Filled {
+	if s.Seq == 0 && p.Filled {
 		s.Seq = longest
 	}
 	if s.Seq == 0 {
@@ -181,10 +180,10 @@ func (s *Setup) complete() error {
 		if x.field == "seq" && s.Lengths != nil {
 			x.field = "lengths"
 		}
-		if f.Positions.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
+		if p.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
 			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; cut longer samples with {seq}", x.n, s.Model.Title(), longest)
 		}
-		if f.Positions.Learned && x.n > longest {
+		if p.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
 		field, batch := s.largestBatch()
