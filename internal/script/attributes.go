@@ -230,6 +230,9 @@ func (in *interpreter) item(o, key value) value {
 	case string:
 		return textItem(o, key)
 	case *hostTensor:
+		if !plainIndex(key) {
+			return in.hostIndex(o, key)
+		}
 		return indexHost(o, key)
 	case sizeValue:
 		if i, ok := key.(int); ok {

@@ -4,7 +4,6 @@ package script
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,7 +41,6 @@ var register = sync.OnceFunc(func() {
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
 	natives["os.environ.get"] = environment
 	natives["os.getenv"] = environment
-	natives["os.path.join"] = joinedPath
 	natives["types.SimpleNamespace"] = func(_ *interpreter, a arguments) value {
 		d := &dict{record: true}
 		for i, n := range a.names {
@@ -69,6 +67,9 @@ var register = sync.OnceFunc(func() {
 	registerModules()
 	registerFunctional()
 	registerMethods()
+	registerFiles()
+	registerAttention()
+	registerDataclasses()
 })
 
 func nothing(*interpreter, arguments) value { return nil }
@@ -113,7 +114,7 @@ func ranged(_ *interpreter, a arguments) value {
 	for i, v := range a.pos {
 		k, ok := v.(int)
 		if !ok {
-			return &iterator{size: 1 << 30, next: counting(0, 1<<30, 1)}
+			return &iterator{size: -1, next: counting(0, 1<<30, 1)}
 		}
 		n[i] = k
 	}
@@ -261,6 +262,8 @@ func text1(v value) (string, bool) {
 		return "None", true
 	case float64:
 		return fmt.Sprint(v), true
+	case pathValue:
+		return string(v), true
 	case dtypeValue:
 		return "torch." + dtypeNames[shadow.DType(v)], true
 	}
@@ -323,6 +326,9 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
+	if l, ok := a.or(0, "", nil).(*list); ok && len(l.items) > 0 { // a generator, such as model.parameters()
+		return hold(l.items[0])
+	}
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
 		return in.mystery(in.Batch)
@@ -630,17 +636,4 @@ func newPartial(_ *interpreter, a arguments) value {
 		p.args.names, p.args.named = append(p.args.names, n), append(p.args.named, hold(a.named[i]))
 	}
 	return p
-}
-
-// joinedPath implements os.path.join.
-func joinedPath(_ *interpreter, a arguments) value {
-	parts := make([]string, len(a.pos))
-	for i, v := range a.pos {
-		s, ok := v.(string)
-		if !ok {
-			return unknown{}
-		}
-		parts[i] = s
-	}
-	return path.Join(parts...)
 }

@@ -110,6 +110,10 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 			continue
 		}
 		if name == "forward" {
+			if in.result.Backwards == 0 && isModule(o) {
+				in.forwards()
+				in.ownBatch(o, args)
+			}
 			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 				hold(v)
 				defer drop(v)
@@ -396,7 +400,7 @@ func decorator(e pysrc.Expr) string {
 }
 
 func (in *interpreter) newClass(s *pysrc.ClassDef) value {
-	c := &class{name: s.Name}
+	c := &class{name: s.Name, types: map[string]pysrc.Expr{}}
 	for _, b := range s.Bases {
 		if b.Name == "" {
 			c.bases = append(c.bases, in.eval1(b.Value))
@@ -410,6 +414,7 @@ func (in *interpreter) newClass(s *pysrc.ClassDef) value {
 		if a, ok := st.(*pysrc.AnnAssign); ok {
 			if n, ok := a.Target.(*pysrc.Name); ok {
 				c.fields = append(c.fields, n.ID)
+				c.types[n.ID] = a.Annotation
 			}
 		}
 		in.statement(st)

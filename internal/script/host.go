@@ -3,6 +3,8 @@
 package script
 
 import (
+	"strings"
+
 	"snug/internal/shadow"
 )
 
@@ -32,7 +34,7 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		if name == "cuda" {
 			device = "cuda"
 		}
-		moved := &hostTensor{size: t.size, dtype: t.dtype}
+		moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal}
 		if dt != shadow.None {
 			moved.dtype = dt
 		}
@@ -79,14 +81,28 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return newPlace()
 	case "tolist", "sum", "mean", "argmax", "max", "min":
 		return unknown{}
-	case "split", "chunk", "unbind":
-		return unknown{}
 	}
-	return t
+	f, ok := tensorMethods[name]
+	if !ok || strings.HasSuffix(name, "_") || name == "backward" {
+		return t
+	}
+	v := in.onHost(arguments{pos: append([]value{t}, a.pos...), names: a.names, named: a.named}, func(a arguments) value {
+		return f(in, a.pos[0].(*shadow.Tensor), arguments{pos: a.pos[1:], names: a.names, named: a.named})
+	})
+	if h, ok := v.(*hostTensor); ok && len(h.size) == 2 && (t.causal || name == "triu") {
+		h.causal = true // also after masked_fill or bool
+	}
+	return v
 }
 
 // onto moves a host tensor to the card.
-func (in *interpreter) onto(t *hostTensor) *shadow.Tensor { return in.World.Input(t.dtype, t.size...) }
+func (in *interpreter) onto(t *hostTensor) *shadow.Tensor {
+	out := in.World.Input(t.dtype, t.size...)
+	if t.causal && in.World != in.host {
+		in.causal = append(in.causal, out)
+	}
+	return out
+}
 
 func indexHost(t *hostTensor, key value) value {
 	keys := []value{key}

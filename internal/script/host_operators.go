@@ -6,8 +6,8 @@ import "snug/internal/shadow"
 
 // Operators of tensors in host memory, of which only shape and dtype are known.
 
-// hostOperation returns l op r if one of them is a host tensor.
-func hostOperation(op string, l, r value) (value, bool) {
+// hostSizes returns l op r by the shapes and types alone, if one of them is a host tensor.
+func hostSizes(op string, l, r value) (value, bool) {
 	a, okA := l.(*hostTensor)
 	b, okB := r.(*hostTensor)
 	switch {
@@ -76,7 +76,7 @@ func hostWhere(a arguments) value {
 		return unknown{}
 	}
 	x, y := a.or(1, "input", nil), a.or(2, "other", nil)
-	v, ok := hostOperation("+", x, y)
+	v, ok := hostSizes("+", x, y)
 	chosen, isTensor := v.(*hostTensor)
 	if !ok || !isTensor {
 		return unknown{}

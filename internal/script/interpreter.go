@@ -38,6 +38,8 @@ type interpreter struct {
 	built      bool             // a model is on the card
 	first      int              // batch size that the script gives its first loader
 	files      map[string]value // values written by torch.save
+	host       *shadow.World    // of operations on host tensors
+	causal     []*shadow.Tensor // causal masks on the card
 	device     string           // default device for new tensors, "" for the host
 	dtype      shadow.DType     // default dtype for new tensors, None for float32
 }

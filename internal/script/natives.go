@@ -37,6 +37,9 @@ func (in *interpreter) callNative(fn value, a arguments) value {
 
 // callName calls a function or class by its dotted name.
 func (in *interpreter) callName(path string, a arguments) value {
+	if v, ok := in.hostFunction(path, a); ok {
+		return v
+	}
 	if f, ok := natives[path]; ok {
 		return f(in, a)
 	}
@@ -248,8 +251,11 @@ func stringMethod(s, name string, a arguments) value {
 	case "split":
 		out := &list{}
 		parts := strings.Fields(s)
-		if sep := arg(0); sep != "" {
+		if sep, _ := a.or(0, "sep", "").(string); sep != "" {
 			parts = strings.Split(s, sep)
+			if most, ok := a.or(1, "maxsplit", -1).(int); ok && most >= 0 {
+				parts = strings.SplitN(s, sep, most+1)
+			}
 		}
 		for _, p := range parts {
 			out.items = append(out.items, p)

@@ -57,6 +57,10 @@ func (in *interpreter) binary(op string, l, r value) value {
 		return v
 	}
 	switch a := l.(type) {
+	case pathValue:
+		if op == "/" {
+			return newPath(in, arguments{pos: []value{a, r}})
+		}
 	case string:
 		if b, ok := r.(string); ok && op == "+" && len(a)+len(b) < maxText {
 			return a + b

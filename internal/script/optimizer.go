@@ -33,6 +33,9 @@ func (o *optimizerValue) release() {
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
+	if o := in.foreachOptimizer(path, class, a); o != nil {
+		return o
+	}
 	name := optimizerName(class, a)
 	if name == "" {
 		name = "adamw"
@@ -221,8 +224,22 @@ func (o *optimizerValue) step(in *interpreter, closure value) value {
 		loss = in.invoke(closure, arguments{})
 		in.World.SetGrad(was)
 	}
+	in.firstUpdate(o)
 	in.updated(func() { o.opt.Step() })
 	return loss
+}
+
+// firstUpdate remembers the parameters of the first update.
+func (in *interpreter) firstUpdate(o *optimizerValue) {
+	if in.result.Updates > 0 {
+		return
+	}
+	in.result.Trained = append(in.result.Trained, o.params...)
+	for _, p := range o.params {
+		if p.Grad() != nil {
+			in.result.Graded++
+		}
+	}
 }
 
 // updated runs an update of the parameters.
@@ -327,6 +344,7 @@ func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
 		if opt == nil {
 			return nil
 		}
+		in.firstUpdate(opt)
 		in.updated(func() { s.step(in, opt) })
 	case "update":
 		if s.scaler != nil {

@@ -11,6 +11,7 @@ package script
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -90,6 +91,10 @@ type Run struct {
 	Mark func(Phase)
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Read returns the text of a file that the script opens; nil if files cannot be read.
+	Read func(path string) (string, error)
+	// YAML decodes a document to maps, lists and simple values; nil if it is not decoded.
+	YAML func(text string) (any, error)
 	// Stop is asked regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }
@@ -134,15 +139,17 @@ const (
 
 // Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string     // things that were not followed, each with its line
-	Updates   int          // optimizer steps
-	Backwards int          // backward passes
-	Autocasts bool         // autocast was entered
-	Autocast  shadow.DType // dtype of the first autocast
-	Clips     bool         // gradients were clipped
-	Saw       []string     // models that are not known, with their lines
-	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
-	Compiles  bool         // torch.compile was called
+	Notes     []string         // things that were not followed, each with its line
+	Updates   int              // optimizer steps
+	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
+	Graded    int              // how many of them had a gradient then
+	Backwards int              // backward passes
+	Autocasts bool             // autocast was entered
+	Autocast  shadow.DType     // dtype of the first autocast
+	Clips     bool             // gradients were clipped
+	Saw       []string         // models that are not known, with their lines
+	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
+	Compiles  bool             // torch.compile was called
 }
 
 // Follow follows the script from beginning to end.
@@ -160,7 +167,7 @@ func (in *interpreter) follow() (res *Result, err error) {
 		case stopped:
 			res, err = nil, e.error
 		case string, runtime.Error: // an op on shapes that do not match, which fails in PyTorch too
-			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
+			res, err = nil, in.shapeless(e)
 		default:
 			panic(e)
 		}
@@ -168,6 +175,16 @@ func (in *interpreter) follow() (res *Result, err error) {
 	in.module(in.File, "__main__")
 	in.checkBatch()
 	return &in.result, nil
+}
+
+// shapeless is the error for an op that stopped at the shapes of its tensors, with what it said about them.
+func (in *interpreter) shapeless(e any) error {
+	why := ""
+	if text, ok := e.(string); ok {
+		why = " (" + strings.TrimPrefix(text, "shadow: ") + ")"
+	}
+	path, at := in.where()
+	return failure{path: path, at: at, text: "the shapes of tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
 // Unsimulated is the error for a model that no family simulates.

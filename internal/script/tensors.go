@@ -22,7 +22,7 @@ func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	case okB:
 		return scalarOperation(op, b, true).Hold(), true
 	}
-	return hostOperation(op, l, r)
+	return in.hostOperation(op, l, r)
 }
 
 func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {

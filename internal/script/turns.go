@@ -62,6 +62,8 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 		return false
 	case in.Whole && it.size >= 0:
 		return i >= maxRange
+	case !it.data && it.size < 0 && updates == 0 && in.result.Backwards > 0:
+		return i >= in.unseen()
 	case !it.data:
 		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
 	case updates > 0:
@@ -69,8 +71,11 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	case it.size >= 0:
 		return i >= maxTurns
 	}
-	return i >= unseenTurns+2*max(in.Accumulation, 1)
+	return i >= in.unseen()
 }
+
+// unseen returns how many iterations of a loop of unknown length are followed if they update nothing.
+func (in *interpreter) unseen() int { return unseenTurns + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
 	before := in.result.Updates

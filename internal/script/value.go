@@ -182,6 +182,7 @@ type class struct {
 	bases  []value
 	attrs  dict
 	fields []string // annotated names in order: the fields of a dataclass
+	types  map[string]pysrc.Expr
 }
 
 // instance is an object of such a class.
@@ -285,8 +286,9 @@ func (it *iterator) release() {
 
 // hostTensor is a tensor in the host's memory.
 type hostTensor struct {
-	size  []int
-	dtype shadow.DType
+	size   []int
+	dtype  shadow.DType
+	causal bool // a mask of an upper triangle
 }
 
 // dtypeValue is a dtype such as torch.float32.

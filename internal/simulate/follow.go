@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		return err
 	}
 	how := script.Run{
-		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
+		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
@@ -49,18 +49,28 @@ func (r *run) follow() error {
 	if err != nil {
 		return unsimulated(err)
 	}
-	if r.builder == nil {
+	r.own = res.Trained
+	if r.builder == nil && res.Graded == 0 {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, doubt(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil})
+	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
 	s.Script.Note(append(namedNotes(s, res.Notes), differences(s, res)...))
 	return nil
+}
+
+// doubt returns the first thing that was not followed, which may be why there was no update.
+func doubt(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + notes[0] + ")"
 }
 
 // namedNotes returns the notes of a loop known by name without the lines of our own file.

@@ -123,6 +123,9 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 			return nil, fs.ErrNotExist
 		}
 		return pysrc.Parse(name, src)
+	}, Read: func(path string) (string, error) {
+		text, err := os.ReadFile(filepath.Join(loopsDir, path))
+		return string(text), err
 	}}
 	return s
 }

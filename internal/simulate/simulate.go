@@ -81,6 +81,7 @@ type run struct {
 	o       Options
 	w       *shadow.World
 	builder *nn.Builder
+	own     []*shadow.Tensor // parameters that a script trains
 	model   family.Model
 	shape   *family.Shape    // of the current micro-batch
 	script  family.Scripted  // the model, if it has a training script of its own
@@ -206,10 +207,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		loops = nil
 	}
 	res = &Result{World: r.w, Loops: loops}
-	res.Params, res.Trainable = r.builder.Count()
-	for _, p := range r.builder.Trainable() {
-		res.Gradients += p.Bytes()
-	}
+	r.count(res)
 	r.w.Finish()
 	return res, nil
 }
