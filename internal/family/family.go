@@ -144,7 +144,7 @@ func (n net) textBatch() Batch {
 // others are the tensors that the block uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
 	if !n.checkpoints() || n.run.Calling.skips() {
-		return n.w.Call(m, x)
+		return n.w.CallWith(m, x, others)
 	}
 	return n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
 }

@@ -17,6 +17,7 @@ type Outputs struct {
 type Calling struct {
 	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
 	Cache         bool     // use_cache, transformers' default
+	Base          bool     // the model is called without its head
 	Checkpointing bool
 	Reentrant     bool           // the older kind of checkpointing
 	Every         int            // every how many blocks one is checkpointed, from the first; 0 means each
@@ -55,6 +56,17 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 		return false
 	}
 	c.Keep.Hidden = hidden.Hold()
+	return true
+}
+
+// ends reports whether the forward ends without a head, and holds its results.
+func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
+	if c == nil || !c.Base || !c.keepHidden(hidden) {
+		return false
+	}
+	if pooled != nil {
+		c.keepPooled(pooled)
+	}
 	return true
 }
 

@@ -188,7 +188,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *submodule:
-		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
+		o.set(in, name, v)
 	case *configValue:
 		o.set(name, v)
 	}

@@ -338,6 +338,9 @@ func isInstance(in *interpreter, a arguments) value {
 	sure := true
 	for _, k := range kinds {
 		yes, known := instanceOf(a.or(0, "", nil), k)
+		if m, ok := a.or(0, "", nil).(*submodule); ok && !(yes && known) {
+			yes, known = m.isOf(in, k)
+		}
 		if yes && known {
 			return true
 		}

@@ -27,6 +27,8 @@ type network struct {
 	waits   bool     // still on the host: it is moved to the card when it is needed there
 	bare    bool     // its forward returns only the logits
 	known   []string // names of its parameters, once asked for
+	adapted bool     // it has PEFT's classes around it
+	parts   map[string]*submodule
 }
 
 // release keeps the parameters, since a script that deletes its model is about to end.
@@ -90,7 +92,12 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n.config), true
 	case "device":
 		return "cuda", true
-	case "module", "model", "base_model", "_orig_mod":
+	case "module", "_orig_mod":
+		return hold(n), true
+	case "model", "base_model":
+		if base := n.base(in); base != "" && (name == base || name == "base_model") {
+			return n.at(base), true
+		}
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
@@ -120,10 +127,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return n.move(in, name, a)
 	case "train":
 		on, ok := a.or(0, "mode", true).(bool)
-		n.mode.Eval = ok && !on
+		n.setMode(ok && !on)
 		return hold(n)
 	case "eval":
-		n.mode.Eval = true
+		n.setMode(true)
 		return hold(n)
 	case "forward":
 		return in.forwardNetwork(n, a)
@@ -156,10 +163,19 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "no_sync":
 		return &contextValue{}
-	case "modules", "named_modules", "children", "named_children":
-		in.note("a loop over the model's modules is not followed, nor are the changes that it makes")
-		return unknown{}
-	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
+	case "modules":
+		return values(n.listed(in, "", n, false))
+	case "named_modules":
+		return pairs(n.listed(in, "", n, false))
+	case "children":
+		return values(n.listed(in, "", nil, true))
+	case "named_children":
+		return pairs(n.listed(in, "", nil, true))
+	case "get_input_embeddings", "get_output_embeddings":
+		return n.embeddings(in, name == "get_output_embeddings")
+	case "get_submodule":
+		return n.submoduleAt(in, a)
+	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers":
 		return unknown{}
 	case "generate":
 		in.note("generation is not followed")
@@ -260,16 +276,31 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 
 // forwardNetwork runs the model's own forward.
 func (in *interpreter) forwardNetwork(n *network, a arguments) value {
+	return in.forwardIn(n, n.mode, a)
+}
+
+// forwardBase runs the forward of the model without its head.
+func (in *interpreter) forwardBase(n *network, a arguments) value {
+	mode := n.mode
+	mode.Base = true
+	return in.forwardIn(n, mode, a)
+}
+
+// forwardIn runs the model in a mode.
+func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	net := n.there(in)
 	b, made := in.modelBatch(a)
-	mode := n.mode
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
-	out := net.Call(b, mode)
+	var out family.Outputs
+	in.surrounded(n, func() { out = net.Call(b, mode) })
+	if mode.Base && out.Hidden == nil {
+		in.note("the model without its head is not followed; it is counted with it")
+	}
 	for _, t := range made {
 		t.Drop()
 	}

@@ -70,6 +70,9 @@ func objectOf(v value, class namespace) (yes, known bool) {
 	switch class {
 	case "torch.nn.Module":
 		_, ok := v.(*network)
+		if _, part := v.(*submodule); part {
+			return true, true
+		}
 		return ok || derives("Module", "LightningModule"), true
 	case "torch.optim.Optimizer", "torch.optim.optimizer.Optimizer":
 		_, ok := v.(*optimizerValue)

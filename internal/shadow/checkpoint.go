@@ -22,7 +22,7 @@ type hooks struct {
 // region is one checkpointed call.
 type region struct {
 	w        *World
-	again    func() *Tensor
+	again    func()
 	inputs   []*Tensor
 	holders  []*holder
 	at       int // the next holder to fill
@@ -113,20 +113,33 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 	if reentrant {
 		return w.checkpointReentrant(x, body, others)
 	}
-	r := &region{w: w, inputs: append([]*Tensor{x}, others...)}
+	var out *Tensor
+	w.CheckpointRegion(append([]*Tensor{x}, others...), func() { out = body(x) })
+	return out
+}
+
+// CheckpointRegion runs body without keeping the tensors it saves, in the newer kind of checkpoint. inputs are kept
+// as long as the region may run again.
+func (w *World) CheckpointRegion(inputs []*Tensor, body func()) {
+	if !w.gradMode {
+		body()
+		return
+	}
+	r := &region{w: w, inputs: inputs}
 	for _, t := range r.inputs {
 		t.Hold()
 	}
-	cast := w.autocast
-	r.again = func() *Tensor {
-		w.withAutocast(cast, func() { body(x) })
-		return nil
+	cast, around, eval := w.autocast, w.around, w.Eval
+	r.again = func() {
+		was := w.Eval
+		w.Eval = eval
+		defer func() { w.Eval = was }()
+		w.Surround(around, func() { w.withAutocast(cast, body) })
 	}
 	outer := w.hooks
 	w.hooks = &hooks{region: r}
-	out := body(x)
+	body()
 	w.hooks = outer
-	return out
 }
 
 // recompute runs the region again until its last holder is filled.

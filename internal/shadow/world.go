@@ -68,6 +68,8 @@ type World struct {
 
 	afterBackward func()             // called when the whole backward has run
 	wrapped       map[string]Wrapper // by the path of the module
+	around        map[string]Around  // by the path of the module
+	others        []*Tensor          // further arguments of the module that is called next
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.
