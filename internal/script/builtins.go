@@ -320,6 +320,14 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
+	if l, ok := a.or(0, "", nil).(*list); ok { // a generator expression, whose values exist already
+		if len(l.items) == 0 {
+			return hold(a.or(1, "", unknown{}))
+		}
+		first := l.items[0]
+		l.items = l.items[1:]
+		return first
+	}
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
 		return in.mystery(in.Batch)

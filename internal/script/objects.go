@@ -114,6 +114,9 @@ func newScheduler(a arguments) value {
 	if !ok {
 		of = unknown{}
 	}
+	if o := unwrapped(of); o != nil {
+		o.scheduled = true
+	}
 	return &scheduler{of: hold(of)}
 }
 

@@ -15,9 +15,24 @@ type optimizerValue struct {
 	opt    train.Optimizer
 	params []*shadow.Tensor
 	steps  []value // step counters of loaded states, if they were loaded onto the card
+
+	scheduled bool // it has a learning rate scheduler
 }
 
-func (o *optimizerValue) release() { o.last() }
+// release frees the states with the last reference. A learning rate scheduler makes the optimizer refer to itself,
+// so that only Python's garbage collector would free it.
+func (o *optimizerValue) release() {
+	if !o.last() || o.scheduled {
+		return
+	}
+	if s, ok := o.opt.(stateful); ok {
+		for _, of := range s.States() {
+			for _, t := range of {
+				t.Drop()
+			}
+		}
+	}
+}
 
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
