@@ -66,6 +66,7 @@ var register = sync.OnceFunc(func() {
 	registerModules()
 	registerFunctional()
 	registerMethods()
+	registerCheckpoint()
 })
 
 func nothing(*interpreter, arguments) value { return nil }

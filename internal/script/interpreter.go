@@ -31,6 +31,7 @@ type interpreter struct {
 	listed     int // items of all lists made so far
 	depth      int
 	scopes     []*scope // active functions, innermost last
+	pending    []value  // values of unfinished expressions
 	at         pysrc.Pos
 	built      bool             // a model is on the card
 	first      int              // batch size that the script gives its first loader
