@@ -67,6 +67,7 @@ var register = sync.OnceFunc(func() {
 	registerFunctional()
 	registerMethods()
 	registerCheckpoint()
+	registerAutograd()
 })
 
 func nothing(*interpreter, arguments) value { return nil }

@@ -289,6 +289,12 @@ func (in *interpreter) forwardBase(n *network, a arguments) value {
 // forwardIn runs the model in a mode.
 func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	net := n.there(in)
+	embeds, _ := a.or(-1, "inputs_embeds", nil).(*shadow.Tensor)
+	if embeds != nil && embeds.Dim() == 3 {
+		a = in.withIDs(embeds, a)
+	} else {
+		embeds = nil
+	}
 	b, made := in.modelBatch(a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
@@ -297,7 +303,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	var out family.Outputs
-	in.surrounded(n, func() { out = net.Call(b, mode) })
+	in.surrounded(n, embeds, func() { out = net.Call(b, mode) })
 	if mode.Base && out.Hidden == nil {
 		in.note("the model without its head is not followed; it is counted with it")
 	}

@@ -136,6 +136,7 @@ type Result struct {
 	Autocast  shadow.DType // dtype of the first autocast
 	Clips     bool         // gradients were clipped
 	Compiles  bool         // torch.compile was called
+	Twice     bool         // a gradient was differentiated again
 }
 
 // Follow follows the script from beginning to end.

@@ -99,16 +99,22 @@ func hooked(hs []*hookHandle) bool {
 }
 
 // surrounded runs a forward of the model with what the script has put around its parts.
-func (in *interpreter) surrounded(n *network, forward func()) {
+// embeds is the input of the model in place of what its embedding returns; nil if it has none.
+func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward func()) {
 	all := map[string]shadow.Around{}
 	for path, m := range n.parts {
 		if m.changed() {
 			all[path] = m.surrounds(in)
 		}
 	}
+	if m, ok := n.embeddings(in, false).(*submodule); ok && embeds != nil {
+		all[m.path] = func(*shadow.Tensor, []*shadow.Tensor, func(*shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
+			return []*shadow.Tensor{embeds.Hold()}
+		}
+	}
 	in.World.Surround(all, forward)
-	for path := range all {
-		if m := n.parts[path]; !m.reached && m.eval == nil {
+	for path, m := range n.parts {
+		if all[path] != nil && m.changed() && !m.reached && m.eval == nil {
 			in.note("what the script does at every call of the model's %s is not followed", path)
 		}
 	}
@@ -245,4 +251,18 @@ func (m *submodule) forward(in *interpreter, a arguments) value {
 		t.Drop()
 	}
 	return v
+}
+
+// withIDs adds token ids of the shape that inputs_embeds has to the arguments of a model. They have no memory: only
+// their shape is used.
+func (in *interpreter) withIDs(embeds *shadow.Tensor, a arguments) arguments {
+	var ids *shadow.Tensor
+	in.World.OnHost(func() { ids = in.World.Input(shadow.Int64, embeds.Size(0), embeds.Size(1)) })
+	out := arguments{pos: append([]value{ids}, a.pos[min(1, len(a.pos)):]...)}
+	for i, name := range a.names {
+		if name != "input_ids" {
+			out.names, out.named = append(out.names, name), append(out.named, a.named[i])
+		}
+	}
+	return out
 }

@@ -55,6 +55,7 @@ type Learned struct {
 	Precision string // that it computes in; "" if it does not show
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
+	Twice     bool   // it differentiates gradients again
 }
 
 // Learn remembers what following the script showed.
@@ -62,6 +63,16 @@ func (x *Script) Learn(l Learned) {
 	x.noted.Lock()
 	x.learned = l
 	x.noted.Unlock()
+}
+
+// DifferentiatesTwice reports whether a script that was followed differentiates gradients again.
+func (s *Setup) DifferentiatesTwice() bool {
+	if s.Script == nil {
+		return false
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Twice
 }
 
 // Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.

@@ -16,6 +16,7 @@ type engine struct {
 	ready []*node // a heap: the highest sequence number first
 	stamp uint64
 	keeps bool // retain_graph: saved tensors are kept
+	only  *capturing
 }
 
 // Backward runs the graph behind t, which must be a scalar, and leaves the
@@ -54,7 +55,7 @@ func (w *World) backward(root, g *Tensor) {
 	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
-	e := &engine{w: w, stamp: w.stamp, keeps: w.retains}
+	e := &engine{w: w, stamp: w.stamp, keeps: w.retains, only: w.only}
 	start := root.fn
 	e.count(start)
 	start.deps = 0
@@ -97,6 +98,9 @@ func (e *engine) evaluate(n *node) {
 	in := n.in
 	n.in = nil
 	e.w.enter(n.turn)
+	if e.only != nil && !e.only.take(n, in) {
+		return
+	}
 	if n.leaf != nil {
 		e.w.accumulateGrad(n.leaf, in[0])
 		return
@@ -182,6 +186,12 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 	for i := range n.next {
 		ed := n.next[i]
 		if ed.to == nil {
+			continue
+		}
+		if e.only != nil && !e.only.wants(ed.to) {
+			if i < len(out) {
+				out[i].Drop()
+			}
 			continue
 		}
 		ed.to.deps--
