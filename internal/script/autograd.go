@@ -35,15 +35,15 @@ func gradOf(in *interpreter, a arguments) value {
 	return grads
 }
 
-// differentiate runs the backward. With create_graph, gradients have a graph themselves: what it saves is taken to be
-// every tensor that this backward makes, until the next one has run.
+// differentiate runs the backward. With create_graph, gradients have a graph themselves: it keeps those
+// that this backward multiplies, until the next one has run, which runs the first graph alone.
 func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tensor, g *shadow.Tensor, keeps, twice bool) value {
 	if !twice {
 		return gradients(root.GradOf(inputs, g, keeps))
 	}
 	in.note("the graph of gradients that create_graph makes is counted roughly, and its backward is not followed; the run takes more")
 	in.result.Twice = true
-	kept := in.World.KeepNew()
+	kept := in.World.KeepIncoming()
 	out := gradients(root.GradOf(inputs, g, keeps))
 	in.graphs = append(in.graphs, kept()...)
 	return out

@@ -10,8 +10,9 @@ import (
 // configValue is a model's configuration: the setup's, with the script's changes.
 type configValue struct {
 	refs
-	changed map[string]any
-	of      *network // the model it belongs to; nil before there is one
+	changed   map[string]any
+	attention string   // attn_implementation; "" if left open
+	of        *network // the model it belongs to; nil before there is one
 }
 
 func (c *configValue) release() { c.last() }
@@ -26,6 +27,10 @@ func newConfig(a arguments) *configValue {
 // change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
 	for i, name := range a.names {
+		if kind, ok := a.named[i].(string); ok && strings.TrimPrefix(name, "_") == "attn_implementation" {
+			c.attention = kind
+			continue
+		}
 		switch v := a.named[i].(type) {
 		case int:
 			c.changed[name] = float64(v)

@@ -45,6 +45,7 @@ func (n *network) configure(a arguments, method string) {
 		for k, v := range c.changed {
 			n.config.changed[k] = v
 		}
+		n.config.attention = c.attention
 	}
 	if method == "from_pretrained" {
 		n.config.change(a)
@@ -52,7 +53,7 @@ func (n *network) configure(a arguments, method string) {
 	if cache, ok := n.config.changed["use_cache"].(bool); ok {
 		n.mode.NoCache = !cache
 	}
-	n.loading.Config = n.config.changed
+	n.loading.Config, n.loading.Attention = n.config.changed, n.config.attention
 }
 
 // there returns the model on the card.

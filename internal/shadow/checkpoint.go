@@ -187,9 +187,6 @@ func (r *region) recompute() {
 
 // watched records a tensor that is created while a region recomputes.
 func (w *World) watched(t *Tensor) {
-	if w.kept != nil {
-		w.kept = append(w.kept, t.Hold())
-	}
 	if w.watch != nil {
 		w.watch = append(w.watch, t)
 	}

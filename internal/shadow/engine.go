@@ -108,6 +108,7 @@ func (e *engine) evaluate(n *node) {
 	for _, hook := range n.before {
 		hook()
 	}
+	e.w.keepIncoming(n, in)
 	unpacked := n.unpack()
 	e.w.asBackward(n)
 	e.w.host(HostNode)
@@ -159,7 +160,7 @@ func (n *node) validate(out []*Tensor) {
 			continue
 		}
 		ed := &n.next[i]
-		if ed.to == nil {
+		if !n.wants(i) {
 			out[i] = nil
 			g.Drop()
 			continue

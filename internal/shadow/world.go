@@ -70,7 +70,7 @@ type World struct {
 	wrapped       map[string]Wrapper // by the path of the module
 	around        map[string]Around  // by the path of the module
 	only          *capturing         // what a call of grad wants; nil in a full backward
-	kept          []*Tensor          // new tensors that are kept; nil if they are not
+	kept          []*Tensor          // gradients that the graph of a backward saves; nil if it has none
 	others        []*Tensor          // further arguments of the module that is called next
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
