@@ -149,6 +149,8 @@ type MaxAnswer struct {
 	// PeakReserved is what the run takes at that batch, or what a batch of 1 would take if
 	// not even that fits.
 	PeakReserved Bytes `json:"peak_reserved"`
+	// SureBatch is the largest batch that fits with its whole interval, 0 if none does.
+	SureBatch int `json:"sure_batch"`
 	// Notes say what the figures leave out or assume.
 	Notes []string `json:"notes,omitempty"`
 

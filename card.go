@@ -29,8 +29,9 @@ type Card struct {
 	Bandwidth       float64 // of its memory, in bytes a second
 	Rates           Rates   // how fast it computes, by type
 
-	// Unnamed is set if only Total is known, Resized if the caller chose Total.
-	Unnamed, Resized bool
+	// Unnamed is set if only Total is known, Least if Total is the least of cards sold with Memory, Resized if
+	// the caller chose Total.
+	Unnamed, Least, Resized bool
 }
 
 // Rates are peak rates in operations per second, counting a multiply-add as two: dense, with

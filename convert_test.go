@@ -71,7 +71,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification},
 		"precision":            {FP32, AmpBF16, AmpFP16, BF16, FP16},
 		"weights":              {Float32, BFloat16, Float16, Saved},
-		"optimizer":            {Adafactor, Adagrad, Adam, AdamFused, AdamLoop, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, RMSprop, SGD, SGDMomentum},
+		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
 		"loss":                 {ModelLoss, TRLLoss, LigerLoss},
 		"liger":                {LigerRope, LigerNorm, LigerMLP, LigerAll},
 		"attention":            {SDPA, Eager, Flash},

@@ -139,12 +139,12 @@ func TestSearchesAreTheCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agrees(t, command(t, setups[name], "max-batch", "--setup", "-", "--json", "--gpu-memory", "8"), m)
+			agrees(t, command(t, setups[name], "max-batch", "--setup", "-", "--json", "--gpu-memory", "8GiB"), m)
 			p, err := snug.Optimize(ctx, s, card, snug.PlanOptions{Target: 16, Lock: []string{"precision"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			agrees(t, command(t, setups[name], "optimize", "--setup", "-", "--json", "--gpu-memory", "8", "--target-effective-batch", "16", "--lock", "precision"), p)
+			agrees(t, command(t, setups[name], "optimize", "--setup", "-", "--json", "--gpu-memory", "8GiB", "--target-effective-batch", "16", "--lock", "precision"), p)
 		})
 	}
 }

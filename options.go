@@ -79,7 +79,7 @@ func optionsOf(list []Option) *options {
 // source returns where a setup finds what it names.
 func (o *options) source(ctx context.Context) setup.Source {
 	open := func(name string) (io.ReadCloser, error) { return o.opened(ctx, name) }
-	return setup.Source{Open: open, Hub: o.cache, Profile: estimate.ReadProfile}
+	return setup.Source{Open: open, Hub: o.cache, Profile: estimate.ReadProfile, Survey: estimate.Survey}
 }
 
 // opened opens a file whose reads fail once the context has ended.

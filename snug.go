@@ -81,10 +81,18 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 	if err != nil {
 		return nil, public(err)
 	}
-	return &MaxAnswer{
+	safe, err := m.SafeBatch(m.Best)
+	if err != nil {
+		return nil, public(err)
+	}
+	out := &MaxAnswer{
 		ID: m.ID, MaxBatch: m.MaxBatch, PeakReserved: Bytes(m.PeakReserved), Notes: notesOf(in, card.internal()),
 		Best: answerOf(m.Best, s.Model), Next: answerOf(m.Next, s.Model),
-	}, nil
+	}
+	if safe != nil {
+		out.SureBatch = safe.Setup.Batch
+	}
+	return out, nil
 }
 
 // Optimize returns the settings that train a run fastest on a card, or within the setup's

@@ -60,6 +60,10 @@ const (
 	Adam        Optimizer = "adam"
 	AdamFused   Optimizer = "adam-fused"
 	AdamLoop    Optimizer = "adam-loop"
+	AdamAmsgrad Optimizer = "adam-amsgrad" // Adam or AdamW with amsgrad
+	Adamax      Optimizer = "adamax"
+	NAdam       Optimizer = "nadam"
+	RAdam       Optimizer = "radam"
 	SGD         Optimizer = "sgd"
 	SGDMomentum Optimizer = "sgd-momentum"
 	Adafactor   Optimizer = "adafactor"

@@ -87,7 +87,7 @@ func loadLadders(measured fs.FS) (out []ladder, err error) {
 	return slices.DeleteFunc(out, func(l ladder) bool { return len(l.recorded) < 2 }), nil
 }
 
-// add counts a run, or uses its recording if there is one.
+// add adds a run to the ladder: as an input of the fit if it has a recording, otherwise as a run to predict.
 func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	if r.Trace == "" {
 		l.rows = append(l.rows, r)

@@ -40,7 +40,7 @@ const manySetups = `If a file contains many setups, they are answered in order. 
 fails, its answer is an error, the others go on, and the exit code is 1. If
 there is only one setup and it fails, the exit code is 2.`
 
-const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
+const estimateExample = `  snug estimate llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain
   snug estimate --config-path conf/config.yaml --batch 16
   snug estimate --setup many.jsonl --json`
@@ -48,11 +48,11 @@ const estimateExample = `  snug estimate --model llama-3.2-1b --batch 4 --seq 20
 func newEstimate(env Env) *cobra.Command {
 	var o estimateOptions
 	cmd := &cobra.Command{
-		Use:     "estimate",
+		Use:     "estimate [MODEL]",
 		Short:   "Show how much GPU memory a training run takes",
 		Long:    estimateLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: estimateExample,
-		Args:    noArgs,
+		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
 		RunE:    func(*cobra.Command, []string) error { return runEstimate(env, o) },
 	}
 	o.add(cmd)

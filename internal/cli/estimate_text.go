@@ -68,6 +68,9 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		}
 		b.WriteString(l + "\n")
 	}
+	if from := r.Setup.Script.Origins(); from != "" {
+		b.WriteString(strings.Join(wrap(strings.Fields(from), " ", s.Width), "\n") + "\n")
+	}
 	if from := r.options.from; from != "" {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}
@@ -89,14 +92,14 @@ func (r estimateReport) weights(b *strings.Builder) {
 // settings describes the run, grouped by what belongs together.
 func settings(x *setup.Setup) []string {
 	batch := fmt.Sprintf("batch %s", term.Count(x.Batch))
+	if x.Rows() > 1 {
+		batch += fmt.Sprintf(" × %s rows", term.Count(x.Rows()))
+	}
 	if x.Seq > 0 {
 		batch += fmt.Sprintf(" of %s tokens", term.Count(x.Seq))
 	}
 	if x.Lengths != nil {
 		batch = fmt.Sprintf("batch %s of up to %s tokens over %s steps", term.Count(x.Batch), term.Count(x.Seq), term.Count(x.Steps))
-	}
-	if x.Longest {
-		batch += " (its maximum; set --seq for another)"
 	}
 	if x.TargetSeq > 0 {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))

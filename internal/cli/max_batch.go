@@ -28,16 +28,17 @@ const maxBatchLong = `Find the largest batch that trains within a limit or a car
 
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
-to fit, even if the estimate is off by as much as earlier ones.`
+to fit, even if the estimate is off by as much as earlier ones: sure_batch in
+the output of --json, after max_batch and peak_reserved; 0 if none is.`
 
 func newMaxBatch(env Env) *cobra.Command {
 	var o maxBatchOptions
 	cmd := &cobra.Command{
-		Use:     "max-batch",
+		Use:     "max-batch [MODEL]",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
-		Args:    noArgs,
+		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
 		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },
 	}
 	o.add(cmd)
@@ -69,8 +70,9 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.MaxAnswer
-					Notes []string `json:"notes,omitempty"`
-				}{a.MaxAnswer, allNotes(a.tried().Setup, card, o.doubts)})
+					SureBatch int      `json:"sure_batch"`
+					Notes     []string `json:"notes,omitempty"`
+				}{a.MaxAnswer, a.sure(), allNotes(a.tried().Setup, card, o.doubts)})
 			}
 			text, err := a.withLoad(card)
 			if err == nil {
@@ -93,7 +95,15 @@ type edge struct {
 	safe *estimate.Answer
 }
 
-// ask finds the largest batch and, unless the output is JSON, the largest that surely fits.
+// sure returns the largest batch that is sure to fit, or 0 if none is.
+func (m edge) sure() int {
+	if m.safe == nil {
+		return 0
+	}
+	return m.safe.Setup.Batch
+}
+
+// ask finds the largest batch and the largest that surely fits.
 func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, cores estimate.Cores) (edge, error) {
 	if err := estimate.Runnable(s, card); err != nil {
 		return edge{}, err
@@ -102,7 +112,7 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 	if errors.Is(err, estimate.ErrNoLimit) {
 		err = errNoRoom
 	}
-	if err != nil || o.json {
+	if err != nil {
 		return edge{m, nil}, err
 	}
 	past.Calibrate(m.Best, card)

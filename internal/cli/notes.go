@@ -34,5 +34,9 @@ func (a asides) say(env Env, texts []string) {
 
 // allNotes returns all notes on a run on a card, for JSON.
 func allNotes(s *setup.Setup, card gpu.Card, doubts []string) []string {
-	return slices.Concat(estimate.Notes(s, card), doubts, estimate.Uncounted(s))
+	notes := slices.Concat(estimate.Notes(s, card), doubts, estimate.Uncounted(s))
+	if from := s.Script.Origins(); from != "" {
+		notes = append(notes, from)
+	}
+	return notes
 }

@@ -57,7 +57,7 @@ const optimizeExample = `  snug optimize --model gpt2 --batch 4 --accumulation 8
 func newOptimize(env Env) *cobra.Command {
 	var o optimizeOptions
 	cmd := &cobra.Command{
-		Use:     "optimize [--profile -- COMMAND...]",
+		Use:     "optimize [MODEL | --profile -- COMMAND...]",
 		Short:   "Choose the settings that train fastest on a card",
 		Long:    optimizeLong + "\n\n" + manySetups,
 		Example: optimizeExample,
@@ -68,7 +68,7 @@ func newOptimize(env Env) *cobra.Command {
 			if o.profile && len(args) > 0 && cmd.ArgsLenAtDash() < 0 {
 				return dashMissing(cmd, args)
 			}
-			return noArgs(cmd, args)
+			return o.modelArg(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runOptimize(cmd.Context(), env, o, args) },
 	}

@@ -110,12 +110,17 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	}
 	project, err := o.projectFlags.open(env)
 	switch {
+	case !asked && o.recorded == "" && o.standsAlone(over, project):
+		return over, nil
 	case err != nil && (asked || !errors.Is(err, projects.ErrNothing)):
 		return nil, err
 	case err != nil && o.recorded != "":
 		return over, nil
 	case err != nil && projects.Unusable(err) != "":
 		return nil, unusable(projects.Unusable(err))
+	case err != nil && over["loop"] == nil && o.loneScript() != "":
+		over["loop"] = o.loneScript()
+		return over, nil
 	case err != nil:
 		t.example = true
 		return lay(over, example()), nil

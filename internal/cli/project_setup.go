@@ -5,8 +5,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"snug/internal/config"
 	"snug/internal/config/meaning"
 	"snug/internal/config/projects"
 	"snug/internal/setup"
@@ -27,9 +29,16 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return f.requestsOver(env, over)
 	}
 	project, err := p.open(env)
+	if !asked && p.standsAlone(over, project) {
+		return f.requestsOver(env, over)
+	}
 	if errors.Is(err, projects.ErrNothing) && !asked {
 		if why := projects.Unusable(err); why != "" {
 			return nil, unusable(why)
+		}
+		if loop := p.loneScript(); loop != "" && over["loop"] == nil {
+			over["loop"] = loop
+			return f.requestsOver(env, over)
 		}
 		return nil, errors.New("no model and no training config found here; give --model NAME, --config PATH or --setup FILE")
 	}
@@ -94,8 +103,26 @@ func (f *projectFlags) completedBy(env Env, over map[string]any) bool {
 	return err == nil && project.Fields()["model"] == nil
 }
 
+// standsAlone reports whether the flags name a script that shows its run itself: the folder's files name no model, or
+// are that script.
+func (f *projectFlags) standsAlone(over map[string]any, project *config.Project) bool {
+	loop, _ := over["loop"].(string)
+	if !setup.ReadsScript(loop) {
+		return false
+	}
+	if project == nil {
+		return true
+	}
+	fields := project.Fields()
+	theirs, _ := fields["loop"].(string)
+	return fields["model"] == nil || setup.ReadsScript(theirs) && filepath.Clean(setup.ScriptOf(theirs)) == filepath.Clean(setup.ScriptOf(loop))
+}
+
 // lacks reports whether neither the files nor a flag give a field.
 func (f *setupFlags) lacks(fields map[string]any, field string) bool {
+	if loop, _ := fields["loop"].(string); (field == "model" || field == "batch") && setup.ReadsScript(loop) {
+		return false // the script may show it
+	}
 	if field == "batch" && f.anyBatch || field == "dist.world" && f.gpus() > 0 {
 		return false
 	}

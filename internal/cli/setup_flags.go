@@ -42,7 +42,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 		addFlag(fs, x, flag)
 	}
 	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ...")
-	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (GiB), 24GiB or 24GB")
+	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (as sold), 24GiB or 24GB")
 }
 
 // profileExt is how the name of a profile ends.
@@ -95,14 +95,16 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	if f.gpuMemory == "" {
 		return card, nil
 	}
-	size, err := gpu.ParseMemory(f.gpuMemory)
-	if err != nil {
+	sized, err := gpu.Sized(f.gpuMemory)
+	switch {
+	case err != nil:
 		return card, fmt.Errorf("--gpu-memory: %w", err)
+	case f.gpu == "":
+		return sized, nil
+	case sized.Least && sized.Memory == card.Memory:
+		return card, nil // --gpu RTX-4090 --gpu-memory 24 says it twice
 	}
-	if f.gpu == "" {
-		return gpu.ForMemory(size), nil
-	}
-	card.Resized = size != card.Total
-	card.Total = size
+	card.Resized = sized.Total != card.Total
+	card.Total = sized.Total
 	return card, nil
 }

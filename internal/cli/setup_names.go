@@ -69,7 +69,7 @@ func (o origin) name(field string) string {
 }
 
 // assigned returns how the user sets a field: in the file of the run if it has a key for it and no flag
-// overrides it.
+// overrides it, otherwise by its flag or name.
 func (o origin) assigned(field, value string) string {
 	if o.spell != nil && o.flags[field] == "" {
 		if text := o.spell(field, value); text != "" {

@@ -30,7 +30,7 @@ type requests = iter.Seq2[request, error]
 // than memory, so it is read while it is answered.
 func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error) {
 	if f.file == "" {
-		if over["model"] == nil {
+		if loop, _ := over["loop"].(string); over["model"] == nil && !setup.ReadsScript(loop) {
 			return nil, errors.New("which model? give --model NAME, --config PATH or --setup FILE")
 		}
 		r := f.decode(over, f.source(env))
@@ -54,7 +54,8 @@ func (f *setupFlags) requestsOver(env Env, over map[string]any) (requests, error
 func (f *setupFlags) source(env Env) setup.Source {
 	lengths, _ := f.flags.GetString("lengths")
 	tokenizer, _ := f.flags.GetString("tokenizer")
-	return setup.Source{Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed}
+	return setup.Source{Open: env.opener(f.model, f.config, lengths, tokenizer), Hub: hub(env.Getenv), Profile: estimate.ReadProfile, Programs: map[string]setup.Program{}, Guessed: f.guessed,
+		Survey: estimate.Survey, AnyBatch: f.anyBatch}
 }
 
 // requestsFrom reads the setups of a file. It returns an error if the file does not begin with anything
@@ -170,9 +171,6 @@ func fromHere(over map[string]any) map[string]any {
 }
 
 func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
-	if f.anyBatch && fields["batch"] == nil {
-		fields["batch"] = 1.0
-	}
 	id, _ := fields["id"].(string)
 	s, err := setup.Decode(fields, from)
 	if err == nil && s.Model.Head == "image-classification" && f.flags.Changed("seq") {

@@ -5,7 +5,7 @@ package cost
 import "snug/internal/gpu"
 
 // RatesOf returns the speed of a card of the catalogue, and false if it is not known. The figures
-// themselves are in gpu/catalogue_*.go.
+// themselves are in gpu/catalogue_*.go. Links between GPUs have no rate: transfers are not modelled.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,

@@ -40,6 +40,9 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
 		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
 	}
+	if s.Rows() > 1 && !s.Model.RowsMeasured() && s.Model.Program == nil {
+		out = append(out, "anchors, positives and negatives are taken to be encoded in one forward pass; encoded one after another, they take a little less")
+	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
 		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")

@@ -97,7 +97,7 @@ func (m *bert) Loss(b Batch) *shadow.Tensor {
 func (m *bert) forward(b Batch) (hidden, pooled *shadow.Tensor) {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embeddings.forward(m.net, b.IDs)) // (B, S, H)
-	m.bidirectionalMask(b.Mask)
+	m.paddingMask(fn, embeds, b.Mask)
 	hidden = fn.Let(m.encode(embeds))
 	if m.pooler != nil {
 		pooled = fn.Let(m.w.Call(m.pooler, hidden))

@@ -19,12 +19,13 @@ type causalHead struct {
 	liger   bool // computed as in Liger
 	path    lossPath
 	calling *Calling
+	rows    int // per sample of an embedding model; see Run.Rows
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
 // the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
-	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling}
+	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
 	if run.Head == Encoder {
 		return h
 	}
@@ -45,7 +46,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		if h.calling.keepHidden(hidden) {
 			return nil
 		}
-		return contrastiveLoss(hidden)
+		return contrastiveLoss(hidden, h.rows)
 	}
 	defer hidden.World().As(shadow.Logits)()
 	if h.trl {

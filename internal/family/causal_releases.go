@@ -15,7 +15,7 @@ import "snug/internal/shadow"
 
 // ownLoss is how a model's forward computed the loss.
 type ownLoss struct {
-	until  int  // the release that calls the shared function; 0 for a model that always did
+	until  int  // the first release whose forward calls the shared function instead; 0 if every release does
 	upcast bool // logits were cast to float32 first
 }
 

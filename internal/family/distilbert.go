@@ -91,7 +91,7 @@ func (m *distilBert) Loss(b Batch) *shadow.Tensor {
 func (m *distilBert) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embed(b.IDs)) // (B, S, H)
-	m.bidirectionalMask(b.Mask)
+	m.paddingMask(fn, embeds, b.Mask)
 	hidden := fn.Let(embeds)
 	for _, l := range m.layers {
 		fn.Set(&hidden, m.layer(l, hidden))

@@ -16,7 +16,7 @@ func (n net) prefix(name string) string {
 }
 
 // bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager
-// attention too.
+// attention too. One with zeros is left out; see paddingMask.
 func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	if mask == nil {
 		return
@@ -27,6 +27,23 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
+// paddingMask is bidirectionalMask for models whose attention takes the mask of a batch with padding. fn holds it.
+func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) *shadow.Tensor {
+	if n.run.Calling != nil {
+		n.run.Calling.padding = nil
+	}
+	if mask == nil || n.run.Attention == "eager" || n.run.Attention == "flash" || !n.run.Calling.masks() {
+		n.bidirectionalMask(mask)
+		return nil
+	}
+	inner := n.w.Func(mask)
+	padding := inner.Let(mask.To(shadow.Bool))
+	shadow.Item(padding.All())
+	everywhere := func(q, _ *shadow.Tensor) *shadow.Tensor { return q.Compare("ge") }
+	n.run.Calling.padding = fn.Let(inner.Return(n.sdpaMask(embeds, padding, everywhere)))
+	return n.run.Calling.padding
+}
+
 // windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
 // either direction. Only shorter sequences need no mask.
 func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor {
@@ -35,7 +52,8 @@ func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor 
 		fn.Set(&mask, mask.To(shadow.Bool))
 		shadow.Item(mask.All())
 	}
-	if embeds.Size(1) < window || n.run.Attention == "flash" {
+	padded := mask != nil && n.run.Calling.masks()
+	if embeds.Size(1) < window && !padded || n.run.Attention == "flash" {
 		return fn.Return(nil)
 	}
 	near := func(q, kv *shadow.Tensor) *shadow.Tensor {
@@ -55,7 +73,7 @@ func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor 
 // makes them. Unlike in decoders, the softmax keeps the type of the scores.
 func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
 	if n.run.Attention != "eager" {
-		return n.attention(q, k, v, attending{dropout: dropout})
+		return n.attention(q, k, v, attending{mask: n.run.Calling.paddingOf(), dropout: dropout})
 	}
 	fn := n.w.Func(q, k, v)
 	fn.Set(&weights, q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
@@ -100,7 +118,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil
 		}
-		return contrastiveLoss(e.hidden)
+		return contrastiveLoss(e.hidden, n.run.Rows())
 	}
 	fn := n.w.Func(e.hidden)
 	logits := fn.Let(head.Call(e.hidden)) // (B, S, V)
@@ -126,12 +144,20 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shado
 }
 
 // contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
-// anchor has to find its positive in the batch.
-func contrastiveLoss(hidden *shadow.Tensor) *shadow.Tensor {
+// anchor has to find its positive among the other samples' rows. Without rows besides the anchors, these are
+// the anchors themselves.
+func contrastiveLoss(hidden *shadow.Tensor, rows int) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()
-	h := fn.Let(hidden.Mean(false, 1))    // (B, H)
-	s := fn.Let(h.Float().Normalize())    // (B, H)
+	h := fn.Let(hidden.Mean(false, 1)) // (R, H)
+	s := fn.Let(h.Float().Normalize()) // (R, H)
+	if rows > 1 {
+		anchors := s.Size(0) / rows
+		a := fn.Let(s.Slice(0, 0, anchors))                // (B, H)
+		others := fn.Let(s.Slice(0, anchors, s.Size(0)))   // (B (rows - 1), H)
+		scores := fn.Let(a.Matmul(others.T()).DivScalar()) // (B, B (rows - 1))
+		return fn.Return(scores.CrossEntropy(w.Arange(anchors)))
+	}
 	scores := s.Matmul(s.T()).DivScalar() // (B, B)
 	return fn.Return(scores.CrossEntropy(w.Arange(s.Size(0))))
 }

@@ -49,7 +49,8 @@ type Facts struct {
 	// with transformers.
 	Quantizes bool
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
-	Experts bool
+	RowsMeasured bool // runs with positives and negatives were measured
+	Experts      bool
 	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
 	Liger bool
 	// OwnLoss is how its forward computed a causal loss before it called the shared function.
@@ -76,6 +77,7 @@ type Positions struct {
 	Offset  int    // positions that no token can have
 	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
+	Filled  bool   // the model's own program always fills all positions
 }
 
 // Dims are transformers' default sizes of a model.
@@ -149,11 +151,11 @@ var families = map[string]Facts{
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"multi-encoder": {
-		make: newMultiEncoder, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Dims: Dims{768, 12, 12},
 	},
 	"nanogpt": {
-		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Key: "block_size", Default: 1024}, late: true,
+		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Filled: true, Key: "block_size", Default: 1024}, late: true,
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
 	},
 	"opt": {

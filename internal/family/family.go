@@ -35,10 +35,13 @@ type Run struct {
 	ownLoss ownLoss // of the model type
 }
 
+// Rows returns how many rows the encoder sees for each sample: an anchor, its positives and its negatives.
+func (r Run) Rows() int { return 1 + r.Positives + r.Negatives }
+
 // Shape is the size of a forward's input. All parts of a run share it, and it may change from one
 // micro-batch to the next.
 type Shape struct {
-	Batch     int // samples per forward pass
+	Batch     int // rows per forward pass: samples, times Run.Rows
 	Seq       int // tokens per sample
 	TargetSeq int // tokens of the decoder per sample, for seq2seq models
 }

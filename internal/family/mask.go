@@ -32,7 +32,10 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 	}
 	if window == 0 || embeds.Size(1) < window {
 		n.allOnes(mask)
-		return fn.Return(nil)
+		if mask == nil || !n.run.Calling.masks() {
+			return fn.Return(nil)
+		}
+		n.allOnes(mask) // of the part that a cache does not fill, which is all of it
 	}
 	return fn.Return(n.boolMask(embeds, mask, window))
 }

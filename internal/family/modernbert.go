@@ -85,7 +85,7 @@ func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 		if m.run.Calling.keepHidden(hidden) {
 			return fn.Return(nil)
 		}
-		return fn.Return(contrastiveLoss(hidden))
+		return fn.Return(contrastiveLoss(hidden, m.run.Rows()))
 	}
 	logits := fn.Let(m.head.Call(hidden)) // (B, S, V)
 	m.run.Calling.keepLogits(logits)
@@ -101,7 +101,7 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 	pos := fn.Let(m.w.Arange(m.run.Seq).Unsqueeze(0))
 	hidden := fn.Let(m.dropout.Call(m.norm.Call(m.embed.Call(b.IDs)))) // (B, S, H)
 	fn.Let(hidden)                                                     // also in mask_kwargs
-	m.bidirectionalMask(b.Mask)
+	m.paddingMask(fn, hidden, b.Mask)
 	m.sliding = fn.Let(m.windowMask(hidden, b.Mask, m.window))
 	m.rotary.create(fn, hidden, pos)
 	for _, l := range m.layers {
@@ -166,7 +166,7 @@ func (a *modernBertAttention) mask() *shadow.Tensor {
 	if a.window > 0 {
 		return a.m.sliding
 	}
-	return nil
+	return a.m.run.Calling.paddingOf()
 }
 
 func (a *modernBertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {

@@ -15,7 +15,6 @@ import (
 
 type multiEncoder struct {
 	net
-	rows     *Shape // of the encoders' input
 	encoders []*bert
 	moe      *mixture
 	proj     *nn.Linear
@@ -30,10 +29,8 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	dt := b.DType
 	b.DType = shadow.Float32 // a 16-bit model is cast as a whole
 	m := &multiEncoder{net: net{b.W, run}}
-	m.rows = &Shape{}
-	m.shapeRows()
 	rows := run
-	rows.Shape, rows.Head, rows.Mask = m.rows, "encoder", true
+	rows.Head, rows.Mask = "encoder", true
 	for i := range channels {
 		m.encoders = append(m.encoders, newLoraEncoder(b.Within(fmt.Sprintf("enc.%d", i)), c, rows))
 	}
@@ -43,12 +40,6 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 		b.CastParameters(dt)
 	}
 	return m, nil
-}
-
-// shapeRows sets the encoders' batch to anchors, positives and negatives as rows.
-func (m *multiEncoder) shapeRows() {
-	*m.rows = *m.run.Shape
-	m.rows.Batch *= 1 + m.run.Positives + m.run.Negatives
 }
 
 // newLoraEncoder makes a frozen BERT with adapters.
@@ -85,9 +76,8 @@ func (m *multiEncoder) Batch() Batch { return Batch{} }
 // Loss is the contrastive loss of anchors against positives and negatives.
 func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
 	fn := m.w.Func()
-	B, P, N, S := m.run.Batch, m.run.Positives, m.run.Negatives, m.run.Seq
-	m.shapeRows()
-	rows := m.rows.Batch
+	rows, P, N, S := m.run.Batch, m.run.Positives, m.run.Negatives, m.run.Seq
+	B := rows / m.run.Rows()
 	toks := make([]*shadow.Tensor, len(m.encoders))
 	for i := range toks {
 		toks[i] = fn.Let(m.w.RandInt(rows, S))

@@ -10,6 +10,7 @@ type Outputs struct {
 	Logits *shadow.Tensor
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
 	Pooled *shadow.Tensor   // the first token's state through another layer, if the model has one
+	Masked bool             // padding was masked, since the batch's mask has zeros
 	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
 }
 
@@ -19,9 +20,11 @@ type Calling struct {
 	Cache         bool     // use_cache, transformers' default
 	Base          bool     // the model is called without its head
 	Checkpointing bool
+	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
 	Every         int            // every how many blocks one is checkpointed, from the first; 0 means each
 	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
+	padding       *shadow.Tensor // the mask of the padding, in encoders
 	block         int            // the next block of the current forward
 	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
@@ -92,4 +95,23 @@ func (n net) checkpoints() bool {
 func (n net) reentrant() bool {
 	c := n.run.Calling
 	return n.run.Reentrant || c != nil && c.Reentrant
+}
+
+// masks reports whether the batch's mask has zeros, so that padding must be masked, and notes that it is.
+func (c *Calling) masks() bool {
+	if c == nil || !c.Padded {
+		return false
+	}
+	if c.Keep != nil {
+		c.Keep.Masked = true
+	}
+	return true
+}
+
+// paddingOf returns the mask of the padding, or nil if there is none.
+func (c *Calling) paddingOf() *shadow.Tensor {
+	if c == nil {
+		return nil
+	}
+	return c.padding
 }

@@ -24,8 +24,8 @@ import "math/bits"
 const (
 	quantum    = 512
 	fineBins   = 1 << fineLog / quantum // bins of one quantum each
-	fineLog    = 21                     // log2 of their upper end
-	coarseBits = 6                      // log2 of the bins of one doubling
+	fineLog    = 21                     // log2 of the size at which they end
+	coarseBits = 6                      // log2 of the number of bins for each doubling of the size
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
 	binCount   = binWords * 64
 	pageBins   = 16

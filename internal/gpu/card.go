@@ -36,6 +36,7 @@ type Card struct {
 	Rates      Rates   // arithmetic throughput
 
 	Unnamed bool // nothing is known but Total: the rest is the reference's
+	Least   bool // Total is the least of the cards that are sold with Memory
 	Resized bool // Total was given by the user and is not that of such cards
 }
 

@@ -93,7 +93,7 @@ func (m *Machine) count() {
 }
 
 // Visible returns the cards that PyTorch would see, in its order, with the memory
-// that is free on each.
+// that is free on each. If the user names no card, the first one is taken: here in cli/optimize_today.go.
 func (m *Machine) Visible() []Place {
 	var out []Place
 	for _, d := range m.Devices {

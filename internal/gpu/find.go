@@ -12,9 +12,9 @@ import (
 	"snug/internal/spelling"
 )
 
-// UnknownError means that no card has a name, or that more than one does.
+// UnknownError means that no card has the name, or that more than one has it.
 type UnknownError struct {
-	What string // is wrong with the name
+	What string // what is wrong with the name
 	Hint string // what the command line suggests
 }
 

@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,14 +162,40 @@ func TestWhatCardsCanDo(t *testing.T) {
 	}
 }
 
+// smallest returns the least memory of the cards that are sold with so many GB.
+func smallest(sold int) uint64 {
+	var all []uint64
+	for _, c := range Cards() {
+		if c.Memory == sold {
+			all = append(all, c.Total)
+		}
+	}
+	return slices.Min(all)
+}
+
+// A number alone is what is printed on the box: a T4 of 16 GB offers 14.6 GiB.
+func TestSized(t *testing.T) {
+	c, err := Sized("16")
+	if gib := float64(c.Total) / float64(units.GiB); err != nil || gib < 14.5 || gib > 14.6 || !c.Least || c.Memory != 16 || !c.Unnamed {
+		t.Errorf("Sized(16) = %+v, %v", c, err)
+	}
+	if c, err := Sized("16GiB"); err != nil || c.Total != 16*units.GiB || c.Least {
+		t.Errorf("Sized(16GiB) = %+v, %v", c, err)
+	}
+	if _, err := Sized("x"); err == nil {
+		t.Error("x is a size")
+	}
+}
+
 func TestParseMemory(t *testing.T) {
-	good := map[string]uint64{"24": 24 * units.GiB, "24GiB": 24 * units.GiB, "24GB": 24e9, "24 gb": 24e9, "0.5": units.GiB / 2, "24564MiB": 24564 * units.MiB}
+	good := map[string]uint64{"24": smallest(24), "16": smallest(16), "22": 22 * units.GiB, "24GiB": 24 * units.GiB, "24GB": 24e9, "24 gb": 24e9, "0.5": units.GiB / 2, "24564MiB": 24564 * units.MiB}
 	for text, want := range good {
 		if got, err := ParseMemory(text); err != nil || got != want {
 			t.Errorf("ParseMemory(%q) = %d, %v; want %d", text, got, err, want)
 		}
 	}
 	bad := map[string]string{
+		"24000": "if that is in MiB, write 24000MiB", "81920": "MiB",
 		"0": "nothing fits into 0 bytes", "0GiB": "nothing fits", "-1": "is negative", "-24GB": "is negative",
 		"24XB": "is not a size", "": "is not a size", "NaN": "is not a size", "-x": "is not a size", "1e30": "out of range",
 	}

@@ -5,6 +5,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"snug/internal/units"
@@ -19,9 +20,32 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// ParseMemory returns a card's memory from text: 24 and 24GiB are 24 × 2^30 bytes, 24GB is
-// 24 × 10^9.
+// Sized returns a card of which only the memory is known, as ParseMemory reads it.
+func Sized(text string) (Card, error) {
+	size, err := ParseMemory(text)
+	if err != nil {
+		return Card{}, err
+	}
+	c := ForMemory(size)
+	if sold, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && size != uint64(sold)*units.GiB {
+		c.Memory, c.Least = sold, true
+	}
+	return c, nil
+}
+
+// maxSold is beyond the GB that any card is sold with: a larger number without a unit is meant in MiB.
+const maxSold = 1024
+
+// ParseMemory reads a card's memory. A number alone is the GB that a card is sold with, and means the least
+// that such cards offer; 24GiB is 24 × 2^30 bytes, 24GB is 24 × 10^9.
 func ParseMemory(text string) (uint64, error) {
+	if sold, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32); err == nil && sold > 0 {
+		if sold > maxSold {
+			return 0, fmt.Errorf("no card is sold with %d GB; if that is in MiB, write %dMiB", sold, sold)
+		}
+		return offered(int(sold)), nil
+	}
+
 	if rest, minus := strings.CutPrefix(strings.TrimSpace(text), "-"); minus {
 		if _, err := units.Parse(rest, units.GiB); err == nil {
 			return 0, fmt.Errorf("%q is negative; write a card's memory like 24, 24GiB or 24GB", text)
@@ -35,4 +59,19 @@ func ParseMemory(text string) (uint64, error) {
 		return 0, errors.New("nothing fits into 0 bytes; write a card's memory like 24, 24GiB or 24GB")
 	}
 	return uint64(size), nil
+}
+
+// offered returns the least memory that cards sold with this many GB offer to a process, or that many GiB if
+// the catalogue has no such card.
+func offered(sold int) uint64 {
+	least := uint64(0)
+	for _, c := range Cards() {
+		if c.Memory == sold && (least == 0 || c.Total < least) {
+			least = c.Total
+		}
+	}
+	if least == 0 {
+		return uint64(sold) * units.GiB
+	}
+	return least
 }

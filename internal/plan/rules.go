@@ -124,7 +124,9 @@ const (
 )
 
 // most returns the largest micro-batch that is worth trying.
-func (s *search) most() int { return max(min(s.share, maxSamples, maxTokens/max(s.today.seq, 1)), 1) }
+func (s *search) most() int {
+	return max(min(s.share, maxSamples, maxTokens/(max(s.today.seq, 1)*s.base.Rows())), 1)
+}
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
 // first: they are faster if they fit.

@@ -29,8 +29,8 @@ type Env struct {
 	Events         Events                      // called when something happens
 }
 
-// Files is the file system that the command will see. Names are from the folder that
-// it runs in, or from the root.
+// Files is the file system that the command will see. Names are absolute, or
+// relative to the folder that the command runs in.
 type Files interface {
 	// Open opens a file for reading.
 	Open(name string) (fs.File, error)

@@ -50,8 +50,8 @@ func (r *Reference) Check(at profile.Point) error {
 	return nil
 }
 
-// decode returns the setup of a run that was measured, and its fields: at its size, with
-// the versions that it ran.
+// decode returns the setup of a measured run, with the run's own sizes and versions, and the fields it was
+// decoded from.
 func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[string]any, error) {
 	fields := r.at(at, x)
 	s, err := setup.Decode(fields, r.source)

@@ -54,7 +54,8 @@ func stats() []stat {
 //
 //	12 (name) S 1 12 12 34816 12 …: state, parent, group, session, terminal, foreground
 //
-// where the name may hold anything; the last field is the signal.
+// The name may contain spaces and parentheses, so fields are counted from the last ")". The last field of
+// the file is the signal that stopped the process.
 func statOf(pid int) (stat, bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])

@@ -188,7 +188,9 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	case *network:
 		o.set(in, name, v)
 	case *submodule:
-		o.set(in, name, v)
+		if !in.cutLayers(o.of, o.path+"."+name, v) {
+			o.set(in, name, v)
+		}
 	case *configValue:
 		o.set(name, v)
 	}
@@ -197,6 +199,16 @@ func (in *interpreter) setattr(o value, name string, v value) {
 
 // getitem returns o[key]; both stay the caller's.
 func (in *interpreter) getitem(o, key value) value {
+	v := in.item(o, key)
+	switch o.(type) {
+	case *hostTensor, *shadow.Tensor:
+		in.marks(v, in.zeros[o])
+	}
+	return v
+}
+
+// item is getitem without the marks of tensors.
+func (in *interpreter) item(o, key value) value {
 	switch o := o.(type) {
 	case *list:
 		return in.listItem(o, key)
@@ -283,9 +295,8 @@ func (in *interpreter) listItem(o *list, key value) value {
 			return hold(o.items[k])
 		}
 	case *slice:
-		lo, hi := k.bounds(len(o.items))
 		out := &list{tuple: o.tuple}
-		for _, x := range o.items[lo:hi] {
+		for _, x := range k.every(o.items) {
 			out.items = append(out.items, hold(x))
 		}
 		return out
@@ -335,7 +346,12 @@ func (in *interpreter) setitem(o, key, v value) {
 	case *instance:
 		drop(in.callMethod(o, "__setitem__", hold(key), v))
 		return
+	case *submodule:
+		in.note(notFollowed)
+	case *hostTensor:
+		in.putsZero(o, v)
 	case *shadow.Tensor:
+		in.putsZero(o, v)
 		in.setElements(o, key, v)
 	}
 	drop(v)

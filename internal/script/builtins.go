@@ -54,6 +54,7 @@ var register = sync.OnceFunc(func() {
 		natives[name] = func(*interpreter, arguments) value { return newPlace() }
 	}
 	natives["snug.load_model"] = func(in *interpreter, _ arguments) value { return &network{dtype: in.dtype, here: in.device == "cuda"} }
+	natives["snug.loads"] = sawModelNamed
 	registerTorch()
 	registerPatterns()
 	registerNumPy()

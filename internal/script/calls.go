@@ -90,6 +90,7 @@ func (in *interpreter) invoke(fn value, args arguments) value {
 	in.pend(args.named...)
 	out := in.callNative(fn, args)
 	in.finish(mark)
+	in.inherits(out, fn, args)
 	args.drop()
 	return out
 }
@@ -434,6 +435,11 @@ func (in *interpreter) newClass(s *pysrc.ClassDef) value {
 // construct makes an object of the class.
 func (in *interpreter) construct(c *class, args arguments) value {
 	o := &instance{class: c}
+	if fn, _ := c.find("forward"); fn != nil && isModule(o) {
+		if f, ok := fn.(*function); ok && !strings.HasPrefix(f.file.Path, libraryFolder) {
+			in.lists(c.name)
+		}
+	}
 	if fn, owner := c.find("__init__"); owner != nil {
 		m := in.methodOf(o, fn)
 		drop(in.invoke(m, args))

@@ -150,7 +150,7 @@ func (in *interpreter) headOf(class string) string {
 		}
 	}
 	if strings.Contains(class, "For") {
-		panic(stopped{fmt.Errorf("%s:%d: %s has a head that is not simulated; record the run: snug profile -- python3 %s", in.scope().file.Path, in.at.Line, class, in.File.Path)})
+		panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s has a head that is not simulated; record the run: snug profile -- python3 %s", in.place(), class, in.File.Path)}})
 	}
 	return "encoder"
 }

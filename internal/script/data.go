@@ -64,7 +64,7 @@ func newLoader(in *interpreter, a arguments) value {
 	l.batch = in.batchSize(given)
 	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders is for training
 		l.batch, l.evaluates = n, !training
-		if training {
+		if training && in.survey == nil {
 			l.batch = in.Batch
 		}
 	}
@@ -87,6 +87,10 @@ func (in *interpreter) batchSize(given value) int {
 	n, ok := given.(int)
 	if !ok || n < 1 {
 		return in.Batch
+	}
+	if in.survey != nil {
+		in.sawBatch(n)
+		return n
 	}
 	if in.first == 0 {
 		in.first = n
@@ -372,7 +376,9 @@ func (in *interpreter) copied(v value) value {
 func (in *interpreter) stacked(v value) value {
 	switch v := v.(type) {
 	case *hostTensor:
-		return &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
+		out := &hostTensor{size: append([]int{1}, v.size...), dtype: v.dtype}
+		in.marks(out, in.zeros[v])
+		return out
 	case *dict:
 		for i := range v.vals {
 			v.vals[i] = in.stacked(v.vals[i])
@@ -418,11 +424,13 @@ func (in *interpreter) sized(v value, n int) value {
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
-	own := in.lengths && len(in.Lengths) == 0
+	own := in.survey != nil || in.lengths && len(in.Lengths) == 0
 	if len(size) == 2 && d.dtype == shadow.Int64 && in.Seq > 0 && !own {
 		size[1] = in.Seq + in.beyond(size[1])
 	}
-	return &hostTensor{size: size, dtype: d.dtype}
+	out := &hostTensor{size: size, dtype: d.dtype}
+	in.marks(out, in.zeros[d])
+	return out
 }
 
 // measure checks whether the script's own data has the setup's length. If so, all its lengths are kept, since labels
@@ -492,9 +500,13 @@ func (in *interpreter) unknownItems() *iterator {
 func (in *interpreter) moved(v value, a arguments) value {
 	switch v := v.(type) {
 	case *hostTensor:
-		return in.hostMethod(v, "to", a)
+		out := in.hostMethod(v, "to", a)
+		in.marks(out, in.zeros[v])
+		return out
 	case *shadow.Tensor:
-		return tensorTo(in, v, a)
+		out := tensorTo(in, v, a)
+		in.marks(out, in.zeros[v])
+		return out
 	case *dict:
 		out := &dict{record: v.record, batch: v.batch}
 		for i, k := range v.keys {

@@ -36,5 +36,8 @@ func FuzzFollow(f *testing.F) {
 			Script: &setup.Script{File: file},
 		}
 		_, _ = simulate.Run(s, simulate.Options{MaxEvents: 200_000})
+		_, _ = simulate.Survey(s)
+		s.Model = setup.Model{}
+		_, _ = simulate.Survey(s)
 	})
 }

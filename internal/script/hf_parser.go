@@ -66,6 +66,7 @@ func (in *interpreter) filled(c value, given map[string]any) value {
 		if _, off := given["no_"+f]; off && !ok && flag {
 			v, ok = false, true
 		}
+		in.sawField(f, v, otherwise, ok)
 		if ok {
 			a.names, a.named = append(a.names, f), append(a.named, asFlag(v, flag))
 		}

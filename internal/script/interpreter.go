@@ -15,8 +15,10 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
+	survey     *surveyor         // collects what the script shows, if that is all it is followed for
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
+	zeros      map[value]zeros // tensors that have zeros, or may have
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup
@@ -43,6 +45,9 @@ type interpreter struct {
 
 func newInterpreter(run Run) *interpreter {
 	register()
+	if run.Import == nil {
+		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
+	}
 	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
 }
 

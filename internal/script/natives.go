@@ -44,7 +44,10 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case modelClass(path):
 		return in.newNetwork(path, "", a)
 	case configClass(path):
+		in.loads(path, "", a)
 		return newConfig(a)
+	case strings.HasPrefix(path, "torchvision.models.") && in.survey != nil && !in.survey.known:
+		in.sawModel(Sighting{Name: "torchvision/" + strings.TrimPrefix(path, "torchvision.models.")})
 	case strings.HasPrefix(path, "torchvision.models.") && in.images():
 		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
@@ -59,10 +62,12 @@ func (in *interpreter) callName(path string, a arguments) value {
 			return n
 		}
 		if configClass(owner) {
+			in.loads(owner, method, a)
 			return newConfig(a)
 		}
 	}
 	if !harmless(path) {
+		in.saw(path)
 		in.noteTensors(path, a)
 	}
 	return unknown{}
@@ -253,6 +258,7 @@ func stringMethod(s, name string, a arguments) value {
 
 // newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
+	in.loads(class, method, a)
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
@@ -263,7 +269,8 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	}
 	n.configure(a, method)
 	in.another(method, a)
-	n.loading.Head = in.headOf(class[strings.LastIndexByte(class, '.')+1:])
+	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
+	n.loading.Head = in.headOf(n.loading.Class)
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
 		n.loading.Attention = kind
 	}

@@ -110,8 +110,12 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 
 // set implements model.name = v.
 func (n *network) set(in *interpreter, name string, v value) {
-	if o, ok := v.(*instance); ok && isModule(o) {
-		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
+	if in.cutLayers(n, name, v) {
+		return
+	}
+	_, part := n.part(in, name)
+	if o, ok := v.(*instance); ok && isModule(o) || part && name != "config" {
+		in.note(notFollowed)
 	}
 	n.own.set(name, hold(v))
 	if name == "use_cache" {
@@ -160,7 +164,12 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "state_dict":
 		return n.state(in)
-	case "load_state_dict", "save_pretrained", "tie_weights", "print_trainable_parameters", "set_input_embeddings", "resize_token_embeddings":
+	case "load_state_dict", "save_pretrained", "tie_weights", "print_trainable_parameters":
+		return nil
+	case "resize_token_embeddings":
+		return n.resize(in, a)
+	case "set_input_embeddings", "set_output_embeddings":
+		in.note(notFollowed)
 		return nil
 	case "no_sync":
 		return &contextValue{}
@@ -303,8 +312,11 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
+	z := in.zerosIn(a.or(1, "attention_mask", nil))
+	mode.Padded = z != 0
 	var out family.Outputs
 	in.surrounded(n, embeds, func() { out = net.Call(b, mode) })
+	in.noteMask(z, out.Masked)
 	if mode.Base && out.Hidden == nil {
 		in.note("the model without its head is not followed; it is counted with it")
 	}
@@ -348,6 +360,7 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	if first := cmp.Or(b.IDs, b.Pixels); first != nil && in.rows0 == 0 && in.World.GradEnabled() {
 		in.rows0, in.rowsAt = first.Size(0), in.at
 	}
+	in.trains(cmp.Or(b.IDs, b.Pixels), b.IDs != nil && !in.images())
 	if !in.images() && b.IDs == nil {
 		if h, ok := in.field("input_ids", in.Batch).(*hostTensor); ok {
 			in.note("the model's input is not known here; it is assumed to be the training batch's tokens")

@@ -255,6 +255,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 		return in.contains(op, l, r)
 	}
 	if v, ok := in.tensorComparison(op, l, r); ok {
+		in.marks(v, maybeZeros)
 		return v
 	}
 	x, okX := number(l)

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"snug/internal/shadow"
@@ -41,7 +42,7 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 	if name == "" {
 		name = "adamw"
 		if in.Optimizer == "" {
-			in.note("the optimizer %s is not known; it is counted as AdamW", class)
+			in.note("the optimizer %s is not known; it is counted as AdamW%s", class, unlike(class))
 		}
 	}
 	if in.Optimizer != "" && name != in.Optimizer {
@@ -50,35 +51,92 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 		}
 		name = in.Optimizer
 	}
-	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on {
+	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on && name != "adam-amsgrad" {
 		in.note("amsgrad's third state is not counted; it takes as much as the gradients")
 	}
-	return in.optimizerOver(name, a.or(0, "params", nil))
+	in.unmeasured(name)
+	decay, _ := number(a.or(-1, "weight_decay", 0))
+	if form(a) != "" {
+		decay = 0 // the kernel or the loop makes no list of sums
+	}
+	return in.optimizerWith(name, a.or(0, "params", nil), decay)
+}
+
+// unmeasured notes an optimizer that is simulated from its source alone.
+func (in *interpreter) unmeasured(name string) {
+	switch name {
+	case "adam-amsgrad", "adamax", "nadam", "radam":
+		in.note("no run with %s has been measured: it is simulated from PyTorch's source", name)
+	}
+}
+
+// unlike says how the memory of an optimizer that is counted as AdamW differs from AdamW's.
+func unlike(class string) string {
+	switch strings.ToLower(class) {
+	case "asgd":
+		return ", which keeps one state more"
+	case "rprop":
+		return "; it keeps as many states, and more temporaries"
+	case "lbfgs":
+		return "; it keeps up to two hundred copies of the gradients (history_size), and the run takes more"
+	case "sparseadam":
+		return "; it takes sparse gradients, and less"
+	}
+	return ""
 }
 
 // optimizerOver makes an optimizer over one or more parameter groups.
 func (in *interpreter) optimizerOver(name string, params value) value {
+	return in.optimizerWith(name, params, 0)
+}
+
+// optimizerWith is optimizerOver with a weight decay, which groups may set too.
+func (in *interpreter) optimizerWith(name string, params value, decay float64) value {
 	o := &optimizerValue{}
 	var groups [][]*shadow.Tensor
+	var decays []bool
 	if l, ok := params.(*list); ok && len(l.items) > 0 {
 		if _, grouped := l.items[0].(*dict); grouped {
 			for _, g := range l.items {
 				groups = append(groups, trainedOf(in.tensors(g)))
+				decays = append(decays, decayOf(g, decay) != 0)
 			}
 		}
 	}
 	if groups == nil {
-		groups = [][]*shadow.Tensor{trainedOf(in.tensors(params))}
+		groups, decays = [][]*shadow.Tensor{trainedOf(in.tensors(params))}, []bool{decay != 0}
 	}
 	for _, g := range groups {
 		o.params = append(o.params, g...)
 	}
+	in.result.uses(name)
 	opt, err := train.NewOptimizer(in.World, name, groups...)
 	if err != nil {
 		in.fail("%v", err)
 	}
+	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW's decay in place; the setup's has its default arguments
+		train.Decay(opt, decays)
+	}
 	o.opt = opt
 	return o
+}
+
+// decayOf returns the weight decay of a parameter group.
+func decayOf(group value, otherwise float64) float64 {
+	if d, ok := group.(*dict); ok {
+		if v, there := d.get("weight_decay"); there {
+			x, _ := number(v)
+			return x
+		}
+	}
+	return otherwise
+}
+
+// uses notes the name of an optimizer, once.
+func (r *Result) uses(name string) {
+	if !slices.Contains(strings.Split(r.Optimizer, " and "), name) {
+		r.Optimizer = strings.TrimPrefix(r.Optimizer+" and "+name, " and ")
+	}
 }
 
 // trainedOf drops frozen parameters, which never have a gradient.
@@ -94,18 +152,14 @@ func trainedOf(ts []*shadow.Tensor) []*shadow.Tensor {
 
 // optimizerName returns the setup's name for an optimizer class, or "" if it has none.
 func optimizerName(class string, a arguments) string {
-	is := func(key string) bool { on, _ := a.or(-1, key, false).(bool); return on }
-	form := ""
-	if is("fused") {
-		form = "-fused"
-	} else if on, ok := a.or(-1, "foreach", nil).(bool); ok && !on {
-		form = "-loop"
-	}
 	switch strings.ToLower(class) {
-	case "adamw":
-		return "adamw" + form
-	case "adam":
-		return "adam" + form
+	case "adamw", "adam":
+		if on, _ := a.or(-1, "amsgrad", false).(bool); on && form(a) == "" {
+			return "adam-amsgrad"
+		}
+		return strings.ToLower(class) + form(a)
+	case "adamax", "nadam", "radam":
+		return strings.ToLower(class)
 	case "sgd":
 		if m, _ := number(a.or(2, "momentum", 0)); m != 0 {
 			return "sgd-momentum"
@@ -117,6 +171,17 @@ func optimizerName(class string, a arguments) string {
 		return "adamw-8bit"
 	case "lion8bit":
 		return "lion-8bit"
+	}
+	return ""
+}
+
+// form returns which kernels an optimizer is asked for: "-fused", "-loop", or "" for PyTorch's default.
+func form(a arguments) string {
+	if on, _ := a.or(-1, "fused", false).(bool); on {
+		return "-fused"
+	}
+	if on, ok := a.or(-1, "foreach", nil).(bool); ok && !on {
+		return "-loop"
 	}
 	return ""
 }

@@ -3,8 +3,11 @@
 package script
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"snug/internal/pysrc"
 )
 
 // parser is an argparse.ArgumentParser: its defaults, and the values that the command line gives.
@@ -21,6 +24,9 @@ type option struct {
 	on    value  // value of a flag without an argument
 	kind  string // "int", "float", "str", or "" if unknown
 	bare  bool   // takes no argument
+	at    pysrc.Pos
+	// choices are the values that it may have; nil for any.
+	choices value
 }
 
 func registerParsers() {
@@ -44,7 +50,7 @@ func dataclassField(in *interpreter, a arguments) value {
 func (p *parser) call(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "add_argument":
-		p.add(a)
+		p.add(in, a)
 	case "add_argument_group", "add_mutually_exclusive_group":
 		return p
 	case "set_defaults":
@@ -60,8 +66,8 @@ func (p *parser) call(in *interpreter, name string, a arguments) value {
 	return nil
 }
 
-func (p *parser) add(a arguments) {
-	o := option{value: hold(a.or(-1, "default", nil))}
+func (p *parser) add(in *interpreter, a arguments) {
+	o := option{at: in.at, choices: hold(a.or(-1, "choices", nil)), value: hold(a.or(-1, "default", nil))}
 	for _, v := range a.pos {
 		if s, ok := v.(string); ok {
 			o.flags = append(o.flags, s)
@@ -110,28 +116,44 @@ func longest(flags []string) string {
 // parse implements parse_args for the script's command line.
 func (p *parser) parse(in *interpreter, args []string) value {
 	d := &dict{record: true, open: true}
-	for _, o := range p.options {
-		d.set(o.dest, in.sizeNamed(o.dest, hold(o.value)))
-	}
+	given := map[string]string{}
 	for i := 0; i < len(args); i++ {
-		flag, given, joined := strings.Cut(args[i], "=")
+		flag, text, joined := strings.Cut(args[i], "=")
 		in.known(p, flag)
 		for _, o := range p.options {
 			if !has(o.flags, flag) {
 				continue
 			}
+			given[o.dest] = flag
 			switch {
 			case o.bare:
 				d.set(o.dest, o.on)
 			case joined:
-				d.set(o.dest, typed(o, given))
+				d.set(o.dest, in.typed(o, flag, text))
 			case i+1 < len(args):
 				i++
-				d.set(o.dest, typed(o, args[i]))
+				d.set(o.dest, in.typed(o, flag, args[i]))
+			default:
+				in.fail("the script's option %s needs a value", flag)
 			}
 		}
 	}
+	for _, o := range p.options {
+		in.settle(d, o, given[o.dest])
+	}
 	return d
+}
+
+// settle sets an argument of the script to its default if the command line does not give it. The batch size and
+// the length are the setup's.
+func (in *interpreter) settle(d *dict, o option, flag string) {
+	v, where := o.value, fmt.Sprintf("%s:%d", in.File.Path, o.at.Line)
+	if flag != "" {
+		v, _ = d.get(o.dest)
+		where = flag + " of " + in.File.Path
+	}
+	in.sawSize(o.dest, v, where)
+	d.set(o.dest, hold(in.sizeOfArgument(o.dest, v, flag != "")))
 }
 
 // known fails if the script's parser does not have an option of the command line.
@@ -147,21 +169,6 @@ func (in *interpreter) known(p *parser, flag string) {
 	in.fail("the script has no option %s", flag)
 }
 
-// sizeNamed returns the value of an argument that the command line does not give. For the batch size and the
-// length this is the setup's, whatever the default.
-func (in *interpreter) sizeNamed(name string, otherwise value) value {
-	switch name {
-	case "batch_size", "train_batch_size", "per_device_train_batch_size", "per_device_batch_size", "micro_batch_size", "device_batch_size", "bs":
-		in.asked = true
-		return in.Batch
-	case "seq_len", "seq_length", "max_seq_len", "max_seq_length", "sequence_length", "block_size", "context_length", "max_length":
-		if in.Seq > 0 {
-			return in.Seq
-		}
-	}
-	return otherwise
-}
-
 func has(flags []string, flag string) bool {
 	for _, f := range flags {
 		if f == flag {
@@ -171,8 +178,8 @@ func has(flags []string, flag string) bool {
 	return false
 }
 
-// typed converts the text of an argument to its type.
-func typed(o option, text string) value {
+// typed converts the text of an argument to its type. Like the script, it ends at text that is not of that type.
+func (in *interpreter) typed(o option, flag, text string) value {
 	kind := o.kind
 	if kind == "" {
 		switch o.value.(type) {
@@ -184,15 +191,39 @@ func typed(o option, text string) value {
 	}
 	switch kind {
 	case "int":
-		if n, err := strconv.Atoi(text); err == nil {
+		if n, err := strconv.Atoi(strings.ReplaceAll(text, "_", "")); err == nil {
 			return n
+		}
+		if o.kind == "int" {
+			in.fail("the script's option %s is %q, which is not a whole number", flag, text)
 		}
 	case "float":
 		if x, err := strconv.ParseFloat(text, 64); err == nil {
 			return x
 		}
+		if o.kind == "float" {
+			in.fail("the script's option %s is %q, which is not a number", flag, text)
+		}
 	}
-	return text
+	return in.chosen(o, flag, text)
+}
+
+// chosen checks a text against the choices of its option.
+func (in *interpreter) chosen(o option, flag, text string) value {
+	l, ok := o.choices.(*list)
+	if !ok || o.kind != "" && o.kind != "str" {
+		return text
+	}
+	var known []string
+	for _, c := range l.items {
+		s, isText := c.(string)
+		if !isText || s == text {
+			return text
+		}
+		known = append(known, s)
+	}
+	in.fail("the script's option %s is %q, which is not one of %s", flag, text, strings.Join(known, ", "))
+	return nil
 }
 
 // commandLine returns sys.argv.

@@ -10,7 +10,6 @@ package script
 
 import (
 	"fmt"
-	"io/fs"
 	"runtime"
 
 	"snug/internal/family"
@@ -53,6 +52,7 @@ type Mode struct {
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
+	Padded        bool           // the attention mask has zeros
 	Items         *shadow.Tensor // num_items_in_batch, if passed
 }
 
@@ -63,6 +63,8 @@ type Run struct {
 	File         *pysrc.File
 	Args         []string       // command line, after the script's name
 	Batch, Seq   int            // of a training batch
+	ScriptBatch  int            // the script's own batch size, if Batch comes from it or is varied from it
+	ScriptSeq    int            // the script's own length, likewise
 	Lengths      []int          // of each training batch, if they vary
 	Fields       []Field        // tensors of a batch from an unknown data set
 	Accumulation int            // micro-batches per step
@@ -104,6 +106,8 @@ type Making struct {
 
 // Loading collects the settings a script gives a model before it is built.
 type Loading struct {
+	Class     string         // of the model in the script; "" if it has none
+	Where     string         // where the script makes it
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // what its class is trained for; "" if the setup decides
 	Attention string         // its name in transformers; "" if left open
@@ -135,33 +139,41 @@ type Result struct {
 	Autocasts bool         // autocast was entered
 	Autocast  shadow.DType // dtype of the first autocast
 	Clips     bool         // gradients were clipped
+	Saw       []string     // models that are not known, with their lines
+	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
 	Compiles  bool         // torch.compile was called
 	Twice     bool         // a gradient was differentiated again
 }
 
 // Follow follows the script from beginning to end.
-func Follow(run Run) (res *Result, err error) {
-	if run.Import == nil {
-		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
-	}
-	in := newInterpreter(run)
+func Follow(run Run) (*Result, error) {
+	return newInterpreter(run).follow()
+}
+
+// follow runs the script. A survey ends early.
+func (in *interpreter) follow() (res *Result, err error) {
 	defer func() {
 		switch e := recover().(type) {
-		case nil:
+		case nil, surveyed:
 		case failure:
 			res, err = nil, e
 		case stopped:
 			res, err = nil, e.error
 		case string, runtime.Error: // an op on shapes that do not match, which fails in PyTorch too
-			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + run.File.Path}
+			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 		default:
 			panic(e)
 		}
 	}()
-	in.module(run.File, "__main__")
+	in.module(in.File, "__main__")
 	in.checkBatch()
 	return &in.result, nil
 }
+
+// Unsimulated is the error for a model that no family simulates.
+type Unsimulated struct{ Text string }
+
+func (u *Unsimulated) Error() string { return u.Text }
 
 // stopped is the panic that ends a cancelled run.
 type stopped struct{ error }

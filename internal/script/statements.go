@@ -3,6 +3,8 @@
 package script
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 
 	"snug/internal/pysrc"
@@ -271,6 +273,10 @@ func (in *interpreter) del(target pysrc.Expr) {
 		if i, ok := o.(*instance); ok {
 			i.attrs.remove(t.Name)
 		}
+		switch o.(type) {
+		case *network, *submodule:
+			in.note(notFollowed)
+		}
 		drop(o)
 	case *pysrc.Subscript:
 		o, key := in.eval1(t.X), in.eval1(t.Index)
@@ -279,6 +285,9 @@ func (in *interpreter) del(target pysrc.Expr) {
 		}
 		if l, ok := o.(*list); ok {
 			in.delItem(l, key)
+		}
+		if m, ok := o.(*submodule); ok {
+			in.deleteLayers(m, key)
 		}
 		drop(key)
 		drop(o)
@@ -337,7 +346,20 @@ func (in *interpreter) importsFrom(s *pysrc.ImportFrom) {
 }
 
 // moduleValue returns a module as a value.
-func (in *interpreter) moduleValue(path string) value { return namespace(canonical(path)) }
+func (in *interpreter) moduleValue(path string) value {
+	in.checkModule(path)
+	return namespace(canonical(path))
+}
+
+// checkModule notes a module beside the script that cannot be read, even if nothing of it is used later.
+func (in *interpreter) checkModule(path string) {
+	if _, err := library(path); err == nil {
+		return
+	}
+	if _, err := in.Import(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		in.imported(path)
+	}
+}
 
 // member returns the value of a name in a module, owned by the caller.
 func (in *interpreter) member(module, name string) value {

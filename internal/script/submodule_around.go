@@ -48,8 +48,14 @@ func (m *submodule) register(in *interpreter, name string, a arguments) value {
 
 // set implements module.name = v.
 func (m *submodule) set(in *interpreter, name string, v value) {
-	if o, ok := v.(*instance); ok && isModule(o) {
-		in.note("a part of the model is replaced here, which is not followed; the figure may be too high or too low")
+	switch o := v.(type) {
+	case *instance:
+		if isModule(o) {
+			in.note(notFollowed)
+		}
+	case *list, *submodule, *network, *shadow.Tensor, unknown:
+		in.note(notFollowed)
+		return
 	}
 	m.own.set(name, hold(v))
 }

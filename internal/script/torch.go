@@ -90,7 +90,7 @@ func registerTorch() {
 		"torch.utils.data.Subset":        firstArgument, "torch.utils.data.random_split": randomSplit,
 		"torch.nn.utils.clip_grad_norm_":            clipNorm,
 		"torch.nn.utils.clip_grad_value_":           nothing,
-		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": firstArgument,
+		"torch.nn.parallel.DistributedDataParallel": firstArgument, "torch.nn.DataParallel": dataParallel, "torch.nn.parallel.DataParallel": dataParallel,
 		"copy.deepcopy": deepcopy, "copy.copy": firstArgument,
 		"torch.ones_like": filledLike, "torch.zeros_like": filledLike, "torch.full_like": filledLike, "torch.empty_like": filledLike, "torch.randn_like": filledLike, "torch.rand_like": filledLike,
 		"torch.cat": concatenated(shadow.Cat), "torch.stack": stackedOf, "torch.concat": concatenated(shadow.Cat),
@@ -109,6 +109,12 @@ func isTrue(*interpreter, arguments) value  { return true }
 func isFalse(*interpreter, arguments) value { return false }
 
 func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "model", nil)) }
+
+// dataParallel implements nn.DataParallel on one GPU, where it calls the model itself.
+func dataParallel(in *interpreter, a arguments) value {
+	in.note("DataParallel is followed as on one GPU; on several, each gets a part of the batch and a copy of the weights, and the first gathers the outputs and takes more")
+	return firstArgument(in, a)
+}
 
 // newDevice implements torch.device(…); it keeps only the kind of device.
 func newDevice(_ *interpreter, a arguments) value {

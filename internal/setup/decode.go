@@ -30,10 +30,16 @@ const (
 // Decode returns one setup: it checks every field, fills in defaults, and looks up the model. Fields,
 // defaults and limits of each setting are rows of table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
-	fields = WithTodaysNames(fields)
+	fields, own, unknown := learn(WithTodaysNames(fields), from)
+	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
+		fields = with(fields, map[string]any{"batch": 1.0})
+	}
 	o := &object{keys: fields}
 	s := &Setup{ID: o.text("id")}
 	o.decodeSettings(s)
+	if unknown != nil {
+		return s, unknown
+	}
 	s.versionDefaults()
 	o.checkAllocator(s)
 	s.tidy(fields["precision"] != nil)
@@ -52,6 +58,9 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if o.err == nil {
 		o.err = s.readLoop(from, fields)
+	}
+	if s.Script != nil {
+		s.Script.Own = own
 	}
 	if err := o.done(); err != nil {
 		return s, err
@@ -110,12 +119,6 @@ func (o *object) checkTransformers(text string) {
 	}
 }
 
-func (o *object) checkLoRA(s *Setup) {
-	if len(s.LoRA.Targets) == 0 && !s.LoRA.PEFT {
-		o.fail("targets", " is empty; name the linear layers to adapt, such as q_proj and v_proj, or all-linear")
-	}
-}
-
 // complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
 	if err := s.completeLoop(); err != nil {
@@ -155,11 +158,15 @@ func (s *Setup) complete() error {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	longest := s.Model.Longest()
+	if s.Seq == 0 && f.Positions.Filled {
+		s.Seq = longest
+	}
 	if s.Seq == 0 {
-		s.Longest = true
-		if s.Seq = longest; longest == 0 {
-			return Wrong("{seq} is missing, and %s has no maximum; give the tokens per sample", s.Model.Title())
+		upTo := ""
+		if longest > 0 {
+			upTo = fmt.Sprintf(" (%s takes up to %d)", s.Model.Title(), longest)
 		}
+		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
 	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
 		return Wrong("{lengths} is not simulated for %s, whose decoder has lengths of its own; give {seq} and {target_seq}", s.Model.Title())
@@ -180,8 +187,9 @@ func (s *Setup) complete() error {
 		if f.Positions.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
-		if field, batch := s.largestBatch(); batch*x.n > maxTokens || batch*x.n > maxPairs/max(x.n, 1) {
-			return Wrong("{"+field+"} %d times {"+x.field+"} %d is more than any GPU could hold", batch, x.n)
+		field, batch := s.largestBatch()
+		if n := batch * s.Rows(); n*x.n > maxTokens || n*x.n > maxPairs/max(x.n, 1) {
+			return Wrong("{"+field+"} %d times {"+x.field+"} %d%s is more than any GPU could hold", batch, x.n, s.timesRows())
 		}
 	}
 	return nil

@@ -51,6 +51,9 @@ func (m Model) HasLiger() bool { return m.facts().Liger }
 // HasExperts reports whether the model is a mixture of experts.
 func (m Model) HasExperts() bool { return m.facts().Experts }
 
+// RowsMeasured reports whether runs with positives and negatives were measured.
+func (m Model) RowsMeasured() bool { return m.facts().RowsMeasured }
+
 // LoRATargets returns the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 

@@ -68,7 +68,7 @@ func TestPrecisionAsSaved(t *testing.T) {
 		"said":        {map[string]any{"weights": Saved, "precision": "fp32", "model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
 		"no weights":  {map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
 	} {
-		x.fields["batch"] = 1.0
+		x.fields["batch"], x.fields["seq"] = 1.0, 8.0
 		s, err := Decode(x.fields, Source{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -41,13 +41,40 @@ type Script struct {
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 
+	Own Survey // what the setup has from the script
+
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
 
-	given   map[string]bool // the fields given in the setup
-	decoded Setup           // the setup right after decoding
-	noted   sync.Mutex
-	notes   []string
-	learned Learned
+	given     map[string]bool // the fields given in the setup
+	decoded   Setup           // the setup right after decoding
+	noted     sync.Mutex
+	notes     []string
+	learned   Learned
+	abandoned bool // it could not be followed
+}
+
+// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has one of its own.
+func (x *Script) Optimizer() string {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Optimizer
+}
+
+// Abandon stores that the script could not be followed: a step of our own takes its place.
+func (x *Script) Abandon() {
+	x.noted.Lock()
+	x.abandoned = true
+	x.noted.Unlock()
+}
+
+// followed reports whether there is a script, and it has not been abandoned.
+func (x *Script) followed() bool {
+	if !x.Readable() {
+		return false
+	}
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return !x.abandoned
 }
 
 // Learned is what following a script showed about the run.
@@ -56,6 +83,7 @@ type Learned struct {
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
 	Twice     bool   // it differentiates gradients again
+	Optimizer string // its name; "" if the script has one of its own
 }
 
 // Learn remembers what following the script showed.
@@ -161,22 +189,21 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 
 // findLoop finds the loop named in the setup.
 func (s *Setup) findLoop(from Source) error {
-	words := strings.Fields(s.Loop)
+	words, err := loopWords(s.Loop)
 	switch {
+	case err != nil:
+		return err
 	case len(words) == 0:
 		return nil
 	case slices.Contains(Loops, s.Loop):
 		s.Script = &Script{Name: s.Loop}
 		return nil
-	case !strings.HasSuffix(words[0], ".py"):
+	case !isScript(words[0]):
 		return Wrong("{loop} %q is not known%s", s.Loop, spelling.Hint(s.Loop, Loops, "known: "+strings.Join(Loops, ", ")+", or the Python file that has the loop, such as train.py"))
 	case from.Open == nil:
 		return Wrong("{loop} %s is a file, but files cannot be read here", words[0])
 	}
-	path := words[0]
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(from.Base, path)
-	}
+	path := s.scriptPath(from)
 	f, err := parseLoop(from, path, words[0])
 	if err != nil {
 		return Wrong("{loop}: %v", err)
@@ -214,7 +241,7 @@ func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	if err != nil {
 		return nil, Wrong("%s: %v", shown, err)
 	}
-	return pysrc.Parse(shown, src)
+	return parsePython(shown, src)
 }
 
 // besides reads the modules of a folder, each once.
@@ -252,13 +279,15 @@ func (s *Setup) loopEvidence() []string {
 
 // loopName returns the loop without its arguments.
 func (s *Setup) loopName() string {
-	name, _, _ := strings.Cut(s.Loop, " ")
-	return name
+	return ScriptOf(s.Loop)
 }
+
+// loops reports whether the figures are those of the loop: a script may not have been followed.
+func (s *Setup) loops() bool { return !s.Script.Readable() || s.Script.followed() && s.Dist == nil }
 
 // tells reports whether the setup, not a script, determines a field.
 func (s *Setup) tells(field string) bool {
-	return s.Script == nil || s.Script.File == nil || s.Says(field)
+	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }
 
 // shownPrecision returns the precision in words: the script's own, once it has been followed.
@@ -267,4 +296,20 @@ func (s *Setup) shownPrecision() string {
 		return s.precisionText()
 	}
 	return s.Script.Precision()
+}
+
+// shownOptimizer returns the name of the optimizer: the script's own, once it has been followed.
+func (s *Setup) shownOptimizer() string {
+	if s.tells("optimizer") {
+		return s.Optimizer
+	}
+	return s.Script.Optimizer()
+}
+
+// shownAccumulation returns the forward passes per update: the script's own, once it has been followed.
+func (s *Setup) shownAccumulation() int {
+	if s.tells("accumulation") {
+		return s.Accumulation
+	}
+	return s.Script.Accumulation()
 }

@@ -30,6 +30,10 @@ type Source struct {
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
+	// Survey follows the script of a setup to learn what it shows of its run; nil means that none is read for that.
+	Survey func(s *Setup) (Survey, error)
+	// AnyBatch reports that the batch is searched for, so that none is required.
+	AnyBatch bool
 	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
 	// followed, the run has a step of our own, and a note says so.
 	Guessed bool
@@ -134,18 +138,31 @@ func (m *Model) found(from Source) error {
 			return m.load(path.Join(repo, "snapshots", strings.TrimSpace(string(ref))), Source{Open: from.Open})
 		}
 	}
-	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
-		if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	names := append(catalog.Names(), family.NamedModels()...)
+	return unknownModel("{model.name} %q is not known%s", name, modelHint(name))
+}
+
+// modelHint suggests a model whose name has the same words, or nearly the same letters.
+func modelHint(name string) string {
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
 		near = path.Base(name) // a copy of a model usually has the same name
 	}
-	return unknownModel("{model.name} %q is not known%s", name, spelling.Hint(near, names,
-		"it is neither built in nor a config.json nor in the Hugging Face cache"))
+	for _, n := range family.NamedModels() {
+		if strings.EqualFold(path.Base(n), near) {
+			return "; did you mean " + n + "?"
+		}
+	}
+	switch like := catalog.Like(near); {
+	case len(like) > 0 && !strings.Contains(like[0], "/"): // the original
+		return "; did you mean " + like[0] + "?"
+	case len(like) > 0:
+		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
+	}
+	return spelling.Hint(near, append(catalog.Names(), family.NamedModels()...),
+		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
 }
 
 // load reads a config.json, or the one in a folder, and the headers of the weights

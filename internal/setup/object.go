@@ -70,7 +70,7 @@ func (o *object) choice(key, otherwise string, words []string) string {
 		return otherwise
 	}
 	if len(words) > 0 && !slices.Contains(words, v) {
-		o.fail(key, " %q is not known%s", v, spelling.Hint(v, words, "known: "+strings.Join(words, ", ")))
+		o.fail(key, " %q is not known%s", v, wordHint(key, v, words))
 	}
 	return v
 }
@@ -165,7 +165,7 @@ func (o *object) listed(key string, words []string) []string {
 	given := o.words(key)
 	for _, w := range given {
 		if len(words) > 0 && !slices.Contains(words, w) {
-			o.fail(key, " %q is not known%s", w, spelling.Hint(w, words, "known: "+strings.Join(words, ", ")))
+			o.fail(key, " %q is not known%s", w, wordHint(key, w, words))
 		}
 	}
 	return given

@@ -176,7 +176,7 @@ func (r *Reader) nextLine() (Raw, error) {
 	}
 }
 
-// readLine returns the next line. Of a line that is too long it keeps only enough to show that.
+// readLine returns the next line. A line that is too long is cut, but kept long enough for the caller to tell.
 func (r *Reader) readLine() ([]byte, error) {
 	var line []byte
 	if i := bytes.IndexByte(r.begin, '\n'); i >= 0 {

@@ -4,6 +4,8 @@
 // file or as flags. It decodes and checks them and fills in defaults. It simulates nothing.
 package setup
 
+import "fmt"
+
 import "snug/internal/safetensors"
 
 // Setup describes one training run.
@@ -44,7 +46,6 @@ type Setup struct {
 	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
 	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
 	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, if that was asked
-	Longest    bool               `json:"-"` // Seq was not given: samples are as long as the model takes
 	Guessed    bool               `json:"-"` // the saved type of the weights is not known
 	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
 	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have skipped
@@ -85,4 +86,15 @@ type Versions struct {
 	Transformers string `json:"transformers,omitempty"` // release: "5.17"
 	CUDA         string `json:"cuda,omitempty"`         // release: "13.0"
 	BitsAndBytes string `json:"bitsandbytes,omitempty"` // before 0.50 it dequantized every weight
+}
+
+// Rows returns how many rows the model sees for each sample: an anchor, its positives and its negatives.
+func (s *Setup) Rows() int { return 1 + s.Positives + s.Negatives }
+
+// timesRows returns the rows of a sample for a sentence about a product, if there are several.
+func (s *Setup) timesRows() string {
+	if s.Rows() == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" times %d rows of anchor, positives and negatives", s.Rows())
 }

@@ -3,6 +3,8 @@
 package setup
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -38,16 +40,16 @@ func TestDefaults(t *testing.T) {
 	yes := true
 	want := &Setup{
 		Batch: 4, Seq: 1024, Precision: "fp32", Optimizer: "adamw", Attention: "sdpa", AttentionMask: &yes, SetToNone: &yes,
-		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch}, Longest: true,
+		Accumulation: 1, Steps: 3, Versions: Versions{Torch: NewestTorch},
 		Model: Model{Config: map[string]any{"model_type": "gpt2"}, Head: "causal-lm"},
 	}
 	for name, text := range map[string]string{
-		"json":  `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
-		"lines": "\n{\"model\": {\"config\": {\"model_type\": \"gpt2\"}}, \"batch\": 4}\n\n",
-		"wide":  "{\n  \"model\": {\"config\": {\"model_type\": \"gpt2\"}},\n  \"batch\": 4\n}",
-		"yaml":  "# a run\nmodel:\n  config: {model_type: gpt2}\nbatch: 4\n",
-		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4}`,
-		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": null}`,
+		"json":  `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4, "seq": 1024}`,
+		"lines": "\n{\"model\": {\"config\": {\"model_type\": \"gpt2\"}}, \"batch\": 4, \"seq\": 1024}\n\n",
+		"wide":  "{\n  \"model\": {\"config\": {\"model_type\": \"gpt2\"}},\n  \"batch\": 4,\n  \"seq\": 1024\n}",
+		"yaml":  "# a run\nmodel:\n  config: {model_type: gpt2}\nbatch: 4\nseq: 1024\n",
+		"mark":  "\xef\xbb\xbf" + `{"model": {"config": {"model_type": "gpt2"}}, "batch": 4, "seq": 1024}`,
+		"null":  `{"model": {"config": {"model_type": "gpt2"}, "name": null}, "batch": 4, "seq": 1024, "target_seq": null}`,
 	} {
 		got, err := oneSetup(text, Source{})
 		if err != nil {
@@ -81,14 +83,18 @@ func TestHeadAndLength(t *testing.T) {
 		`{"model_type": "bert", "architectures": ["BertForSequenceClassification"]}`:    {"sequence-classification", 512, 0},
 		`{"model_type": "roberta", "architectures": ["RobertaForTokenClassification"]}`: {"token-classification", 510, 0},
 	}
+	// seq is also the most that the model takes
 	for config, tt := range tests {
-		s, err := oneSetup(`{"model": {"config": `+config+`}, "batch": 1}`, Source{})
+		s, err := oneSetup(fmt.Sprintf(`{"model": {"config": %s}, "batch": 1, "seq": %d}`, config, max(tt.seq, 1)), Source{})
 		if err != nil {
 			t.Errorf("%s: %v", config, err)
 			continue
 		}
 		if s.Model.Head != tt.head || s.Seq != tt.seq || s.TargetSeq != tt.target {
 			t.Errorf("%s: %s %d %d, want %+v", config, s.Model.Head, s.Seq, s.TargetSeq, tt)
+		}
+		if tt.seq > 0 && s.Model.Longest() != tt.seq {
+			t.Errorf("%s takes %d tokens, want %d", config, s.Model.Longest(), tt.seq)
 		}
 	}
 }
@@ -125,7 +131,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "seq": 2000}`:                                                                  `seq is 2000; gpt2 has 1024 learned positions`,
 		`{"model": {"config": {"model_type": "bert"}}, "batch": 4, "seq": 513}`:                                    `seq is 513; bert has 512 learned positions`,
 		`{"model": {"config": {"model_type": "llama"}}, "batch": 1000000, "seq": 4000000}`:                         `batch 1000000 times seq 4000000 is more than any GPU could hold`,
-		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing, and mamba has no maximum`,
+		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing; give the tokens per sample, or lengths`,
 		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the object of a config.json`,
 		`{"model": {"config": {}}, "batch": 4}`:                                                                    `config key "model_type" is missing`,
 		`{"model": {"config": {"model_type": "gpt2"}, "name": "gpt2"}, "batch": 4}`:                                `model has more than one of config, name and profile`,
@@ -142,7 +148,6 @@ func TestBadSetups(t *testing.T) {
 		`{"model": {"config": "broken.json"}, "batch": 4}`:                                                         `broken.json:2:1: not JSON`,
 		`{"model": {"config": {"model_type": "llama", "num_hidden_layers": 1e9}}, "batch": 4}`:                     `config key "num_hidden_layers" is 1000000000; it must be at most 1000`,
 		`{"model": {"config": {"model_type": "bert", "architectures": ["BertForQuestionAnswering"]}}, "batch": 4}`: `set model.head to one of causal-lm`,
-		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8}}`:                                                          `lora.targets is empty; name the linear layers`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"targets": ["c_attn"]}}`:                                              `lora.rank is missing`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 0, "targets": ["c_attn"]}}`:                                   `lora.rank is 0; it must be at least 1`,
 		`{` + gpt2 + `, "batch": 4, "lora": {"rank": 8, "targets": "c_attn"}}`:                                     `lora.targets is "c_attn"; it must be a list of names`,
@@ -153,7 +158,6 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp"}}`:                                                      `dist.world is missing`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "zero2", "world": 8, "load": "sharded"}}`:                     `dist.load belongs to fsdp1, fsdp2 and zero3, which shard weights, not to zero2`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "load": "shared"}}`:                      `dist.load "shared" is not known; did you mean sharded?`,
-		`{` + gpt2 + `, "batch": 4, "dist": {"world": 8}}`:                                                         `dist.kind is missing`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "fsdp2", "world": 8, "bucket_view": true}}`:                   `dist.bucket_view belongs to ddp`,
 		`{` + gpt2 + `, "batch": 4, "dist": {"kind": "ddp", "world": 8, "param_dtype": "bf16"}}`:                   `dist.param_dtype and dist.reduce_dtype belong to fsdp1 and fsdp2`,
 		`{` + gpt2 + `, "batch": 4, "allocator": "expandable_segment:True"}`:                                       `allocator: `,
@@ -193,7 +197,7 @@ func TestConfigFiles(t *testing.T) {
 		"hub/models--minegpt2/snapshots/abc/config.json": config,
 	})
 	for _, model := range []string{`{"config": "run/config.json"}`, `{"config": "run"}`, `{"name": "me/mine"}`, `{"name": "minegpt2"}`, `{"name": "./run"}`} {
-		s, err := oneSetup(`{"model": `+model+`, "batch": 1}`, files)
+		s, err := oneSetup(`{"model": `+model+`, "batch": 1, "seq": 8}`, files)
 		if err != nil {
 			t.Errorf("%s: %v", model, err)
 			continue
@@ -241,4 +245,43 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A rank alone is what PEFT makes of it, and a number of GPUs alone is DDP.
+func TestShortForms(t *testing.T) {
+	s, err := Decode(map[string]any{
+		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 4.0, "seq": 128.0,
+		"lora": map[string]any{"rank": 16.0}, "dist": map[string]any{"world": 8.0},
+	}, Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.LoRA.Targets, " "); got != "q_proj v_proj" || !s.LoRA.PEFT {
+		t.Errorf("LoRA of rank 16 adapts %q, PEFT %v", got, s.LoRA.PEFT)
+	}
+	if s.Dist.Kind != DDP || s.Dist.World() != 8 {
+		t.Errorf("8 GPUs are %+v", s.Dist)
+	}
+}
+
+// Hints lead to the name or word that was meant, or list what there is.
+func TestHints(t *testing.T) {
+	for given, want := range map[string]string{
+		`{"model": {"name": "resnet50"}, "batch": 4}`:                                             "did you mean torchvision/resnet50?",
+		`{"model": {"name": "llama-3.3-70b"}, "batch": 4, "seq": 8}`:                              "did you mean meta-llama/Llama-3.3-70B-Instruct?",
+		`{"model": {"name": "gemma-3-999m"}, "batch": 4, "seq": 8}`:                               "it is neither built in (snug models lists those)",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "bf16-mixed"}`:            "did you mean amp-bf16?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "fp8"}`:                   "known: fp32, amp-bf16, amp-fp16, bf16, fp16",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "optimizer": "adamw_torch_fused"}`:     "did you mean adamw-fused?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "attention": "flash_attention_2"}`:     "did you mean flash?",
+		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "dist": {"kind": "fsdp", "world": 2}}`: "did you mean fsdp2?",
+	} {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(given), &fields); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(fields, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n got %v\nwant %q in it", given, err, want)
+		}
+	}
 }

@@ -32,7 +32,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "accumulation", Flags: one("accumulation"), What: "`forwards` per optimizer step", Default: 1, Least: 1, Most: maxBatch,
-			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: phrase(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation %d", func(s *Setup) any { return s.Accumulation }),
+			Use: InFiles | InPlan | PlanAlways, ShownByProfile: always, Phrases: phrase(func(s *Setup) bool { return s.shownAccumulation() > 1 }, "accumulation %d", func(s *Setup) any { return s.shownAccumulation() }),
 			Row:      &Row{Cell: func(s *Setup) string { return number(s.Accumulation) }, Shown: shownAlways},
 			Evidence: where(func(s *Setup) bool { return s.Accumulation > 1 }, "accumulation"),
 			at:       func(s *Setup) any { return &s.Accumulation },
@@ -86,7 +86,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
-			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" }, "loop of %s", func(s *Setup) any { return s.loopName() }),
+			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" && s.loops() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },
 		},
@@ -105,7 +105,7 @@ func runSettings() []Setting {
 		{
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
-			Phrases:  phrase(func(s *Setup) bool { return s.Optimizer != "" && s.tells("optimizer") }, "%s", func(s *Setup) any { return s.Optimizer }),
+			Phrases:  phrase(func(s *Setup) bool { return s.shownOptimizer() != "" }, "%s", func(s *Setup) any { return s.shownOptimizer() }),
 			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
 			at:       func(s *Setup) any { return &s.Optimizer },

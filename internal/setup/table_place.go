@@ -9,7 +9,7 @@ func placeSettings() []Setting {
 	return []Setting{
 		{
 			Name: "dist.kind", Flags: one("dist"), What: "`kind` of distributed training (zero1 is PyTorch's)", Words: DistKinds,
-			Required: " is missing; known: " + strings.Join(DistKinds, ", "), Use: InFiles | LockedByProfile | InPlan, ShownByProfile: always,
+			Default: DDP, Use: InFiles | LockedByProfile | InPlan, ShownByProfile: always,
 			Phrases:  phrase(func(s *Setup) bool { return s.Dist != nil }, "%s", func(s *Setup) any { return s.Dist.text() }),
 			Row:      &Row{Label: "GPUs", Cell: func(s *Setup) string { return s.Dist.cell() }, Shown: func(now, then *Setup) bool { return now.Dist != nil || then.Dist != nil }},
 			Evidence: (*Setup).distEvidence,

@@ -22,7 +22,7 @@ func (r *run) evaluates() bool {
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")
-	r.shape.Batch = r.s.EvaluationBatch()
+	r.shape.Batch = r.s.EvaluationBatch() * r.s.Rows()
 	if r.tokens != nil {
 		r.shape.Seq = slices.Max(slices.Concat(r.tokens...))
 	}
@@ -62,8 +62,8 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 	return out.Logits
 }
 
-// evaluation is the setup's, for a loop known by name. One that is rarer than what is simulated comes after the last
-// of those steps.
+// evaluation is the setup's, for a loop known by name. If it is due less often than the
+// simulated steps, it runs once, after the last of them.
 func evaluation(s *setup.Setup) script.Evaluating {
 	e := s.Evaluation
 	if e == nil {

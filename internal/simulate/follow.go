@@ -34,7 +34,7 @@ func (r *run) follow() error {
 	}
 	how := script.Run{
 		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
-		Batch: s.Batch, Seq: s.Seq, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
+		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
 		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
@@ -47,15 +47,15 @@ func (r *run) follow() error {
 	}
 	res, err := script.Follow(how)
 	if err != nil {
-		return err
+		return unsimulated(err)
 	}
 	if r.builder == nil {
-		return setup.Wrong("{loop} %s: it calls no model that snug knows; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Twice: res.Twice})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, Twice: res.Twice})
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
@@ -193,7 +193,7 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	case r.hosted():
 		r.builder.ToCard()
 	}
-	n := &net{r: r, model: r.model, params: r.builder.Parameters(), builder: r.builder}
+	n := &net{r: r, model: r.model, shape: r.shape, params: r.builder.Parameters(), builder: r.builder}
 	if was != nil {
 		r.builder = was
 	}
@@ -207,6 +207,7 @@ func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantiza
 type net struct {
 	r       *run
 	model   family.Model
+	shape   *family.Shape // of its current batch
 	params  []*shadow.Tensor
 	builder *nn.Builder
 }
@@ -259,19 +260,19 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Every: mode.Every, SkipLogits: mode.SkipLogits, Base: mode.Base}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits, Base: mode.Base}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
 	}
 	if b.IDs != nil {
-		r.shape.Batch, r.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
+		n.shape.Batch, n.shape.Seq = b.IDs.Size(0), b.IDs.Size(1)
 	}
 	if b.Labels != nil && b.Labels.Dim() == 2 {
-		r.shape.TargetSeq = b.Labels.Size(1)
+		n.shape.TargetSeq = b.Labels.Size(1)
 	}
 	if b.Pixels != nil {
-		r.shape.Batch = b.Pixels.Size(0)
+		n.shape.Batch = b.Pixels.Size(0)
 	}
 	r.w.Eval = mode.Eval
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()

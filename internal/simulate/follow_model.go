@@ -4,6 +4,8 @@ package simulate
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -60,8 +62,18 @@ func (r *run) maker() func(m script.Making) (script.Net, error) {
 		if err := r.prepare(m.Loading); err != nil {
 			return nil, err
 		}
-		return r.build(m)
+		n, err := r.build(m)
+		return n, r.headless(m.Loading, err)
 	}
+}
+
+// headless names the script's class in the error for a head that the model's family lacks.
+func (r *run) headless(l script.Loading, err error) error {
+	var wrong *setup.FieldError
+	if l.Where == "" || !errors.As(err, &wrong) || wrong.Field != "model.head" {
+		return err
+	}
+	return &script.Unsimulated{Text: fmt.Sprintf("%s: %s has a head that is not simulated for %s; record the run: snug profile -- python3 %s", l.Where, l.Class, r.s.Model.Title(), r.s.Loop)}
 }
 
 // prepare sets how the next model of the script is built.

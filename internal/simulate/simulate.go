@@ -108,6 +108,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
+	s.Script.Abandon()
 	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in a function of its own, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
@@ -310,7 +311,7 @@ func (r *run) loadModel() (err error) {
 func (r *run) makeModel() error {
 	s := r.s
 	r.builder = &nn.Builder{W: r.w, DType: cmp.Or(r.weights, weightType(s)), Meta: s.Dist.LoadsSharded() || s.Quantization != nil}
-	r.shape = &family.Shape{Batch: s.Batch, Seq: s.Seq, TargetSeq: s.TargetSeq}
+	r.shape = &family.Shape{Batch: s.Batch * s.Rows(), Seq: s.Seq, TargetSeq: s.TargetSeq}
 	how := family.Run{
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,

@@ -3,13 +3,18 @@
 // Package spelling suggests the name that a misspelled one was meant to be.
 package spelling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Nearest returns the name with the smallest Distance from got, or "" if none is close.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close. Other
+// digits in more than one place are another thing and no typo: fp8 is not near to fp32.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
-		if d := Distance(strings.ToLower(got), strings.ToLower(n)); d < least {
+		d := Distance(strings.ToLower(got), strings.ToLower(n))
+		if d < least && (d == 1 || digits(got) == digits(n)) {
 			best, least = n, d
 		}
 	}
@@ -17,6 +22,18 @@ func Nearest(got string, names []string) string {
 		return beginning(got, names)
 	}
 	return best
+}
+
+// digits returns the digits of a name in ascending order, so that swapped ones are equal.
+func digits(name string) string {
+	var out []byte
+	for _, c := range []byte(name) {
+		if c >= '0' && c <= '9' {
+			out = append(out, c)
+		}
+	}
+	slices.Sort(out)
+	return string(out)
 }
 
 // beginning returns the name that got begins with or that begins with got: people

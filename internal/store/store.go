@@ -30,7 +30,8 @@ import (
 //	reserved      measured peak of reserved bytes
 //	step_seconds  median of the steps after the first
 //
-// user_version is the schema's number; a file with a higher one is refused.
+// user_version is the schema's number; a file with a higher one is refused. Rows are written and read in
+// runs.go.
 const schema = `
 CREATE TABLE runs (
 	id           INTEGER PRIMARY KEY,

@@ -54,7 +54,7 @@ func (d *Document) users(steps []step) []Reference {
 // list around it, in the document's order.
 func (d *Document) reaching(n *node) []reference {
 	if !d.inTree(n) {
-		return nil // a YAML key, which nothing can be set in
+		return nil // n is a YAML key, not a value
 	}
 	var out []reference
 	next := "" // the key that leads from an enclosing map towards n

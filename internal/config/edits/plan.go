@@ -150,8 +150,8 @@ func (c *planner) keepsStage(b projects.Bound, v any) bool {
 	return true
 }
 
-// namesWeights reports whether a key of the precision is also the key of the weights, which get their own
-// value.
+// namesWeights reports whether the key that b binds for the precision also sets the type of the weights,
+// and the plan sets that separately.
 func (c *planner) namesWeights(b projects.Bound) bool {
 	return b.Setting == "precision" && c.want.Get("weights") != nil &&
 		slices.ContainsFunc(c.project.BindingsOf("weights"), func(w projects.Bound) bool { return w.File == b.File && w.Path.Equal(b.Path) })

@@ -4,9 +4,9 @@ package meaning
 
 import (
 	"path/filepath"
-	"strings"
 
 	"snug/internal/config/doc"
+	"snug/internal/setup"
 )
 
 // settleLoop fills in the loop around the model: that of the program whose settings these are, if it is in
@@ -26,11 +26,11 @@ func (r *Run) settleLoop(out map[string]any) {
 // programLoop returns the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
-		return filepath.Join(r.Root, r.Primary.File)
+		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
 	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {
 		return ""
 	}
-	return strings.Join(append([]string{filepath.Join(r.Root, program)}, args...), " ")
+	return setup.LoopOf(append([]string{filepath.Join(r.Root, program)}, args...))
 }

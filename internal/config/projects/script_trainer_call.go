@@ -11,8 +11,8 @@ import (
 // The model that SFTTrainer is given: SFTTrainer(model="gpt2"), or the first argument. The other arguments
 // may be calls; calls within those are not followed.
 
-// maxUnits is how far into a call the model is looked for: characters, and calls
-// that count as one.
+// maxUnits limits how far into a call's arguments the model is searched for. A character counts as one
+// unit, and so does a whole nested call.
 const maxUnits = 800
 
 const trainerName = "SFTTrainer("

@@ -13,7 +13,7 @@ import (
 // original stays, frozen, and other layers continue to share its weight (peft/utils/other.py,
 // ModulesToSaveWrapper, 0.21).
 
-// saves reports whether the module at a path is trained in full, alone or with one that contains it.
+// saves reports whether modules_to_save names the module at a path, or one that contains it.
 func (l Lora) saves(at string) bool {
 	return slices.ContainsFunc(l.Save, func(name string) bool { return Named(at, name) })
 }

@@ -9,6 +9,7 @@ import (
 // torch.optim.Adagrad in its foreach form (torch/optim, 2.11), with its default arguments.
 
 type adagrad struct {
+	decay
 	w      *shadow.World
 	params []*shadow.Tensor
 }
@@ -28,9 +29,15 @@ func (a *adagrad) Counters() int { return len(a.params) }
 func (a *adagrad) Step() {
 	var std, numerator []*shadow.Tensor
 	for _, group := range byType(withGrad(a.params)) {
+		var n []*shadow.Tensor
+		if a.on { // the sums with decayed weights are scaled in place
+			n = foreach(a.w, "_foreach_add", group)
+		}
 		s := foreach(a.w, "_foreach_sqrt", group)
 		dropList(std)
-		n := foreach(a.w, "_foreach_mul", group)
+		if !a.on {
+			n = foreach(a.w, "_foreach_mul", group)
+		}
 		dropList(numerator)
 		std, numerator = s, n
 	}

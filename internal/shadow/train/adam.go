@@ -44,14 +44,21 @@ func (m *moments) make(of []*shadow.Tensor, before func(p *shadow.Tensor)) {
 func (m *moments) Restore() { m.make(m.params, nil) }
 
 // adam is the default variant: foreach.
-type adam struct{ moments }
+type adam struct {
+	moments
+	decay
+}
 
-func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer { return &adam{newMoments(w, params)} }
+func newAdam(w *shadow.World, params []*shadow.Tensor) Optimizer {
+	return &adam{moments: newMoments(w, params)}
+}
 
 // Step works on all parameters of a type at once. It allocates only the square roots of all second
 // moments.
 func (a *adam) Step() {
-	foreachEach(a.init(nil), func(group []*shadow.Tensor) []*shadow.Tensor {
+	foreachEach(a.init(nil), &a.decay, func(group []*shadow.Tensor) []*shadow.Tensor {
+		a.begin(a.w, group)
+		a.end()
 		return foreach(a.w, "_foreach_sqrt", group)
 	})
 }

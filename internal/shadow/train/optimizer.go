@@ -31,6 +31,10 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"adam":         newAdam, // without weight decay the allocations are the same
 	"adam-fused":   newAdamFused,
 	"adam-loop":    newAdamLoop,
+	"adam-amsgrad": newAmsgrad, // and AdamW with it
+	"adamax":       newAdamax,
+	"nadam":        newNAdam,
+	"radam":        newRAdam,
 	"sgd":          newSGD,
 	"sgd-momentum": newSGDMomentum,
 	"adafactor":    newAdafactor,
@@ -102,7 +106,7 @@ func Restore(o Optimizer) bool {
 	case interface{ Restore() }:
 		o.Restore()
 		return true
-	case sgd:
+	case *sgd:
 		return true
 	}
 	return false
@@ -158,14 +162,15 @@ func foreach(w *shadow.World, op string, ts []*shadow.Tensor) []*shadow.Tensor {
 
 // foreachEach runs a step over each group of parameters that share a type. The
 // list that a group's step makes has a Python name, so it is freed when the
-// next group's list exists, or at the end.
-func foreachEach(params []*shadow.Tensor, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
+// next group's list exists, or at the end, after the last sums with decayed weights.
+func foreachEach(params []*shadow.Tensor, d *decay, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
 	var held []*shadow.Tensor
 	for _, group := range byType(params) {
 		made := temporaries(group)
 		dropList(held)
 		held = made
 	}
+	d.end()
 	dropList(held)
 }
 

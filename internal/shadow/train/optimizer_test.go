@@ -66,9 +66,11 @@ func twoSteps(t *testing.T, name string, shapes []string) string {
 	var o Optimizer
 	told("make", func() {
 		var err error
-		if o, err = NewOptimizer(w, name, params); err != nil {
+		plain, decays := strings.CutSuffix(name, "+decay")
+		if o, err = NewOptimizer(w, plain, params); err != nil {
 			t.Fatal(err)
 		}
+		Decay(o, []bool{decays})
 	})
 	told("step", o.Step)
 	told("step", o.Step)

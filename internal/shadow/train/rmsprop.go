@@ -9,6 +9,7 @@ import (
 // torch.optim.RMSprop in its foreach form (torch/optim, 2.11), with its default arguments.
 
 type rmsprop struct {
+	decay
 	w      *shadow.World
 	params []*shadow.Tensor
 	square map[*shadow.Tensor]*shadow.Tensor
@@ -26,7 +27,8 @@ func (r *rmsprop) Step() {
 			r.square[p] = zerosLike(p, p.DType())
 		}
 	}
-	foreachEach(live, func(group []*shadow.Tensor) []*shadow.Tensor {
+	foreachEach(live, &r.decay, func(group []*shadow.Tensor) []*shadow.Tensor {
+		r.begin(r.w, group)
 		return foreach(r.w, "_foreach_sqrt", group)
 	})
 }

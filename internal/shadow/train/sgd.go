@@ -2,22 +2,28 @@
 
 package train
 
-import (
-	"slices"
-
-	"snug/internal/shadow"
-)
+import "snug/internal/shadow"
 
 // torch.optim.SGD in its foreach form (torch/optim, 2.11), with its default arguments.
 
-type sgd struct{}
+type sgd struct {
+	decay
+	w      *shadow.World
+	params []*shadow.Tensor
+}
 
-func newSGD(*shadow.World, []*shadow.Tensor) Optimizer { return sgd{} }
+func newSGD(w *shadow.World, params []*shadow.Tensor) Optimizer { return &sgd{w: w, params: params} }
 
 // Step adds the gradients in place.
-func (sgd) Step() {}
+func (s *sgd) Step() {
+	for _, group := range byType(withGrad(s.params)) {
+		s.begin(s.w, group)
+	}
+	s.end()
+}
 
 type sgdMomentum struct {
+	decay
 	w      *shadow.World
 	params []*shadow.Tensor
 	buffer map[*shadow.Tensor]*shadow.Tensor
@@ -30,12 +36,16 @@ func newSGDMomentum(w *shadow.World, params []*shadow.Tensor) Optimizer {
 // Step makes each momentum buffer as a copy of the first gradient, one type after the
 // other.
 func (s *sgdMomentum) Step() {
-	for _, p := range slices.Concat(byType(withGrad(s.params))...) {
-		if s.buffer[p] == nil {
-			g := p.Grad()
-			s.buffer[p] = stateLike(p, "clone", g, g.DType())
+	for _, group := range byType(withGrad(s.params)) {
+		s.begin(s.w, group)
+		for _, p := range group {
+			if s.buffer[p] == nil {
+				g := p.Grad()
+				s.buffer[p] = stateLike(p, "clone", g, g.DType())
+			}
 		}
 	}
+	s.end()
 }
 
 // States returns each parameter's momentum buffer, none for one that was not updated yet.

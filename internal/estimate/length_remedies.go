@@ -2,6 +2,8 @@
 
 package estimate
 
+// What may help a run of varying lengths. Changes that may help any run are the levers of plan/levers.go.
+
 import (
 	"cmp"
 	"context"

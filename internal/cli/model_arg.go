@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// modelArg accepts one argument, the model: snug estimate gpt2 is snug estimate --model gpt2.
+func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case len(args) > 1:
+		return fmt.Errorf("unexpected argument %q after the model %q; see %s --help", args[1], args[0], cmd.CommandPath())
+	case f.flags.Changed("model"), f.flags.Changed("config"):
+		return fmt.Errorf("unexpected argument %q: the model is given by a flag already; see %s --help", args[0], cmd.CommandPath())
+	}
+	switch name := args[0]; filepath.Ext(name) {
+	case ".py":
+		return fmt.Errorf("%s is a script, not a model; give it as --loop %s", name, name)
+	case ".yaml", ".yml", ".jsonl":
+		return fmt.Errorf("%s is not a model; give a setup as --setup %s, a training config as --config-path %s", name, name, name)
+	}
+	f.model = args[0]
+	return nil
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/catalog"
+	"snug/internal/family"
+)
+
+const modelsLong = `List the models that --model knows by name, or those whose names have all words
+of a QUERY. A model of the same kind under another name needs its config.json:
+--model accepts its folder, and a name from the Hugging Face cache.
+
+Any other model can be recorded: snug profile -- <your command>`
+
+func newModels(env Env) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "models [QUERY...]",
+		Short:   "List the models that are known by name",
+		Long:    modelsLong,
+		Example: "  snug models\n  snug models qwen2.5 7b\n  snug models llama --json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			return showModels(env, strings.Join(args, " "), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per model")
+	return cmd
+}
+
+// modelAnswer is one model that is known by name.
+type modelAnswer struct {
+	Name   string `json:"name"`
+	Hub    string `json:"hub,omitempty"`    // its name on the Hugging Face hub
+	Type   string `json:"model_type"`       // as in its config.json; torchvision for its models
+	Params int    `json:"params,omitempty"` // as published
+}
+
+func showModels(env Env, query string, asJSON bool) error {
+	list := modelsLike(query)
+	if len(list) == 0 {
+		return fmt.Errorf("no model has all words of %q in its name; snug models lists all, and --model accepts the folder of a config.json", query)
+	}
+	if asJSON {
+		for _, m := range list {
+			if err := printJSON(env.Stdout, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return printLines(env.Stdout, modelTable(list))
+}
+
+// modelsLike returns the models whose names have all words of a query.
+func modelsLike(query string) []modelAnswer {
+	var out []modelAnswer
+	like := catalog.Like(query)
+	for _, e := range catalog.Entries() {
+		if query == "" || slices.Contains(like, e.Name) {
+			kind, _ := e.Config["model_type"].(string)
+			out = append(out, modelAnswer{e.Name, e.Hub, kind, e.Params})
+		}
+	}
+	for _, name := range family.NamedModels() {
+		if strings.Contains(name, strings.ToLower(query)) {
+			out = append(out, modelAnswer{Name: name, Type: path.Dir(name)})
+		}
+	}
+	return out
+}
+
+func modelTable(list []modelAnswer) []string {
+	width := len("name")
+	for _, m := range list {
+		width = max(width, len(m.Name))
+	}
+	out := []string{fmt.Sprintf("%-*s  %-10s  %s", width, "name", "parameters", "type")}
+	for _, m := range list {
+		size := ""
+		if m.Params > 0 {
+			size = inMillions(m.Params)
+		}
+		out = append(out, fmt.Sprintf("%-*s  %10s  %s", width, m.Name, size, m.Type))
+	}
+	return out
+}
+
+// inMillions writes a number of parameters as people say it: 124 M, 1.24 B.
+func inMillions(params int) string {
+	if params < 1e9 {
+		return fmt.Sprintf("%.0f M", float64(params)/1e6)
+	}
+	return fmt.Sprintf("%.3g B", float64(params)/1e9)
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/shadow"
+
+// Attention masks with zeros take another path through a model than masks of ones, which are dropped. The contents of
+// tensors are not known, but their history tells: a mask that began as zeros or had zeros put in has some, and one
+// that was compared from other values may have.
+
+// zeros says what is known of the zeros in a tensor.
+type zeros int
+
+const (
+	someZeros  zeros = iota + 1 // it was made of zeros, or some were put in
+	maybeZeros                  // it was computed by a comparison
+)
+
+// marks stores what is known of a tensor of integers or truth values.
+func (in *interpreter) marks(v value, z zeros) {
+	switch t := v.(type) {
+	case *hostTensor:
+		if !countable(t.dtype) {
+			return
+		}
+	case *shadow.Tensor:
+		if !countable(t.DType()) {
+			return
+		}
+	default:
+		return
+	}
+	if z == 0 {
+		return
+	}
+	if in.zeros == nil {
+		in.zeros = map[value]zeros{}
+	}
+	in.zeros[v] = z
+}
+
+// countable reports whether a mask may have this type.
+func countable(dt shadow.DType) bool {
+	return dt == shadow.Bool || dt == shadow.Int64 || dt == shadow.Int32
+}
+
+// zerosIn returns what is known of a value's zeros. A list has those of its items.
+func (in *interpreter) zerosIn(v value) zeros {
+	switch v := v.(type) {
+	case *hostTensor, *shadow.Tensor:
+		return in.zeros[v]
+	case *list:
+		for _, x := range v.items {
+			if z := in.zerosIn(x); z != 0 {
+				return z
+			}
+		}
+	}
+	return 0
+}
+
+// inherits marks the result of a call of something native: tensors made of zeros, and those computed from marked ones.
+func (in *interpreter) inherits(out, fn value, a arguments) {
+	switch f := fn.(type) {
+	case namespace:
+		zero, _ := number(a.or(1, "fill_value", 1))
+		if f == "torch.zeros" || f == "torch.zeros_like" || (f == "torch.full" || f == "torch.full_like") && zero == 0 {
+			in.marks(out, someZeros)
+		}
+	case *bound:
+		if f.name == "new_zeros" {
+			in.marks(out, someZeros)
+			return
+		}
+		in.marks(out, in.zerosIn(f.self))
+	}
+	if len(in.zeros) == 0 {
+		return
+	}
+	for _, v := range a.pos {
+		if z := in.zerosIn(v); z != 0 && in.zerosIn(out) == 0 {
+			in.marks(out, z)
+		}
+	}
+}
+
+// putsZero marks a tensor that part of is set to zero.
+func (in *interpreter) putsZero(t, v value) {
+	switch v {
+	case 0, false:
+		in.marks(t, someZeros)
+	}
+}
+
+// noteMask notes how a mask that may have zeros was counted.
+func (in *interpreter) noteMask(z zeros, masked bool) {
+	switch {
+	case z == 0 || masked && z == someZeros:
+	case masked:
+		in.note("the attention mask is computed, and counted as one with zeros, for which a mask of batch × length² is made; if it has none, the run takes less")
+	default:
+		in.note("the attention mask may have zeros and is counted as all ones; with zeros, the run takes more, at least batch × length² bytes")
+	}
+}

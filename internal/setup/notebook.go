@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"snug/internal/pattern"
+	"snug/internal/pysrc"
+)
+
+// A line of a notebook that is not Python: a command of the shell or a magic of IPython, or a name that gets its
+// output.
+var (
+	magicLine   = pattern.New(`^\s*[!%]`)
+	magicResult = pattern.New(`^(\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*)[!%].*$`)
+)
+
+// otherCells are the magics of cells that are not Python.
+var otherCells = []string{"%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%js", "%%latex", "%%markdown", "%%svg", "%%writefile", "%%cmd", "%%perl", "%%ruby"}
+
+// parsePython parses a script, or a notebook. The lines of a notebook are counted over its cells of code.
+func parsePython(shown string, src []byte) (*pysrc.File, error) {
+	if isNotebook(shown) {
+		code, err := cells(src)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown, err)
+		}
+		return pysrc.Parse(shown, []byte(withoutMagics(code)))
+	}
+	f, err := pysrc.Parse(shown, src)
+	if err == nil {
+		return f, nil
+	}
+	if plain := withoutMagics(string(src)); plain != string(src) { // exported from a notebook
+		if f, err := pysrc.Parse(shown, []byte(plain)); err == nil {
+			return f, nil
+		}
+	}
+	return nil, err
+}
+
+// cells returns the code of a notebook.
+func cells(src []byte) (string, error) {
+	var book struct {
+		Cells []struct {
+			Kind   string          `json:"cell_type"`
+			Source json.RawMessage `json:"source"`
+		} `json:"cells"`
+	}
+	if err := json.Unmarshal(src, &book); err != nil {
+		return "", Wrong("the notebook is not JSON: %v", err)
+	}
+	var out strings.Builder
+	for _, c := range book.Cells {
+		if c.Kind == "code" {
+			out.WriteString(cellText(c.Source))
+		}
+	}
+	return out.String(), nil
+}
+
+// cellText returns the lines of a cell, which are a text or a list of texts. A cell of another language is left out.
+func cellText(raw json.RawMessage) string {
+	var text string
+	var lines []string
+	if json.Unmarshal(raw, &text) != nil {
+		_ = json.Unmarshal(raw, &lines) // neither: an empty cell
+		text = strings.Join(lines, "")
+	}
+	for _, m := range otherCells {
+		if strings.HasPrefix(strings.TrimSpace(text), m) {
+			text = ""
+		}
+	}
+	return text + "\n"
+}
+
+// withoutMagics replaces the lines that only a notebook understands, so that all others keep their numbers.
+func withoutMagics(code string) string {
+	lines := strings.Split(code, "\n")
+	for i, l := range lines {
+		switch {
+		case magicLine.Regexp().MatchString(l):
+			lines[i] = l[:len(l)-len(strings.TrimLeft(l, " \t"))] + "pass"
+		default:
+			lines[i] = magicResult.Regexp().ReplaceAllString(l, "${1}None")
+		}
+	}
+	return strings.Join(lines, "\n")
+}

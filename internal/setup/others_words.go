@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"strings"
+
+	"snug/internal/spelling"
+)
+
+// othersWords are the words that trainers and people use for a setting's values, under its JSON key. They are
+// not accepted, because a setup has one word for each thing, but the error names the right one.
+var othersWords = map[string]map[string]string{
+	"precision": {
+		"bf16-mixed": "amp-bf16", "16-mixed": "amp-fp16", "fp16-mixed": "amp-fp16", "bf16-amp": "amp-bf16", "fp16-amp": "amp-fp16",
+		"amp": "amp-fp16", "mixed": "amp-bf16", "bf16-true": BF16, "16-true": FP16, "32-true": FP32, "32": FP32, "16": FP16, "no": FP32,
+		"float32": FP32, "float16": FP16, "half": FP16, "bfloat16": BF16, "float": FP32,
+	},
+	"optimizer": {
+		"adamw_torch": "adamw", "adamw_torch_fused": "adamw-fused", "adamw_hf": "adamw-loop", "adamw_8bit": "adamw-8bit",
+		"adamw_bnb_8bit": "adamw-8bit", "paged_adamw_8bit": "adamw-8bit", "fused-adamw": "adamw-fused", "momentum": "sgd-momentum",
+	},
+	"attention": {"flash_attention_2": Flash, "flash-attention-2": Flash, "fa2": Flash, "flash2": Flash, "math": "eager", "default": "sdpa"},
+	"kind":      {"fsdp": "fsdp2", "deepspeed": "zero2", "dp": "ddp", "full_shard": "fsdp2", "shard_grad_op": "fsdp2-noreshard"},
+}
+
+// wordHint suggests the word that was meant for a setting's value, or lists all.
+func wordHint(key, given string, words []string) string {
+	if meant := othersWords[key][strings.ToLower(given)]; meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	return spelling.Hint(given, words, "known: "+strings.Join(words, ", "))
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Survey is what a script itself shows of its run. Each part is empty if the script does not show it.
+type Survey struct {
+	Model Sighting // the first model that it loads
+	Batch Sighting // samples of a training batch
+	Seq   Sighting // tokens of a sample
+	Open  string   // where it loads a model whose name is only known when it runs
+	Saw   []string // models that are not known, with their lines
+}
+
+// Sighting is a value that a script shows, and where.
+type Sighting struct {
+	Name   string         // of a model, as its libraries look it up
+	Config map[string]any // of a model whose configuration is written in the script
+	N      int
+	Where  string // file:line, or the option of its command line
+}
+
+// learn adds to the fields what they leave open and the script of their loop shows, and returns that. If it is not
+// shown and required, the error says so.
+func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
+	var own Survey
+	loop, _ := fields["loop"].(string)
+	if from.Survey == nil || !ReadsScript(loop) || fields["dist"] != nil || !lacksAny(fields) {
+		return fields, own, nil
+	}
+	if _, err := loopWords(loop); err != nil {
+		return fields, own, err
+	}
+	s := &Setup{Loop: loop, Precision: FP32, Optimizer: "adamw"}
+	if err := s.findLoop(from); err != nil {
+		return fields, own, nil // and Decode reports it
+	}
+	fields = with(fields, nil)
+	if fields["model"] == nil {
+		seen, err := from.Survey(s)
+		if seen.Model.Where == "" {
+			return fields, own, noModel(s, seen, err)
+		}
+		own.Model = seen.Model
+		fields["model"] = from.modelOf(own.Model, filepath.Dir(s.scriptPath(from)))
+	}
+	model, isObject := fields["model"].(map[string]any)
+	if !isObject || model["profile"] != nil || model["custom"] != nil {
+		return fields, own, nil
+	}
+	if (&object{keys: model, at: "model."}).model(s, from) != nil {
+		return fields, own, nil // and Decode reports it
+	}
+	seen, err := from.Survey(s)
+	if err != nil && (!s.Model.Known() || errors.Is(err, ErrUnknownModel)) {
+		return fields, own, err
+	}
+	if fields["batch"] == nil && seen.Batch.N > 0 {
+		fields["batch"], own.Batch = float64(seen.Batch.N), seen.Batch
+	}
+	if fields["batch"] == nil && !from.AnyBatch {
+		return fields, own, noBatch(s, err)
+	}
+	if fields["seq"] == nil && fields["lengths"] == nil && seen.Seq.N > 0 {
+		fields["seq"], own.Seq = float64(seen.Seq.N), seen.Seq
+	}
+	return fields, own, nil
+}
+
+// lacksAny reports whether the fields leave anything open that a script may show.
+func lacksAny(fields map[string]any) bool {
+	return fields["model"] == nil || fields["batch"] == nil || fields["seq"] == nil && fields["lengths"] == nil
+}
+
+// with returns a copy of fields with others set.
+func with(fields, others map[string]any) map[string]any {
+	out := make(map[string]any, len(fields)+len(others))
+	for _, m := range []map[string]any{fields, others} {
+		for k, v := range m {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// modelOf returns the field model for a model that a script in a folder loads. As in transformers, a folder with a
+// config.json comes before a name; it may be beside the script too.
+func (from Source) modelOf(m Sighting, folder string) map[string]any {
+	if m.Config != nil {
+		return map[string]any{"config": m.Config}
+	}
+	for _, at := range []string{m.Name, filepath.Join(folder, m.Name)} {
+		if _, _, err := from.config(at); err == nil {
+			return map[string]any{"config": at}
+		}
+	}
+	return map[string]any{"name": m.Name}
+}
+
+// noModel is the error for a script that does not show its model.
+func noModel(s *Setup, own Survey, err error) error {
+	switch {
+	case errors.Is(err, ErrUnknownModel):
+		return err
+	case own.Open != "":
+		return unknownModel("{model} is missing, and %s loads one whose name is not known here; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
+	case err != nil:
+		return unknownModel("%v; {model} is not known by then, and can be given with {model.name}", err)
+	}
+	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give a model of the same size with {model.name}", s.loopName(), SawText(own.Saw), s.loopName())
+}
+
+// SawText says which models that are not known a script makes.
+func SawText(saw []string) string {
+	if len(saw) == 0 {
+		return ""
+	}
+	return ", only " + strings.Join(saw, ", ")
+}
+
+// Unsimulated is the error for a model of a script that no family simulates.
+func Unsimulated(text string) error { return unknownModel("%s", text) }
+
+// noBatch is the error for a script that does not show its batch size.
+func noBatch(s *Setup, err error) error {
+	if err != nil {
+		return Wrong("{batch} is missing, and %s cannot be followed to its first batch (%v); give the samples per forward with {batch}", s.loopName(), err)
+	}
+	return Wrong("{batch} is missing, and %s does not show it; give the samples per forward with {batch}", s.loopName())
+}
+
+// scriptPath returns the path of the loop's script.
+func (s *Setup) scriptPath(from Source) string {
+	path := s.loopName()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(from.Base, path)
+	}
+	return path
+}
+
+// Origins returns in words what the setup has from its script, or "".
+func (x *Script) Origins() string {
+	if x == nil {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct {
+		what string
+		of   Sighting
+	}{{"the model", x.Own.Model}, {fmt.Sprintf("batch %d", x.Own.Batch.N), x.Own.Batch}, {fmt.Sprintf("seq %d", x.Own.Seq.N), x.Own.Seq}} {
+		if p.of.Where != "" {
+			parts = append(parts, fmt.Sprintf("%s from %s", p.what, p.of.Where))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

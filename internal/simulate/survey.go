@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"errors"
+
+	"snug/internal/family"
+	"snug/internal/script"
+	"snug/internal/setup"
+	"snug/internal/shadow"
+)
+
+// maxSurveyed limits the events before a script trains, as those of an evaluation.
+const maxSurveyed = 1_000_000
+
+// Survey follows the script of a setup only to learn what it shows of its run: the model, if the setup has none yet,
+// and otherwise the sizes of its batches. It returns what was learned before an error as well.
+func Survey(s *setup.Setup) (out setup.Survey, err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case shadow.TooLong:
+			err = ErrTooLong
+		default:
+			panic(e)
+		}
+	}()
+	r := &run{s: s, calling: &family.Calling{}}
+	r.newWorld()
+	r.w.MaxEvents = maxSurveyed
+	known := s.Model.Config != nil || s.Model.Name != ""
+	how := script.Run{
+		World: r.w, File: s.Script.File, Args: s.Script.Args, Import: s.Script.Import, Accumulation: 1,
+		Build: r.maker(), Adapt: r.adapt, Settings: settings(s),
+	}
+	if known {
+		how.Causal, how.Shifts, how.Stored = r.causal(), r.shifts(), r.stored()
+		open := *s
+		open.Batch, open.Seq, open.TargetSeq = script.OpenBatch, script.OpenSeq, script.OpenSeq
+		r.s = &open
+		how.Build = r.maker()
+		if err := r.fields(&how); err != nil {
+			return setup.Survey{}, err
+		}
+	}
+	seen, err := script.Look(how, known)
+	return setup.Survey{
+		Model: setup.Sighting(seen.Model), Batch: setup.Sighting(seen.Batch), Seq: setup.Sighting(seen.Seq), Open: seen.Open, Saw: seen.Saw,
+	}, unsimulated(err)
+}
+
+// unsimulated gives the error for a model that no family simulates its kind.
+func unsimulated(err error) error {
+	var no *script.Unsimulated
+	if errors.As(err, &no) {
+		return setup.Unsimulated(no.Text)
+	}
+	return err
+}

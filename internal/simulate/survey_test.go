@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"snug/internal/setup"
+)
+
+// loopSource reads the programs' files and what they load.
+func loopSource() setup.Source {
+	open := func(name string) (io.ReadCloser, error) { return os.Open(name) }
+	return setup.Source{Open: open, Base: loopsDir, Survey: Survey}
+}
+
+// TestSurveyedPrograms compares each program, described by nothing but its command line, with the same program
+// whose setup gives model, batch and length.
+func TestSurveyedPrograms(t *testing.T) {
+	tried := map[string]bool{}
+	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
+		for _, p := range programs(t, file) {
+			if !p.models(t) || strings.HasPrefix(p.Program, "sentence_transformers/") {
+				continue
+			}
+			t.Run(p.ID, func(t *testing.T) { p.surveyed(t, tried) })
+		}
+	}
+}
+
+// surveyed makes the comparison. Figures are compared once for each program.
+func (p program) surveyed(t *testing.T, tried map[string]bool) {
+	want := p.setup(t)
+	words := []string{p.Program}
+	for _, a := range p.Args {
+		words = append(words, fmt.Sprint(a))
+	}
+	loop := strings.Join(words, " ")
+	got, err := setup.Decode(map[string]any{"loop": loop}, loopSource())
+	if err != nil && !want.Model.Known() {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Model.Head == "image-classification" {
+		want.Seq = 0
+	}
+	if got.Batch != want.Batch || got.Seq != want.Seq {
+		t.Errorf("batch %d of %d tokens, want %d of %d", got.Batch, got.Seq, want.Batch, want.Seq)
+	}
+	if !reflect.DeepEqual(got.Model.Config, want.Model.Config) && want.Model.Config != nil {
+		t.Errorf("another model: %s", got.Script.Origins())
+	}
+	if tried[p.Program] || t.Failed() {
+		return
+	}
+	tried[p.Program] = true
+	model := map[string]any{"config": want.Model.Config}
+	if want.Model.Config == nil {
+		model = map[string]any{"name": want.Model.Name}
+	}
+	fields := map[string]any{"loop": loop, "model": model, "batch": float64(want.Batch)}
+	if want.Seq > 0 {
+		fields["seq"] = float64(want.Seq)
+	}
+	whole, err := setup.Decode(fields, setup.Source{Open: loopSource().Open, Base: loopsDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, errA := Run(got, Options{})
+	b, errB := Run(whole, Options{})
+	if errA != nil || errB != nil {
+		if fmt.Sprint(errA) != fmt.Sprint(errB) {
+			t.Errorf("%v, and with an explicit setup %v", errA, errB)
+		}
+		return
+	}
+	if x, y := played(t, a), played(t, b); x.PeakReserved != y.PeakReserved || x.PeakAllocated != y.PeakAllocated {
+		t.Errorf("%d bytes, and with an explicit setup %d", x.PeakReserved, y.PeakReserved)
+	}
+}
