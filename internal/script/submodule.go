@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"snug/internal/family"
 	"snug/internal/shadow"
 )
 
@@ -66,16 +67,13 @@ func (n *network) names(in *interpreter) []string {
 	return n.known
 }
 
-// bases are the names of the model without its head in transformers' classes: their base_model_prefix.
-var bases = map[string]bool{"bert": true, "roberta": true, "distilbert": true, "mpnet": true, "model": true, "transformer": true, "gpt_neox": true, "vit": true, "backbone": true}
-
 // base returns the path of the model without its head, or "" if it has no other.
 func (n *network) base(in *interpreter) string {
 	names := n.names(in)
 	if len(names) == 0 || n.adapted {
 		return ""
 	}
-	if first, _, ok := strings.Cut(names[0], "."); ok && bases[first] {
+	if first, _, ok := strings.Cut(names[0], "."); ok && family.IsBase(first) {
 		return first
 	}
 	return ""
