@@ -28,20 +28,19 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 }
 
 // paddingMask is bidirectionalMask for models whose attention takes the mask of a batch with padding. fn holds it.
-func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) *shadow.Tensor {
+func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 	if n.run.Calling != nil {
 		n.run.Calling.padding = nil
 	}
 	if mask == nil || n.run.Attention == "eager" || n.run.Attention == "flash" || !n.run.Calling.masks() {
 		n.bidirectionalMask(mask)
-		return nil
+		return
 	}
 	inner := n.w.Func(mask)
 	padding := inner.Let(mask.To(shadow.Bool))
 	shadow.Item(padding.All())
 	everywhere := func(q, _ *shadow.Tensor) *shadow.Tensor { return q.Compare("ge") }
 	n.run.Calling.padding = fn.Let(inner.Return(n.sdpaMask(embeds, padding, everywhere)))
-	return n.run.Calling.padding
 }
 
 // windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
@@ -114,6 +113,7 @@ func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, 
 	if classes != nil {
 		return n.classLoss(classes, e, b.Labels)
 	}
+	n.run.Calling.tieState(e.hidden)
 	if head == nil {
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil

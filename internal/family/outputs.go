@@ -12,6 +12,7 @@ type Outputs struct {
 	Pooled *shadow.Tensor   // the first token's state through another layer, if the model has one
 	Masked bool             // padding was masked, since the batch's mask has zeros
 	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
+	States []*shadow.Tensor // the input of the first block and the output of each, if output_hidden_states is on
 }
 
 // Calling says how the current forward is called. All parts of a run share it.
@@ -19,6 +20,7 @@ type Calling struct {
 	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
 	Cache         bool     // use_cache, transformers' default
 	Base          bool     // the model is called without its head
+	States        bool     // output_hidden_states
 	Checkpointing bool
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
@@ -71,6 +73,30 @@ func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
 		c.keepPooled(pooled)
 	}
 	return true
+}
+
+// keepState holds the output of a block and, before the first one, its input, as transformers' hooks of
+// output_hidden_states do. A model with two stacks of blocks has none here.
+func (n net) keepState(input, output *shadow.Tensor) {
+	c := n.run.Calling
+	if c == nil || !c.States || c.Keep == nil || n.run.Head == Seq2SeqLM {
+		return
+	}
+	if len(c.Keep.States) == 0 {
+		c.Keep.States = append(c.Keep.States, input.Hold())
+	}
+	c.Keep.States = append(c.Keep.States, output.Hold())
+}
+
+// tieState replaces the last block's output among the hidden states with the model's, which most models normalize.
+func (c *Calling) tieState(hidden *shadow.Tensor) {
+	if c == nil || c.Keep == nil || len(c.Keep.States) == 0 {
+		return
+	}
+	last := &c.Keep.States[len(c.Keep.States)-1]
+	old := *last
+	*last = hidden.Hold()
+	old.Drop()
 }
 
 // keepPooled holds the pooler's output.

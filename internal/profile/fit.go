@@ -61,7 +61,8 @@ func (f *fitter) fit() (*Program, error) {
 	}
 	f.arrange()
 	if r := f.ragged(); r != nil {
-		return f.program, r.fit()
+		r.fit()
+		return f.program, nil
 	}
 	if err := f.align(); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ const (
 const enoughBatches = 8
 
 // data finds out what the quantities can be.
-func (r *raggedFitter) data() (data, error) {
+func (r *raggedFitter) data() data {
 	d := data{Batch: batchAmong(r.table.run)}
 	for i, q := range r.program.ragged.quantities {
 		d.Rules = append(d.Rules, r.rule(i, q))
@@ -57,7 +57,7 @@ func (r *raggedFitter) data() (data, error) {
 	default:
 		r.fromSteps(&d)
 	}
-	return d, nil
+	return d
 }
 
 // fromSamples takes samples of the data set, if the loader showed some for every quantity.

@@ -18,7 +18,7 @@ type raggedFitter struct {
 	explaining []monomial // products of what changes, which may explain how sizes do
 	families   *families
 	members    map[int32]*family
-	order      []int32 // the families as they are first met
+	order      []int32 // the families, in the order of their first appearance
 	sums       *sums
 	chosen     []int
 	abouts     map[string]*formula // sums that give sizes up to a block
@@ -67,9 +67,9 @@ func (r *raggedFitter) tabulate(steps [][]map[string]int64) {
 }
 
 // fit makes the program.
-func (r *raggedFitter) fit() error {
+func (r *raggedFitter) fit() {
 	if len(r.table.candidates) == 0 {
-		return nil
+		return
 	}
 	r.alignSections()
 	r.gather()
@@ -84,9 +84,7 @@ func (r *raggedFitter) fit() error {
 	for k := range r.inputs {
 		r.write(k)
 	}
-	var err error
-	p.ragged.data, err = r.data()
-	return err
+	p.ragged.data = r.data()
 }
 
 // gather lists the sizes of each family.

@@ -38,6 +38,10 @@ func (in *interpreter) getattr(o value, name string) value {
 		}
 	case unknown:
 		return unknown{}
+	case string:
+		if v, ok := deviceAttr(o, name); ok {
+			return v
+		}
 	case *shadow.Tensor:
 		if v, ok := in.tensorAttr(o, name); ok {
 			return v

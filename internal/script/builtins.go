@@ -4,6 +4,7 @@ package script
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ var register = sync.OnceFunc(func() {
 	natives["contextlib.nullcontext"] = func(*interpreter, arguments) value { return &contextValue{} }
 	natives["os.environ.get"] = environment
 	natives["os.getenv"] = environment
+	natives["os.path.join"] = joinedPath
 	natives["types.SimpleNamespace"] = func(_ *interpreter, a arguments) value {
 		d := &dict{record: true}
 		for i, n := range a.names {
@@ -641,4 +643,17 @@ func newPartial(_ *interpreter, a arguments) value {
 		p.args.names, p.args.named = append(p.args.names, n), append(p.args.named, hold(a.named[i]))
 	}
 	return p
+}
+
+// joinedPath implements os.path.join.
+func joinedPath(_ *interpreter, a arguments) value {
+	parts := make([]string, len(a.pos))
+	for i, v := range a.pos {
+		s, ok := v.(string)
+		if !ok {
+			return unknown{}
+		}
+		parts[i] = s
+	}
+	return path.Join(parts...)
 }

@@ -25,7 +25,8 @@ type interpreter struct {
 	rows0      int                      // size of the first batch that the model is trained on
 	rowsAt     pysrc.Pos                // where that batch is used
 	asked      bool                     // the script takes its batch size from the setup
-	model      string                   // name of the first model that the script loads
+	model      string                   // name by which the script loads the setup's model
+	configs    map[string]foundConfig   // by the names of models
 	lengths    bool                     // the script's own data has the setup's length
 	fetched    int                      // training batches so far
 	statements int
@@ -48,7 +49,7 @@ func newInterpreter(run Run) *interpreter {
 	if run.Import == nil {
 		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
 	}
-	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
+	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}, configs: map[string]foundConfig{}}
 }
 
 // module runs a file from top to bottom and returns its names.

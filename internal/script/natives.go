@@ -63,6 +63,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 		}
 		if configClass(owner) {
 			in.loads(owner, method, a)
+			if method == "from_pretrained" {
+				return in.namedConfig(a)
+			}
 			return newConfig(a)
 		}
 	}
@@ -260,15 +263,14 @@ func stringMethod(s, name string, a arguments) value {
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	in.loads(class, method, a)
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	n.configure(in, a, method)
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
-	} else if method != "" && in.Stored != shadow.None {
-		n.dtype = in.Stored
+	} else if stored := n.stored(in); method != "" && stored != shadow.None {
+		n.dtype = stored
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
 		n.dtype = shadow.Float32
 	}
-	n.configure(a, method)
-	in.another(method, a)
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
 	n.loading.Head = in.headOf(n.loading.Class)
 	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {

@@ -31,25 +31,28 @@ type network struct {
 	parts   map[string]*submodule
 }
 
-// release keeps the parameters, since a script that deletes its model is about to end.
-func (n *network) release() { n.last() }
+// release frees the parameters with the last reference.
+func (n *network) release() {
+	if n.last() && n.net != nil {
+		n.net.Free()
+	}
+}
 
 // configure takes over the configuration that a model is made from, with its changes.
-func (n *network) configure(a arguments, method string) {
+func (n *network) configure(in *interpreter, a arguments, method string) {
 	c, ok := a.or(-1, "config", nil).(*configValue)
 	if !ok && method != "from_pretrained" {
 		c, ok = a.or(0, "", nil).(*configValue)
 	}
 	n.config = newConfig(arguments{})
 	if ok {
-		for k, v := range c.changed {
-			n.config.changed[k] = v
-		}
-		n.config.attention = c.attention
+		n.config = c.copied()
 	}
 	if method == "from_pretrained" {
 		n.config.change(a)
+		n.config.own = in.another(a.or(0, "pretrained_model_name_or_path", nil))
 	}
+	n.loading.Own = n.config.own
 	if cache, ok := n.config.changed["use_cache"].(bool); ok {
 		n.mode.NoCache = !cache
 	}
@@ -309,6 +312,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.States = n.returnsStates(in, a)
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
@@ -319,6 +323,9 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	in.noteMask(z, out.Masked)
 	if mode.Base && out.Hidden == nil {
 		in.note("the model without its head is not followed; it is counted with it")
+	}
+	if mode.States && len(out.States) == 0 {
+		in.note("the hidden states that this model returns are not followed; the figure may be too low")
 	}
 	for _, t := range made {
 		t.Drop()
@@ -395,13 +402,36 @@ func record(out family.Outputs) value {
 		d.set("pooler_output", out.Pooled)
 	}
 	if len(out.Cache) > 0 {
-		cache := &list{opaque: true}
-		for _, t := range out.Cache {
-			cache.items = append(cache.items, t)
-		}
-		d.set("past_key_values", cache)
+		d.set("past_key_values", &list{opaque: true, items: takenOver(out.Cache)})
+	}
+	if len(out.States) > 0 {
+		d.set("hidden_states", tupleOf(takenOver(out.States)...))
 	}
 	return d
+}
+
+// takenOver returns tensors as values, which keep their references.
+func takenOver(ts []*shadow.Tensor) (out []value) {
+	for _, t := range ts {
+		out = append(out, t)
+	}
+	return out
+}
+
+// returnsStates reports whether a call returns the hidden states of all layers: by its argument, or the configuration.
+func (n *network) returnsStates(in *interpreter, a arguments) bool {
+	v := a.or(-1, "output_hidden_states", nil)
+	if v == nil && n.config != nil {
+		v = n.config.changed["output_hidden_states"]
+	}
+	switch v := v.(type) {
+	case bool:
+		return v
+	case *list:
+		in.note("all hidden states are kept here, not only those of some layers; the run may take less")
+		return len(v.items) > 0
+	}
+	return false
 }
 
 func tupleOutput(out family.Outputs) value {

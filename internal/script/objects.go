@@ -104,7 +104,16 @@ func (d *dictType) callSelf(in *interpreter, a arguments) value {
 }
 
 // scheduler is a learning rate scheduler.
-type scheduler struct{ of value }
+type scheduler struct {
+	refs
+	of value
+}
+
+func (s *scheduler) release() {
+	if s.last() {
+		drop(s.of)
+	}
+}
 
 func newScheduler(a arguments) value {
 	of, ok := a.get(0, "optimizer")

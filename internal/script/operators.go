@@ -263,7 +263,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	switch {
 	case okX && okY:
 		return ordered(op, x, y)
-	case isUnknown(l) || isUnknown(r):
+	case isUnknown(l) || isUnknown(r) || isBound(l) || isBound(r):
 		return unknown{}
 	}
 	a, okA := l.(string)
@@ -275,6 +275,12 @@ func (in *interpreter) compare(op string, l, r value) value {
 		return equal(l, r) == (op == "==")
 	}
 	return unknown{}
+}
+
+// isBound reports whether a value is an attribute of which only the name is known.
+func isBound(v value) bool {
+	_, ok := v.(*bound)
+	return ok
 }
 
 // equal compares values by their contents.

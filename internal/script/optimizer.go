@@ -20,19 +20,17 @@ type optimizerValue struct {
 	scheduled bool // it has a learning rate scheduler
 }
 
-// release frees the states with the last reference. A learning rate scheduler makes the optimizer refer to itself,
-// so that only Python's garbage collector would free it.
+// release frees the states, and drops the parameters, with the last reference. A learning rate scheduler makes the
+// optimizer refer to itself, so that only Python's garbage collector would free it.
 func (o *optimizerValue) release() {
 	if !o.last() || o.scheduled {
 		return
 	}
-	if s, ok := o.opt.(stateful); ok {
-		for _, of := range s.States() {
-			for _, t := range of {
-				t.Drop()
-			}
-		}
+	train.Free(o.opt)
+	for _, p := range o.params {
+		p.Drop()
 	}
+	dropAll(o.steps)
 }
 
 // newOptimizer makes an optimizer from its class name.
@@ -107,7 +105,9 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 		groups, decays = [][]*shadow.Tensor{trainedOf(in.tensors(params))}, []bool{decay != 0}
 	}
 	for _, g := range groups {
-		o.params = append(o.params, g...)
+		for _, p := range g {
+			o.params = append(o.params, p.Hold())
+		}
 	}
 	in.result.uses(name)
 	opt, err := train.NewOptimizer(in.World, name, groups...)

@@ -26,6 +26,8 @@ type Net interface {
 	// ToHost is model.cpu(), and ToCard brings it back.
 	ToHost()
 	ToCard()
+	// Free drops the model's references to its parameters and buffers.
+	Free()
 	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// Fields lists the tensors of a batch from an unknown data set.
@@ -45,6 +47,7 @@ type Net interface {
 type Mode struct {
 	Eval          bool           // model.eval() was called last
 	NoCache       bool           // use_cache is off
+	States        bool           // output_hidden_states is on
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
 	Every         int            // every how many layers one is checkpointed
@@ -75,6 +78,9 @@ type Run struct {
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
+	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
+	// the setup's model; false if none can be read.
+	Named func(name string) (config map[string]any, found bool)
 	// NamesOf returns the names of a model's parameters.
 	NamesOf func(Loading) []string
 	Config  map[string]any // of the model, as in its config.json
@@ -108,6 +114,7 @@ type Making struct {
 type Loading struct {
 	Class     string         // of the model in the script; "" if it has none
 	Where     string         // where the script makes it
+	Own       map[string]any // its configuration, if it is not the setup's
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // what its class is trained for; "" if the setup decides
 	Attention string         // its name in transformers; "" if left open

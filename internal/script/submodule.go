@@ -13,14 +13,26 @@ import (
 // submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them, hook
 // them, and replace their forward. Each has one object, which the network keeps.
 type submodule struct {
-	refs
-	of   *network
-	path string
-	own  dict // attributes set on it, such as another forward
+	of      *network
+	path    string
+	outside int  // references from outside the network
+	own     dict // attributes set on it, such as another forward
 	around
 }
 
-func (m *submodule) release() { m.last() }
+// hold counts a reference from outside the network; while there is one, the network lives.
+func (m *submodule) hold() {
+	if m.outside == 0 {
+		m.of.hold()
+	}
+	m.outside++
+}
+
+func (m *submodule) release() {
+	if m.outside--; m.outside == 0 {
+		m.of.release()
+	}
+}
 
 // Module is a module inside a model.
 type Module struct {
@@ -30,6 +42,13 @@ type Module struct {
 
 // at returns the submodule at a path.
 func (n *network) at(path string) *submodule {
+	m := n.lent(path)
+	m.hold()
+	return m
+}
+
+// lent borrows the submodule at a path.
+func (n *network) lent(path string) *submodule {
 	m, ok := n.parts[path]
 	if !ok {
 		m = &submodule{of: n, path: path}
@@ -38,7 +57,6 @@ func (n *network) at(path string) *submodule {
 		}
 		n.parts[path] = m
 	}
-	m.hold()
 	return m
 }
 

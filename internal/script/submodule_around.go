@@ -113,7 +113,12 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 			all[path] = m.surrounds(in)
 		}
 	}
-	if m, ok := n.embeddings(in, false).(*submodule); ok && embeds != nil {
+	if embeds != nil {
+		m, _ := n.embeddings(in, false).(*submodule)
+		if m == nil {
+			in.fail("the embedding that inputs_embeds replaces is not known")
+		}
+		drop(m)
 		all[m.path] = func(*shadow.Tensor, []*shadow.Tensor, func(*shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 			return []*shadow.Tensor{embeds.Hold()}
 		}

@@ -100,13 +100,6 @@ func (n *network) listed(in *interpreter, path string, self value, direct bool) 
 	return out
 }
 
-// lent borrows the submodule at a path.
-func (n *network) lent(path string) *submodule {
-	m := n.at(path)
-	m.last()
-	return m
-}
-
 // embeddings implements get_input_embeddings() and get_output_embeddings().
 func (n *network) embeddings(in *interpreter, out bool) value {
 	found := ""

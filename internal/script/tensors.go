@@ -22,13 +22,7 @@ func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	case okB:
 		return scalarOperation(op, b, true).Hold(), true
 	}
-	if h, ok := l.(*hostTensor); ok {
-		return h, true
-	}
-	if h, ok := r.(*hostTensor); ok {
-		return h, true
-	}
-	return nil, false
+	return hostOperation(op, l, r)
 }
 
 func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
@@ -93,9 +87,7 @@ func (in *interpreter) tensorComparison(op string, l, r value) (value, bool) {
 	case okB:
 		return b.Compare(op).Hold(), true
 	}
-	_, hostL := l.(*hostTensor)
-	_, hostR := r.(*hostTensor)
-	return unknown{}, hostL || hostR
+	return hostComparison(l, r)
 }
 
 func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
@@ -255,6 +247,14 @@ func destination(a arguments) (device string, dt shadow.DType) {
 		}
 	}
 	return device, dt
+}
+
+// deviceAttr returns an attribute of a torch.device, which is its name here.
+func deviceAttr(device, name string) (value, bool) {
+	if name == "type" {
+		return deviceKind(device), true
+	}
+	return nil, false
 }
 
 func deviceKind(name string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snug/internal/allocator"
+	"snug/internal/family"
 )
 
 // NewestTorch is the default version of PyTorch: the newest one with measured runs.
@@ -108,14 +109,18 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers notes an error for a release whose major version the families were not compared with.
+// checkTransformers notes an error for a release that the families were not compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return
 	}
 	var major, minor int
-	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); n != 2 || major < 4 || major > 5 {
-		o.fail("transformers", " %q is not a known version; write it like 5.17 (4 and 5 are known)", text)
+	n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor)
+	switch release := 100*major + minor; {
+	case n != 2 || minor > 99:
+		o.fail("transformers", " %q is not a version; write it like %s", text, NewestTransformers)
+	case release < OldestTransformersRelease || release > NewestTransformersRelease:
+		o.fail("transformers", " %s is not known; %s to %s are (leave it out for the newest)", text, OldestTransformers, NewestTransformers)
 	}
 }
 
@@ -128,17 +133,10 @@ func (s *Setup) complete() error {
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]
 	}
-	if err := s.completeLoRA(); err != nil {
-		return err
-	}
-	if err := s.completeQuantization(); err != nil {
-		return err
-	}
-	if err := s.completeWeights(); err != nil {
-		return err
-	}
-	if err := s.completeEvaluation(); err != nil {
-		return err
+	for _, complete := range []func() error{s.completeLoRA, s.completeQuantization, s.completeWeights, s.completeEvaluation} {
+		if err := complete(); err != nil {
+			return err
+		}
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
@@ -157,8 +155,13 @@ func (s *Setup) complete() error {
 	if s.Attention == Flash && s.Precision == FP32 {
 		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
+	return s.completeLength(f.Positions)
+}
+
+// completeLength checks the tokens of a sample against the model's positions.
+func (s *Setup) completeLength(p family.Positions) error {
 	longest := s.Model.Longest()
-	if s.Seq == 0 && f.Positions.Filled {
+	if s.Seq == 0 && p.Filled {
 		s.Seq = longest
 	}
 	if s.Seq == 0 {
@@ -181,10 +184,10 @@ func (s *Setup) complete() error {
 		if x.field == "seq" && s.Lengths != nil {
 			x.field = "lengths"
 		}
-		if f.Positions.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
+		if p.Learned && x.n > longest && s.Lengths != nil && s.Lengths.Samples != nil {
 			return Wrong("{lengths} has a sample of %d tokens; %s has %d learned positions, and a longer sequence crashes; cut longer samples with {seq}", x.n, s.Model.Title(), longest)
 		}
-		if f.Positions.Learned && x.n > longest {
+		if p.Learned && x.n > longest {
 			return Wrong("{"+x.field+"} is %d; %s has %d learned positions, and a longer sequence crashes", x.n, s.Model.Title(), longest)
 		}
 		field, batch := s.largestBatch()

@@ -40,6 +40,8 @@ type Script struct {
 	Args []string    // the script's command line
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Config reads the configuration of a model that the script names; nil if none can be read.
+	Config func(name string) (map[string]any, error)
 
 	Own Survey // what the setup has from the script
 
@@ -208,7 +210,7 @@ func (s *Setup) findLoop(from Source) error {
 	if err != nil {
 		return Wrong("{loop}: %v", err)
 	}
-	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path)), Config: remembered(from.named)}
 	return nil
 }
 
@@ -242,6 +244,26 @@ func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 		return nil, Wrong("%s: %v", shown, err)
 	}
 	return parsePython(shown, src)
+}
+
+// remembered reads each configuration once, since a search follows its script many times.
+func remembered(read func(name string) (map[string]any, error)) func(string) (map[string]any, error) {
+	type answer struct {
+		config map[string]any
+		err    error
+	}
+	var mu sync.Mutex
+	known := map[string]answer{}
+	return func(name string) (map[string]any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		a, ok := known[name]
+		if !ok {
+			a.config, a.err = read(name)
+			known[name] = a
+		}
+		return a.config, a.err
+	}
 }
 
 // besides reads the modules of a folder, each once.

@@ -37,7 +37,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -146,8 +146,8 @@ func (r *run) namesOf() func(l script.Loading) []string {
 	base, made := r.s, r.builder
 	return func(l script.Loading) (out []string) {
 		r.s, r.builder = base, made
-		if l.Head != base.Model.Head || len(l.Config) > 0 {
-			if r.prepare(script.Loading{Head: l.Head, Config: l.Config}) != nil || r.loadModel() != nil {
+		if l.Head != base.Model.Head || len(l.Config) > 0 || l.Own != nil {
+			if r.prepare(script.Loading{Head: l.Head, Own: l.Own, Config: l.Config}) != nil || r.loadModel() != nil {
 				return nil
 			}
 		}
@@ -218,6 +218,9 @@ func (n *net) ToHost() { n.builder.ToHost() }
 // ToCard is model.to("cuda") for a model on the host.
 func (n *net) ToCard() { n.builder.ToCard() }
 
+// Free drops the model's parameters and buffers.
+func (n *net) Free() { n.builder.Free() }
+
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
@@ -260,7 +263,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits, Base: mode.Base}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits, Base: mode.Base}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
