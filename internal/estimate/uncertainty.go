@@ -137,6 +137,9 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, err
 	}
 	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
+	if a.Setup.DifferentiatesTwice() { // the second backward may keep as much again
+		o.More = max(o.More, a.PeakReserved)
+	}
 	return o, nil
 }
 

@@ -40,6 +40,9 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 // and ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	h.calling.tieState(hidden)
+	if h.calling.ends(hidden, nil) {
+		return nil
+	}
 	if h.lm == nil {
 		if h.calling.keepHidden(hidden) {
 			return nil

@@ -148,7 +148,7 @@ func (n net) textBatch() Batch {
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
 	var out *shadow.Tensor
 	if !n.checkpoints() || n.run.Calling.skips() {
-		out = n.w.Call(m, x)
+		out = n.w.CallWith(m, x, others)
 	} else {
 		out = n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
 	}

@@ -19,6 +19,7 @@ type Outputs struct {
 type Calling struct {
 	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
 	Cache         bool     // use_cache, transformers' default
+	Base          bool     // the model is called without its head
 	States        bool     // output_hidden_states
 	Checkpointing bool
 	Padded        bool           // the batch's attention mask has zeros
@@ -60,6 +61,17 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 		return false
 	}
 	c.Keep.Hidden = hidden.Hold()
+	return true
+}
+
+// ends reports whether the forward ends without a head, and holds its results.
+func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
+	if c == nil || !c.Base || !c.keepHidden(hidden) {
+		return false
+	}
+	if pooled != nil {
+		c.keepPooled(pooled)
+	}
 	return true
 }
 

@@ -193,7 +193,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 		o.set(in, name, v)
 	case *submodule:
 		if !in.cutLayers(o.of, o.path+"."+name, v) {
-			in.note(notFollowed)
+			o.set(in, name, v)
 		}
 	case *configValue:
 		o.set(name, v)

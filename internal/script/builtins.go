@@ -70,6 +70,8 @@ var register = sync.OnceFunc(func() {
 	registerFiles()
 	registerAttention()
 	registerDataclasses()
+	registerCheckpoint()
+	registerAutograd()
 })
 
 func nothing(*interpreter, arguments) value { return nil }
@@ -326,8 +328,13 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
-	if l, ok := a.or(0, "", nil).(*list); ok && len(l.items) > 0 { // a generator, such as model.parameters()
-		return hold(l.items[0])
+	if l, ok := a.or(0, "", nil).(*list); ok { // a generator expression, whose values exist already
+		if len(l.items) == 0 {
+			return hold(a.or(1, "", unknown{}))
+		}
+		first := l.items[0]
+		l.items = l.items[1:]
+		return first
 	}
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
@@ -347,6 +354,9 @@ func isInstance(in *interpreter, a arguments) value {
 	sure := true
 	for _, k := range kinds {
 		yes, known := instanceOf(a.or(0, "", nil), k)
+		if m, ok := a.or(0, "", nil).(*submodule); ok && !(yes && known) {
+			yes, known = m.isOf(in, k)
+		}
 		if yes && known {
 			return true
 		}

@@ -17,9 +17,13 @@ func (in *interpreter) call(e *pysrc.Call) value {
 		}
 	}
 	fn := in.eval1(e.Func)
+	mark := in.pend(fn)
 	args, kept := in.arguments(e.Args)
+	in.finish(mark + 1)
+	in.pend(kept...)
 	in.at = e.At()
 	out := in.invoke(fn, args)
+	in.finish(mark)
 	dropAll(kept)
 	drop(fn)
 	return out
@@ -39,6 +43,7 @@ func (in *interpreter) superOf() value {
 func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
 	for _, a := range list {
 		v := in.eval1(a.Value)
+		in.pend(v)
 		switch {
 		case a.Stars == 1:
 			args.pos = append(args.pos, in.items(v, 0)...)
@@ -81,7 +86,10 @@ func (in *interpreter) invoke(fn value, args arguments) value {
 	case *partial:
 		return in.callPartial(f, args)
 	}
+	mark := in.pend(args.pos...)
+	in.pend(args.named...)
 	out := in.callNative(fn, args)
+	in.finish(mark)
 	in.inherits(out, fn, args)
 	args.drop()
 	return out

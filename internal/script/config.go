@@ -11,9 +11,10 @@ import (
 // configValue is a model's configuration: the setup's, with the script's changes.
 type configValue struct {
 	refs
-	own     map[string]any // the configuration of a model that is not the setup's
-	changed map[string]any
-	of      *network // the model it belongs to; nil before there is one
+	own       map[string]any // the configuration of a model that is not the setup's
+	changed   map[string]any
+	attention string   // attn_implementation; "" if left open
+	of        *network // the model it belongs to; nil before there is one
 }
 
 func (c *configValue) release() { c.last() }
@@ -34,12 +35,16 @@ func newConfig(a arguments) *configValue {
 
 // copied implements copy.deepcopy of a configuration.
 func (c *configValue) copied() *configValue {
-	return &configValue{own: c.own, changed: maps.Clone(c.changed)}
+	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}
 }
 
 // change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
 	for i, name := range a.names {
+		if kind, ok := a.named[i].(string); ok && strings.TrimPrefix(name, "_") == "attn_implementation" {
+			c.attention = kind
+			continue
+		}
 		switch v := a.named[i].(type) {
 		case int:
 			c.changed[name] = float64(v)

@@ -537,7 +537,9 @@ func (in *interpreter) iterate(v value) *iterator {
 		return in.iterate(l)
 	case *list:
 		hold(v)
-		return itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
+		it := itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
+		it.few = len(v.items) <= fewItems
+		return it
 	case *dict:
 		keys := slices.Clone(v.keys)
 		return itemsOf(len(keys), func(i int) value { return hold(keys[i]) }, func() int { return len(keys) }, nil)

@@ -279,7 +279,9 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	}
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
 	n.loading.Head = in.headOf(n.loading.Class)
-	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
+	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
+		n.loading.Attention = kind
+	}
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache

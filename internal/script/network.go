@@ -27,6 +27,8 @@ type network struct {
 	waits   bool     // still on the host: it is moved to the card when it is needed there
 	bare    bool     // its forward returns only the logits
 	known   []string // names of its parameters, once asked for
+	adapted bool     // it has PEFT's classes around it
+	parts   map[string]*submodule
 }
 
 // release frees the parameters with the last reference.
@@ -54,7 +56,7 @@ func (n *network) configure(in *interpreter, a arguments, method string) {
 	if cache, ok := n.config.changed["use_cache"].(bool); ok {
 		n.mode.NoCache = !cache
 	}
-	n.loading.Config = n.config.changed
+	n.loading.Config, n.loading.Attention = n.config.changed, n.config.attention
 }
 
 // there returns the model on the card.
@@ -94,7 +96,12 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n.config), true
 	case "device":
 		return "cuda", true
-	case "module", "model", "base_model", "_orig_mod":
+	case "module", "_orig_mod":
+		return hold(n), true
+	case "model", "base_model":
+		if base := n.base(in); base != "" && (name == base || name == "base_model") {
+			return n.at(base), true
+		}
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
@@ -128,10 +135,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return n.move(in, name, a)
 	case "train":
 		on, ok := a.or(0, "mode", true).(bool)
-		n.mode.Eval = ok && !on
+		n.setMode(ok && !on)
 		return hold(n)
 	case "eval":
-		n.mode.Eval = true
+		n.setMode(true)
 		return hold(n)
 	case "forward":
 		return in.forwardNetwork(n, a)
@@ -169,10 +176,19 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "no_sync":
 		return &contextValue{}
-	case "modules", "named_modules", "children", "named_children":
-		in.note("a loop over the model's modules is not followed, nor are the changes that it makes")
-		return unknown{}
-	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
+	case "modules":
+		return values(n.listed(in, "", n, false))
+	case "named_modules":
+		return pairs(n.listed(in, "", n, false))
+	case "children":
+		return values(n.listed(in, "", nil, true))
+	case "named_children":
+		return pairs(n.listed(in, "", nil, true))
+	case "get_input_embeddings", "get_output_embeddings":
+		return n.embeddings(in, name == "get_output_embeddings")
+	case "get_submodule":
+		return n.submoduleAt(in, a)
+	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers":
 		return unknown{}
 	case "generate":
 		in.note("generation is not followed")
@@ -273,9 +289,26 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 
 // forwardNetwork runs the model's own forward.
 func (in *interpreter) forwardNetwork(n *network, a arguments) value {
-	net := n.there(in)
-	b, made := in.modelBatch(a)
+	return in.forwardIn(n, n.mode, a)
+}
+
+// forwardBase runs the forward of the model without its head.
+func (in *interpreter) forwardBase(n *network, a arguments) value {
 	mode := n.mode
+	mode.Base = true
+	return in.forwardIn(n, mode, a)
+}
+
+// forwardIn runs the model in a mode.
+func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
+	net := n.there(in)
+	embeds, _ := a.or(-1, "inputs_embeds", nil).(*shadow.Tensor)
+	if embeds != nil && embeds.Dim() == 3 {
+		a = in.withIDs(embeds, a)
+	} else {
+		embeds = nil
+	}
+	b, made := in.modelBatch(a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
@@ -285,8 +318,12 @@ func (in *interpreter) forwardNetwork(n *network, a arguments) value {
 	in.forwards()
 	z := in.zerosIn(a.or(1, "attention_mask", nil))
 	mode.Padded = z != 0
-	out := net.Call(b, mode)
+	var out family.Outputs
+	in.surrounded(n, embeds, func() { out = net.Call(b, mode) })
 	in.noteMask(z, out.Masked)
+	if mode.Base && out.Hidden == nil {
+		in.note("the model without its head is not followed; it is counted with it")
+	}
 	if mode.States && len(out.States) == 0 {
 		in.note("the hidden states that this model returns are not followed; the figure may be too low")
 	}

@@ -70,6 +70,9 @@ func objectOf(v value, class namespace) (yes, known bool) {
 	switch class {
 	case "torch.nn.Module":
 		_, ok := v.(*network)
+		if _, part := v.(*submodule); part {
+			return true, true
+		}
 		return ok || derives("Module", "LightningModule"), true
 	case "torch.optim.Optimizer", "torch.optim.optimizer.Optimizer":
 		_, ok := v.(*optimizerValue)
@@ -119,6 +122,9 @@ func newScheduler(a arguments) value {
 	}
 	if !ok {
 		of = unknown{}
+	}
+	if o := unwrapped(of); o != nil {
+		o.scheduled = true
 	}
 	return &scheduler{of: hold(of)}
 }

@@ -16,11 +16,14 @@ type optimizerValue struct {
 	opt    train.Optimizer
 	params []*shadow.Tensor
 	steps  []value // step counters of loaded states, if they were loaded onto the card
+
+	scheduled bool // it has a learning rate scheduler
 }
 
-// release frees the states, and drops the parameters, with the last reference.
+// release frees the states, and drops the parameters, with the last reference. A learning rate scheduler makes the
+// optimizer refer to itself, so that only Python's garbage collector would free it.
 func (o *optimizerValue) release() {
-	if !o.last() {
+	if !o.last() || o.scheduled {
 		return
 	}
 	train.Free(o.opt)

@@ -37,6 +37,11 @@ type Net interface {
 	LayerNorm(p *shadow.Tensor) bool
 	// Embedding reports whether a parameter is the table of an nn.Embedding.
 	Embedding(p *shadow.Tensor) bool
+	// Modules lists the modules inside it, outer ones first.
+	Modules() []Module
+	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
+	Layer(path string) shadow.Module
+	Weight(path string) *shadow.Tensor
 }
 
 // Mode says in which state a model is called.
@@ -47,6 +52,7 @@ type Mode struct {
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
 	Every         int            // every how many layers one is checkpointed
+	Base          bool           // without its head
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
@@ -150,6 +156,7 @@ type Result struct {
 	Saw       []string         // models that are not known, with their lines
 	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
+	Twice     bool             // a gradient was differentiated again
 }
 
 // Follow follows the script from beginning to end.

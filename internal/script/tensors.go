@@ -442,7 +442,11 @@ func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 
 func newLike(in *interpreter, t *shadow.Tensor, a arguments) value {
 	in.World.Op("new")
-	return in.World.Empty(shadow.Dims(sizes(a)...), t.DType()).Hold()
+	dt := t.DType()
+	if d, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
+		dt = shadow.DType(d)
+	}
+	return in.World.Empty(shadow.Dims(sizes(a)...), dt).Hold()
 }
 
 func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
@@ -454,7 +458,7 @@ func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
 
 func chunks(in *interpreter, t *shadow.Tensor, a arguments) value {
 	n, ok := a.or(0, "chunks", nil).(int)
-	if !ok {
+	if !ok || n < 1 {
 		return in.lost(t, "chunk")
 	}
 	dim, _ := a.or(1, "dim", 0).(int)
@@ -495,6 +499,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
 	keeps, _ := a.or(1, "retain_graph", false).(bool)
 	t.BackwardWith(g, keeps)
+	in.freeGraphs()
 	in.forwards()
 	return nil
 }

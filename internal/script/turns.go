@@ -9,6 +9,7 @@ const (
 	enoughUpdates = 3   // optimizer updates after which a loop has shown what it keeps
 	enoughTurns   = 6   // iterations of a loop over data with updates
 	unseenTurns   = 4   // iterations of a loop over data of unknown size without updates
+	fewItems      = 16  // items of a list that are all followed, since each may change the run
 	maxTurns      = 200 // iterations of a loop over data without updates
 	maxRange      = 20_000
 )
@@ -58,7 +59,7 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 		return in.played(it, fetched+i)
 	}
 	switch {
-	case it.whole:
+	case it.whole, it.few:
 		return false
 	case in.Whole && it.size >= 0:
 		return i >= maxRange

@@ -276,6 +276,7 @@ type iterator struct {
 	skip  func() bool    // advances to the last one, if it differs from the rest
 	seek  func(left int) // advances until this many are left
 	whole bool           // loops over it are not cut short
+	few   bool           // a short list that the script writes, such as the stages of a training
 }
 
 func (it *iterator) release() {

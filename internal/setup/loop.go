@@ -87,6 +87,7 @@ type Learned struct {
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
+	Twice     bool   // it differentiates gradients again
 	Optimizer string // its name; "" if the script has one of its own
 }
 
@@ -95,6 +96,16 @@ func (x *Script) Learn(l Learned) {
 	x.noted.Lock()
 	x.learned = l
 	x.noted.Unlock()
+}
+
+// DifferentiatesTwice reports whether a script that was followed differentiates gradients again.
+func (s *Setup) DifferentiatesTwice() bool {
+	if s.Script == nil {
+		return false
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Twice
 }
 
 // Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.

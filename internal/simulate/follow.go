@@ -56,7 +56,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, doubt(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
@@ -243,13 +243,37 @@ func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p)
 // LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p) }
 
+// Modules lists the modules inside the model.
+func (n *net) Modules() (out []script.Module) {
+	for _, m := range n.builder.Modules() {
+		out = append(out, script.Module{Path: m.Path, Kind: m.Kind})
+	}
+	return out
+}
+
+// Layer returns the Linear or Embedding at a path, or nil.
+func (n *net) Layer(path string) shadow.Module { return n.builder.LayerAt(path) }
+
+// Weight returns the weight of such a layer, or nil.
+func (n *net) Weight(path string) *shadow.Tensor {
+	switch l := n.builder.LayerAt(path).(type) {
+	case *nn.Linear:
+		return l.Weight
+	case *nn.Conv1D:
+		return l.Weight
+	case *nn.Embedding:
+		return l.Weight
+	}
+	return nil
+}
+
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
 // Call runs forward in the mode in which the script calls the model.
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, SkipLogits: mode.SkipLogits, Base: mode.Base}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
