@@ -119,7 +119,7 @@ func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...O
 // maxEffective is more samples than any run has in a step.
 const maxEffective = 1 << 30
 
-// check returns an error for options that are wrong before anything is simulated.
+// check returns an error for options that can be seen to be wrong without a simulation.
 func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	switch {
 	case card.Total == 0 && s.Limit == 0:

@@ -12,6 +12,9 @@ import (
 	"snug/internal/units"
 )
 
+// PYTORCH_ALLOC_CONF: its keys and its grammar. How each value is read, and its bounds, is in
+// options_values.go.
+
 // setting is one key of PYTORCH_ALLOC_CONF: the 2.x that introduced it, and how its value is read. A
 // version refuses keys that it does not know, as PyTorch does.
 type setting struct {

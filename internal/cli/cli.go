@@ -6,6 +6,7 @@
 // Each command has a file of its name, with its flags and help text, and more files that begin with that
 // name. Shared by several commands are
 //
+//	cli.go                            Env, Run, and the error that is printed, as text and as JSON
 //	root.go                           the list of commands
 //	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
 //	setup_requests.go, spool.go       setups from --setup and flags

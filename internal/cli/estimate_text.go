@@ -45,7 +45,7 @@ func (r estimateReport) text(w io.Writer, s term.Screen) error {
 }
 
 func (r estimateReport) title(b *strings.Builder, s term.Screen) {
-	name := r.Setup.Model.Title()
+	name := r.Setup.ModelTitle()
 	if r.ID != "" && r.ID != name {
 		name = r.ID + ": " + name
 	}

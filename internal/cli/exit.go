@@ -10,6 +10,8 @@ import (
 	"snug/internal/record"
 )
 
+// The exit codes. The error itself is printed by Run in cli.go, as text or as JSON.
+
 // The exit codes.
 const (
 	exitDone   = 0

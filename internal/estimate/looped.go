@@ -84,6 +84,8 @@ func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
 		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(maxVaried))}
+	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
+		return Beyond{setup.Wrong("{loop} %s: following it makes more than the %s allocations and frees that are simulated; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
 	case errors.Is(err, simulate.ErrTooLong):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
 	case errors.Is(err, loops.ErrTooLarge):

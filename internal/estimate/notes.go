@@ -105,10 +105,6 @@ func transformersNote(s *setup.Setup) string {
 		return fmt.Sprintf("models are simulated as in transformers %s, which was current with PyTorch %s; give another with versions.transformers", v.AssumedTransformers(), v.Torch)
 	case v.Transformers == "":
 		return ""
-	case v.TransformersRelease() > setup.NewestTransformersRelease:
-		return "versions.transformers is " + v.Transformers + ", newer than the newest known: models are simulated as in transformers " + setup.NewestTransformers
-	case v.TransformersRelease() < setup.OldestTransformersRelease:
-		return "versions.transformers is " + v.Transformers + ", older than the oldest known: models are simulated as in transformers " + setup.OldestTransformers
 	case !s.MovedByTransformers():
 		return "versions.transformers is " + v.Transformers + " and has no effect: what is simulated of this run is the same in transformers " + setup.NewestTransformers
 	}

@@ -122,10 +122,14 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 // unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
 // longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
-	if !simulate.Follows(a.Setup) || len(a.Setup.Script.Notes()) == 0 {
+	if !simulate.Follows(a.Setup) || !a.Setup.Script.Doubted() {
 		return o, nil
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
+	if a.Setup.Script.OwnModel() { // what is not followed may be a part of the model, which no other loop runs
+		o.More = a.PeakReserved / 2
+		return o, nil
+	}
 	s := *a.Setup
 	s.Script = &setup.Script{Name: "script", Guessed: true} // a step of our own if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
@@ -133,6 +137,9 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, err
 	}
 	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
+	if a.Setup.DifferentiatesTwice() { // the second backward may keep as much again
+		o.More = max(o.More, a.PeakReserved)
+	}
 	return o, nil
 }
 

@@ -39,6 +39,10 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 // loss is the end of a ForCausalLM.forward: the logits of the last hidden states,
 // and ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
+	h.calling.tieState(hidden)
+	if h.calling.ends(hidden, nil) {
+		return nil
+	}
 	if h.lm == nil {
 		if h.calling.keepHidden(hidden) {
 			return nil

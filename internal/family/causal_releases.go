@@ -4,11 +4,12 @@ package family
 
 import "snug/internal/shadow"
 
-// How transformers computed a causal loss, release by release. Read from the sources of 4.31 to 4.57:
+// How transformers computed a causal loss, release by release. Read from the sources of 4.30 to 4.57:
 //
 //   - At first a model's own forward did it. Logits were shifted against the labels by a copy without
 //     each sample's last token. Most models cast all logits to float32 first, under the same name, so
-//     that the 16-bit ones were gone; GPT-2, GPT-NeoX and OPT did not cast them at all.
+//     that the 16-bit ones were gone; GPT-2, GPT-NeoX and OPT did not cast them at all, nor did any model
+//     before 4.31.
 //   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The
 //     16-bit logits keep their name in forward, and live beside the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
@@ -18,6 +19,9 @@ type ownLoss struct {
 	until  int  // the first release whose forward calls the shared function instead; 0 if every release does
 	upcast bool // logits were cast to float32 first
 }
+
+// castLogits is the release from which models cast their logits, if they do at all.
+const castLogits = 431
 
 // paddedLabels is the release from which labels are padded instead of logits copied.
 const paddedLabels = 449
@@ -35,7 +39,7 @@ func (r Run) lossPath() lossPath {
 	case r.Transformers == 0 || r.Transformers >= paddedLabels:
 		return lossPath{}
 	case r.Transformers < r.ownLoss.until:
-		return lossPath{own: true, upcast: r.ownLoss.upcast}
+		return lossPath{own: true, upcast: r.ownLoss.upcast && r.Transformers >= castLogits}
 	}
 	return lossPath{shifted: true}
 }

@@ -47,6 +47,7 @@ func newClassifier(c *Config, s scorer) *classifier {
 // classLoss is the forward of such a model after its encoder. The encoder's outputs live until it returns.
 func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.Tensor {
 	fn := n.w.Func(e.hidden, e.pooled)
+	n.run.Calling.tieState(e.hidden)
 	logits := fn.Let(k.score.logits(fn, e))
 	n.run.Calling.keepLogits(logits)
 	if labels == nil {

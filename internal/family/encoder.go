@@ -107,9 +107,13 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 // encoderLoss is the loss of an encoder: of its classes, of its masked language model, or, without a
 // head, of an embedding model.
 func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, vocab int) *shadow.Tensor {
+	if n.run.Calling.ends(e.hidden, e.pooled) {
+		return nil
+	}
 	if classes != nil {
 		return n.classLoss(classes, e, b.Labels)
 	}
+	n.run.Calling.tieState(e.hidden)
 	if head == nil {
 		if n.run.Calling.keepHidden(e.hidden) {
 			return nil

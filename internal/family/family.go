@@ -150,8 +150,12 @@ func (n net) textBatch() Batch {
 // layer runs one block of a model, checkpointed if the run asks for it.
 // others are the tensors that the block uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
+	var out *shadow.Tensor
 	if !n.checkpoints() || n.run.Calling.skips() {
-		return n.w.Call(m, x)
+		out = n.w.CallWith(m, x, others)
+	} else {
+		out = n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
 	}
-	return n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor { return n.w.Call(m, x) }, others...)
+	n.keepState(x, out)
+	return out
 }

@@ -70,6 +70,7 @@ func (m *mamba) Batch() Batch { return m.textBatch() }
 func (m *mamba) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
+	m.run.Calling.tieState(hidden)
 	defer m.w.As(shadow.Logits)()
 	logits := fn.Let(m.lmHead.Call(hidden.Alias().To(m.lmHead.Weight.DType())).Float())
 	m.run.Calling.keepLogits(logits)

@@ -81,6 +81,7 @@ func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 	}
 	fn := m.w.Func()
 	hidden := fn.Let(m.forward(b))
+	m.run.Calling.tieState(hidden)
 	if m.head == nil {
 		if m.run.Calling.keepHidden(hidden) {
 			return fn.Return(nil)

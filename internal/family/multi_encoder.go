@@ -27,7 +27,7 @@ func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	channels := c.Positive("channels", 4)
 	hidden := c.Positive("hidden_size", 384)
 	dt := b.DType
-	b.DType = shadow.Float32 // a 16-bit model is cast as a whole
+	b.DType = shadow.Float32 // built in float32; a 16-bit model is cast as a whole below
 	m := &multiEncoder{net: net{b.W, run}}
 	rows := run
 	rows.Head, rows.Mask = "encoder", true

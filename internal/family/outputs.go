@@ -13,12 +13,15 @@ type Outputs struct {
 	Masked bool             // padding was masked, since the batch's mask has zeros
 	Chunks []*shadow.Tensor // the logits in pieces of the sequence, in place of Logits
 	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
+	States []*shadow.Tensor // the input of the first block and the output of each, if output_hidden_states is on
 }
 
 // Calling says how the current forward is called. All parts of a run share it.
 type Calling struct {
 	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
 	Cache         bool     // use_cache, transformers' default
+	Base          bool     // the model is called without its head
+	States        bool     // output_hidden_states
 	Checkpointing bool
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
@@ -70,6 +73,41 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	}
 	c.Keep.Hidden = hidden.Hold()
 	return true
+}
+
+// ends reports whether the forward ends without a head, and holds its results.
+func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
+	if c == nil || !c.Base || !c.keepHidden(hidden) {
+		return false
+	}
+	if pooled != nil {
+		c.keepPooled(pooled)
+	}
+	return true
+}
+
+// keepState holds the output of a block and, before the first one, its input, as transformers' hooks of
+// output_hidden_states do. A model with two stacks of blocks has none here.
+func (n net) keepState(input, output *shadow.Tensor) {
+	c := n.run.Calling
+	if c == nil || !c.States || c.Keep == nil || n.run.Head == Seq2SeqLM {
+		return
+	}
+	if len(c.Keep.States) == 0 {
+		c.Keep.States = append(c.Keep.States, input.Hold())
+	}
+	c.Keep.States = append(c.Keep.States, output.Hold())
+}
+
+// tieState replaces the last block's output among the hidden states with the model's, which most models normalize.
+func (c *Calling) tieState(hidden *shadow.Tensor) {
+	if c == nil || c.Keep == nil || len(c.Keep.States) == 0 {
+		return
+	}
+	last := &c.Keep.States[len(c.Keep.States)-1]
+	old := *last
+	*last = hidden.Hold()
+	old.Drop()
 }
 
 // keepPooled holds the pooler's output.

@@ -2,6 +2,8 @@
 
 package kernel
 
+// The memory of this kernel. When it is chosen is in attention.go (AttentionBackend).
+
 // The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
 // for float32, and for masks that the other kernels do not support.
 

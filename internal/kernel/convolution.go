@@ -86,9 +86,9 @@ type BatchBytes struct {
 	Bytes uint64 // of the workspace
 }
 
-// Convolution returns cuDNN's workspace. On a card that was not measured it may be nothing, or copies of
-// everything and partial sums from every multiprocessor; seven in eight of the measured ones take no more
-// than that.
+// Convolution returns the size of cuDNN's workspace. On a card that was not measured the lower bound is zero.
+// The upper bound is a copy of every tensor plus, for weight gradients, partial sums from every
+// multiprocessor; seven in eight measured convolutions stay below it.
 func (r Rules) Convolution(c Conv) Figure {
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {

@@ -16,7 +16,7 @@ var cudnnTable string
 // convTable is cudnn_workspaces.txt: the convolutions of its rows. The rows themselves are parsed on
 // request.
 type convTable struct {
-	rows    map[convShape]string // those of one shape, a line each
+	rows    map[convShape]string // the lines of the file for each shape
 	bySizes map[ConvSizes][]convShape
 }
 

@@ -23,7 +23,7 @@ type shortcut struct {
 	frees         []spread // the places of the blocks they free
 	leaves        []spread // the places of the blocks they leave
 
-	grows                uint64 // quanta
+	grows                uint64 // memory taken from the driver, in quanta
 	lastGrowth           int    // the event of the last growth
 	allocated, requested int64  // the change
 	most, mostAsked      int64  // the most after any event

@@ -9,6 +9,9 @@ import (
 	"snug/internal/setup"
 )
 
+// The recommendation. How candidates compare, and when two count as equally fast, is order and equal in
+// search.go.
+
 // choice returns settings with the whole estimate on this card.
 func (s *search) choice(x settings) (*Choice, error) {
 	c, err := s.timed(x)

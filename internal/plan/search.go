@@ -164,7 +164,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 	return fits && err == nil, err
 }
 
-// fitsAsDrawn is fits for one order of the samples.
+// fitsAsDrawn is like fits, but for a single order of the samples.
 func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {

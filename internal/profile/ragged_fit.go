@@ -18,7 +18,7 @@ type raggedFitter struct {
 	explaining []monomial // products of what changes, which may explain how sizes do
 	families   *families
 	members    map[int32]*family
-	order      []int32 // the families as they are first met
+	order      []int32 // the families, in the order of their first appearance
 	sums       *sums
 	chosen     []int
 	abouts     map[string]*formula // sums that give sizes up to a block

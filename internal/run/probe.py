@@ -9,7 +9,9 @@ optimizer steps, and after the asked number of them ends the run or lets it go o
 
 What it sees goes, one JSON object a line, into PID.jsonl beside this file, so that
 a process that is killed has still told nearly everything up to there; the recording
-goes into PID.pickle. What to do stands in probe.json. Python 3.8, torch 2.1 or later.
+goes into PID.pickle. What to do stands in probe.json,
+which internal/run writes; the defaults, such as the number of steps, are in
+internal/record/plan.go. Python 3.8, torch 2.1 or later.
 
 The rule above all others: a failure in here is noted and swallowed, and the
 training goes on. Nothing here starts CUDA, prints, or touches the user's files. And

@@ -23,7 +23,7 @@ const MaxHeader = 16 << 20
 // Header holds what a file says about its tensors.
 type Header struct {
 	Params int            // elements of all tensors
-	Types  map[string]int // of them, by type: "BF16"
+	Types  map[string]int // elements by type, such as "BF16": "BF16"
 }
 
 // bits are the bits of an element, by type.

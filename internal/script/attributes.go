@@ -38,6 +38,10 @@ func (in *interpreter) getattr(o value, name string) value {
 		}
 	case unknown:
 		return unknown{}
+	case string:
+		if v, ok := deviceAttr(o, name); ok {
+			return v
+		}
 	case *shadow.Tensor:
 		if v, ok := in.tensorAttr(o, name); ok {
 			return v
@@ -189,7 +193,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 		o.set(in, name, v)
 	case *submodule:
 		if !in.cutLayers(o.of, o.path+"."+name, v) {
-			in.note(notFollowed)
+			o.set(in, name, v)
 		}
 	case *configValue:
 		o.set(name, v)
@@ -226,6 +230,9 @@ func (in *interpreter) item(o, key value) value {
 	case string:
 		return textItem(o, key)
 	case *hostTensor:
+		if !plainIndex(key) {
+			return in.hostIndex(o, key)
+		}
 		return indexHost(o, key)
 	case sizeValue:
 		if i, ok := key.(int); ok {

@@ -68,6 +68,11 @@ var register = sync.OnceFunc(func() {
 	registerTorchtune()
 	registerFunctional()
 	registerMethods()
+	registerFiles()
+	registerAttention()
+	registerDataclasses()
+	registerCheckpoint()
+	registerAutograd()
 })
 
 func nothing(*interpreter, arguments) value { return nil }
@@ -112,7 +117,7 @@ func ranged(_ *interpreter, a arguments) value {
 	for i, v := range a.pos {
 		k, ok := v.(int)
 		if !ok {
-			return &iterator{size: 1 << 30, next: counting(0, 1<<30, 1)}
+			return &iterator{size: -1, next: counting(0, 1<<30, 1)}
 		}
 		n[i] = k
 	}
@@ -260,6 +265,8 @@ func text1(v value) (string, bool) {
 		return "None", true
 	case float64:
 		return fmt.Sprint(v), true
+	case pathValue:
+		return string(v), true
 	case dtypeValue:
 		return "torch." + dtypeNames[shadow.DType(v)], true
 	}
@@ -322,6 +329,14 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
+	if l, ok := a.or(0, "", nil).(*list); ok { // a generator expression, whose values exist already
+		if len(l.items) == 0 {
+			return hold(a.or(1, "", unknown{}))
+		}
+		first := l.items[0]
+		l.items = l.items[1:]
+		return first
+	}
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
 		return in.mystery(in.Batch)
@@ -340,6 +355,9 @@ func isInstance(in *interpreter, a arguments) value {
 	sure := true
 	for _, k := range kinds {
 		yes, known := instanceOf(a.or(0, "", nil), k)
+		if m, ok := a.or(0, "", nil).(*submodule); ok && !(yes && known) {
+			yes, known = m.isOf(in, k)
+		}
 		if yes && known {
 			return true
 		}

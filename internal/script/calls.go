@@ -17,9 +17,13 @@ func (in *interpreter) call(e *pysrc.Call) value {
 		}
 	}
 	fn := in.eval1(e.Func)
+	mark := in.pend(fn)
 	args, kept := in.arguments(e.Args)
+	in.finish(mark + 1)
+	in.pend(kept...)
 	in.at = e.At()
 	out := in.invoke(fn, args)
+	in.finish(mark)
 	dropAll(kept)
 	drop(fn)
 	return out
@@ -39,6 +43,7 @@ func (in *interpreter) superOf() value {
 func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
 	for _, a := range list {
 		v := in.eval1(a.Value)
+		in.pend(v)
 		switch {
 		case a.Stars == 1:
 			args.pos = append(args.pos, in.items(v, 0)...)
@@ -81,7 +86,10 @@ func (in *interpreter) invoke(fn value, args arguments) value {
 	case *partial:
 		return in.callPartial(f, args)
 	}
+	mark := in.pend(args.pos...)
+	in.pend(args.named...)
 	out := in.callNative(fn, args)
+	in.finish(mark)
 	in.inherits(out, fn, args)
 	args.drop()
 	return out
@@ -110,6 +118,10 @@ func (in *interpreter) callInstance(o *instance, args arguments) value {
 			continue
 		}
 		if name == "forward" {
+			if in.result.Backwards == 0 && isModule(o) {
+				in.forwards()
+				in.ownBatch(o, args)
+			}
 			for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 				hold(v)
 				defer drop(v)
@@ -396,7 +408,7 @@ func decorator(e pysrc.Expr) string {
 }
 
 func (in *interpreter) newClass(s *pysrc.ClassDef) value {
-	c := &class{name: s.Name}
+	c := &class{name: s.Name, types: map[string]pysrc.Expr{}}
 	for _, b := range s.Bases {
 		if b.Name == "" {
 			c.bases = append(c.bases, in.eval1(b.Value))
@@ -410,6 +422,7 @@ func (in *interpreter) newClass(s *pysrc.ClassDef) value {
 		if a, ok := st.(*pysrc.AnnAssign); ok {
 			if n, ok := a.Target.(*pysrc.Name); ok {
 				c.fields = append(c.fields, n.ID)
+				c.types[n.ID] = a.Annotation
 			}
 		}
 		in.statement(st)

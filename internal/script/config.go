@@ -4,28 +4,47 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
 // configValue is a model's configuration: the setup's, with the script's changes.
 type configValue struct {
 	refs
-	changed map[string]any
-	of      *network // the model it belongs to; nil before there is one
+	own       map[string]any // the configuration of a model that is not the setup's
+	changed   map[string]any
+	attention string   // attn_implementation; "" if left open
+	of        *network // the model it belongs to; nil before there is one
 }
 
 func (c *configValue) release() { c.last() }
 
-// newConfig implements AutoConfig.from_pretrained and calls of a configuration class.
+// namedConfig implements AutoConfig.from_pretrained.
+func (in *interpreter) namedConfig(a arguments) *configValue {
+	c := newConfig(a)
+	c.own = in.another(a.or(0, "pretrained_model_name_or_path", nil))
+	return c
+}
+
+// newConfig implements calls of a configuration class.
 func newConfig(a arguments) *configValue {
 	c := &configValue{changed: map[string]any{}}
 	c.change(a)
 	return c
 }
 
+// copied implements copy.deepcopy of a configuration.
+func (c *configValue) copied() *configValue {
+	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}
+}
+
 // change takes over the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
 	for i, name := range a.names {
+		if kind, ok := a.named[i].(string); ok && strings.TrimPrefix(name, "_") == "attn_implementation" {
+			c.attention = kind
+			continue
+		}
 		switch v := a.named[i].(type) {
 		case int:
 			c.changed[name] = float64(v)
@@ -58,10 +77,10 @@ func (c *configValue) get(in *interpreter, name string) value {
 	}
 	v, ok := c.changed[name]
 	if !ok {
-		v, ok = in.Config[name]
+		v, ok = c.keys(in)[name]
 	}
 	if !ok {
-		if v, ok = in.synonym(name); !ok && name == "num_labels" {
+		if v, ok = synonym(c.keys(in), name); !ok && name == "num_labels" {
 			return c.labels(in)
 		} else if !ok {
 			return unknown{}
@@ -77,9 +96,17 @@ func (c *configValue) get(in *interpreter, name string) value {
 	return unknown{}
 }
 
+// keys returns the configuration without the script's changes.
+func (c *configValue) keys(in *interpreter) map[string]any {
+	if c.own != nil {
+		return c.own
+	}
+	return in.Config
+}
+
 // labels returns num_labels if it is not set: the number of label names, or transformers' default of two.
 func (c *configValue) labels(in *interpreter) int {
-	if names, ok := in.Config["id2label"].(map[string]any); ok {
+	if names, ok := c.keys(in)["id2label"].(map[string]any); ok {
 		return len(names)
 	}
 	return 2
@@ -91,10 +118,10 @@ var synonyms = map[string][]string{
 	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
 }
 
-// synonym looks up a key of the configuration under its other names.
-func (in *interpreter) synonym(name string) (any, bool) {
+// synonym looks up a key of a configuration under its other names.
+func synonym(config map[string]any, name string) (any, bool) {
 	for _, other := range synonyms[name] {
-		if v, ok := in.Config[other]; ok {
+		if v, ok := config[other]; ok {
 			return v, true
 		}
 	}

@@ -140,7 +140,11 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 			c.dtype = shadow.Float16 // the default of autocast on CUDA
 		}
 	}
-	if on, ok := enabled.(bool); ok && !on {
+	on, known := truth(enabled)
+	if !known {
+		in.note("whether autocast is enabled is not known; it is taken to be")
+	}
+	if known && !on {
 		c.dtype = shadow.None
 	}
 	return c

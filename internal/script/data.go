@@ -239,13 +239,13 @@ func (in *interpreter) samples(l *loader, n int) value {
 			v := in.invoke(m, arguments{pos: []value{0}})
 			drop(m)
 			if in.tells(v) {
-				return in.sized(in.stacked(v), n)
+				return in.sized(in.stacked(in.copied(v)), n)
 			}
 		}
 	}
 	if o, ok := l.of.(*instance); ok {
 		if v := in.firstSample(o); in.tells(v) {
-			return in.sized(in.stacked(v), n)
+			return in.sized(in.stacked(in.copied(v)), n)
 		}
 	}
 	return in.mystery(n)
@@ -381,11 +381,11 @@ func (in *interpreter) stacked(v value) value {
 		return out
 	case *dict:
 		for i := range v.vals {
-			v.vals[i] = in.stacked(v.vals[i])
+			v.vals[i] = in.stacked(in.copied(v.vals[i]))
 		}
 	case *list:
 		for i := range v.items {
-			v.items[i] = in.stacked(v.items[i])
+			v.items[i] = in.stacked(in.copied(v.items[i]))
 		}
 	case int, *place:
 		return &hostTensor{size: []int{1}, dtype: shadow.Int64}
@@ -537,7 +537,9 @@ func (in *interpreter) iterate(v value) *iterator {
 		return in.iterate(l)
 	case *list:
 		hold(v)
-		return itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
+		it := itemsOf(len(v.items), func(i int) value { return hold(v.items[i]) }, func() int { return len(v.items) }, func() { drop(v) })
+		it.few = len(v.items) <= fewItems
+		return it
 	case *dict:
 		keys := slices.Clone(v.keys)
 		return itemsOf(len(keys), func(i int) value { return hold(keys[i]) }, func() int { return len(keys) }, nil)
@@ -548,6 +550,12 @@ func (in *interpreter) iterate(v value) *iterator {
 			return nil
 		}
 		return itemsOf(v.size[0], func(i int) value { return indexHost(v, i) }, func() int { return v.size[0] }, nil)
+	case *shadow.Tensor: // __iter__ is unbind(0)
+		if v.Here() && v.Dim() > 0 && v.Size(0) <= maxTurns {
+			rows := tensorMethods["unbind"](in, v, arguments{})
+			defer drop(rows)
+			return in.iterate(rows)
+		}
 	case *instance:
 		return in.iterateInstance(v)
 	}

@@ -58,8 +58,12 @@ func (in *interpreter) operation(e pysrc.Expr) value {
 	case *pysrc.Unary:
 		return in.unary(e)
 	case *pysrc.Binary:
-		l, r := in.eval1(e.L), in.eval1(e.R)
+		l := in.eval1(e.L)
+		mark := in.pend(l)
+		r := in.eval1(e.R)
+		in.pend(r)
 		v := in.binary(e.Op, l, r)
+		in.finish(mark)
 		drop(r)
 		drop(l)
 		return v

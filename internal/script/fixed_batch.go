@@ -2,7 +2,11 @@
 
 package script
 
-import "fmt"
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
 
 // checkBatch stops a script whose batch size does not depend on the setup: its figures would be the same
 // for every batch.
@@ -11,4 +15,23 @@ func (in *interpreter) checkBatch() {
 		return
 	}
 	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, whatever the setup says; ask for a batch of %d, or let the script take it from an argument such as --batch-size", in.rows0, in.rows0)})
+}
+
+// ownBatch notes the batch size that a model of the script's own is first trained with: that of its first tokens,
+// which some models take with the batch as the second dimension.
+func (in *interpreter) ownBatch(o *instance, args arguments) {
+	if in.rows0 > 0 || !in.World.GradEnabled() || len(networks(o)) > 0 || len(in.namedParameters(o)) == 0 {
+		return
+	}
+	for _, v := range args.pos {
+		t, ok := v.(*shadow.Tensor)
+		if !ok || t.Dim() < 2 {
+			continue
+		}
+		in.rows0, in.rowsAt = t.Size(0), in.at
+		if t.Size(1) == in.Batch {
+			in.rows0 = in.Batch
+		}
+		return
+	}
 }

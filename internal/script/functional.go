@@ -250,6 +250,8 @@ func where(in *interpreter, a arguments) value {
 	x, okX := card(a, 1, "input")
 	y, okY := card(a, 2, "other")
 	switch {
+	case !ok && !okX && !okY:
+		return hostWhere(a)
 	case !ok || !okX && !okY:
 		in.noteTensors("torch.where", a)
 		return unknown{}

@@ -124,3 +124,16 @@ func TestEinsum(t *testing.T) {
 		}
 	}
 }
+
+// TestChunk checks that parts of a tensor have PyTorch's sizes: the last is smaller.
+func TestChunk(t *testing.T) {
+	got, notes := allocations(t, `
+import torch
+x = torch.zeros(10, device="cuda")
+parts = [p.clone() for p in x.chunk(4)]
+y = x.new_zeros((2,), dtype=torch.float64)
+`)
+	if want := []uint64{40, 12, 12, 12, 4, 16}; !slices.Equal(got, want) || len(notes) > 0 {
+		t.Errorf("got %v, want %v; notes %v", got, want, notes)
+	}
+}

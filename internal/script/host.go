@@ -3,7 +3,7 @@
 package script
 
 import (
-	"slices"
+	"strings"
 
 	"snug/internal/shadow"
 )
@@ -34,7 +34,7 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		if name == "cuda" {
 			device = "cuda"
 		}
-		moved := &hostTensor{size: t.size, dtype: t.dtype}
+		moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal}
 		if dt != shadow.None {
 			moved.dtype = dt
 		}
@@ -77,32 +77,32 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 			return &hostTensor{size: d, dtype: t.dtype}
 		}
 		return unknown{}
-	case "repeat":
-		return t.repeated(sizes(a))
 	case "item":
 		return newPlace()
 	case "tolist", "sum", "mean", "argmax", "max", "min":
 		return unknown{}
-	case "split", "chunk", "unbind":
-		return unknown{}
 	}
-	return t
-}
-
-// repeated is t.repeat(times), which may add dimensions in front.
-func (t *hostTensor) repeated(times []int) value {
-	if len(times) < len(t.size) {
-		return unknown{}
+	f, ok := tensorMethods[name]
+	if !ok || strings.HasSuffix(name, "_") || name == "backward" {
+		return t
 	}
-	size := slices.Clone(times)
-	for i, d := range t.size {
-		size[len(times)-len(t.size)+i] *= d
+	v := in.onHost(arguments{pos: append([]value{t}, a.pos...), names: a.names, named: a.named}, func(a arguments) value {
+		return f(in, a.pos[0].(*shadow.Tensor), arguments{pos: a.pos[1:], names: a.names, named: a.named})
+	})
+	if h, ok := v.(*hostTensor); ok && len(h.size) == 2 && (t.causal || name == "triu") {
+		h.causal = true // also after masked_fill or bool
 	}
-	return &hostTensor{size: size, dtype: t.dtype}
+	return v
 }
 
 // onto moves a host tensor to the card.
-func (in *interpreter) onto(t *hostTensor) *shadow.Tensor { return in.World.Input(t.dtype, t.size...) }
+func (in *interpreter) onto(t *hostTensor) *shadow.Tensor {
+	out := in.World.Input(t.dtype, t.size...)
+	if t.causal && in.World != in.host {
+		in.causal = append(in.causal, out)
+	}
+	return out
+}
 
 func indexHost(t *hostTensor, key value) value {
 	keys := []value{key}

@@ -25,18 +25,23 @@ type interpreter struct {
 	rows0      int                      // size of the first batch that the model is trained on
 	rowsAt     pysrc.Pos                // where that batch is used
 	asked      bool                     // the script takes its batch size from the setup
-	model      string                   // name of the first model that the script loads
+	model      string                   // name by which the script loads the setup's model
+	configs    map[string]foundConfig   // by the names of models
 	lengths    bool                     // the script's own data has the setup's length
 	fetched    int                      // training batches so far
 	statements int
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far
 	depth      int
-	scopes     []*scope // active functions, innermost last
+	scopes     []*scope         // active functions, innermost last
+	graphs     []*shadow.Tensor // kept by graphs of gradients
+	pending    []value          // values of unfinished expressions
 	at         pysrc.Pos
 	built      bool             // a model is on the card
 	first      int              // batch size that the script gives its first loader
 	files      map[string]value // values written by torch.save
+	host       *shadow.World    // of operations on host tensors
+	causal     []*shadow.Tensor // causal masks on the card
 	device     string           // default device for new tensors, "" for the host
 	dtype      shadow.DType     // default dtype for new tensors, None for float32
 }
@@ -46,7 +51,7 @@ func newInterpreter(run Run) *interpreter {
 	if run.Import == nil {
 		run.Import = func(string) (*pysrc.File, error) { return nil, fs.ErrNotExist }
 	}
-	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}}
+	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}, configs: map[string]foundConfig{}}
 }
 
 // module runs a file from top to bottom and returns its names.

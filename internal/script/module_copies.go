@@ -33,7 +33,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 // copiedValue implements copy.deepcopy of a value; done maps values to the copies made so far.
 func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	switch v.(type) {
-	case *shadow.Tensor, *network, *instance, *list, *dict:
+	case *shadow.Tensor, *network, *instance, *list, *dict, *configValue:
 		if c, ok := done[v]; ok {
 			return hold(c)
 		}
@@ -49,6 +49,10 @@ func (in *interpreter) copiedValue(v value, done map[value]value) value {
 		return c
 	case *instance:
 		return in.copiedModule(t, done)
+	case *configValue:
+		c := t.copied()
+		done[t] = c
+		return c
 	case *list:
 		c := &list{tuple: t.tuple, opaque: t.opaque}
 		done[t] = c

@@ -40,14 +40,14 @@ func (in *interpreter) asks(o *instance, name string, a arguments) value {
 	case "named_children":
 		return pairs(o.children())
 	case "modules":
-		return values(modulesOf(o))
+		return values(in.modulesOf(o))
 	case "named_modules":
-		return pairs(modulesOf(o))
+		return pairs(in.modulesOf(o))
 	case "state_dict":
 		return in.stateOf(o)
 	case "get_submodule":
 		path, _ := a.or(0, "target", "").(string)
-		for _, m := range modulesOf(o) {
+		for _, m := range in.modulesOf(o) {
 			if m.name == path {
 				return hold(m.of)
 			}
@@ -63,9 +63,16 @@ func (in *interpreter) asks(o *instance, name string, a arguments) value {
 	return unknown{}
 }
 
-func modulesOf(o *instance) []member {
+func (in *interpreter) modulesOf(o *instance) []member {
 	var out []member
-	everyModule(o, "", map[value]bool{}, func(path string, m value) { out = append(out, member{path, m}) })
+	everyModule(o, "", map[value]bool{}, func(path string, m value) {
+		out = append(out, member{path, m})
+		if n, ok := m.(*network); ok {
+			for _, inner := range n.listed(in, "", nil, false) {
+				out = append(out, member{joinPath(path, inner.name), inner.of})
+			}
+		}
+	})
 	return out
 }
 
@@ -148,7 +155,7 @@ func (in *interpreter) changes(o *instance, name string, a arguments) {
 func setTraining(m value, on bool) {
 	switch m := m.(type) {
 	case *network:
-		m.mode.Eval = !on
+		m.setMode(!on)
 	case *instance:
 		m.attrs.set("training", on)
 	}

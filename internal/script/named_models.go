@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"snug/internal/shadow"
 )
 
 // maxSeen is how many models that are not known are listed.
@@ -32,16 +34,70 @@ func (in *interpreter) lists(name string) {
 	}
 }
 
-// another notes that a model has a different name from the first one. It is simulated as the setup's.
-func (in *interpreter) another(method string, a arguments) {
-	name, ok := a.or(0, "pretrained_model_name_or_path", nil).(string)
-	if method != "from_pretrained" || !ok {
-		return
+// Models that a script loads by name. One of them is the setup's; the others have configurations of their own.
+
+// another returns the configuration of a named model, or nil if the model is the setup's, or counted as that.
+func (in *interpreter) another(name value) map[string]any {
+	text, ok := name.(string)
+	if !ok {
+		return nil
 	}
-	if in.model == "" {
-		in.model = name
+	own, found := in.configOf(text)
+	switch {
+	case found && own == nil, text == in.model:
+		return nil
+	case in.model == "" && !in.namesSetup():
+		in.model = text
+		return nil
+	case !found:
+		in.note("the model %s is counted as large as the setup's own", text)
 	}
-	if name != in.model {
-		in.note("the model %s is counted as large as the setup's own", name)
+	return own
+}
+
+// namesSetup reports whether the command line names the setup's model.
+func (in *interpreter) namesSetup() bool {
+	for _, arg := range in.Args {
+		if _, after, ok := strings.Cut(arg, "="); ok {
+			arg = after
+		}
+		if own, found := in.configOf(arg); found && own == nil {
+			return true
+		}
 	}
+	return false
+}
+
+// configOf finds the configuration of a name, which is nil if it describes the setup's model.
+func (in *interpreter) configOf(name string) (own map[string]any, found bool) {
+	if in.Named == nil {
+		return nil, false
+	}
+	c, known := in.configs[name]
+	if !known {
+		c.own, c.found = in.Named(name)
+		in.configs[name] = c
+	}
+	return c.own, c.found
+}
+
+// foundConfig is what was found for a model's name.
+type foundConfig struct {
+	own   map[string]any
+	found bool
+}
+
+// stored returns the dtype of the weights that from_pretrained reads.
+func (n *network) stored(in *interpreter) shadow.DType {
+	if n.loading.Own == nil {
+		return in.Stored
+	}
+	for _, key := range []string{"dtype", "torch_dtype"} {
+		if name, ok := n.loading.Own[key].(string); ok {
+			if dt, ok := constants["torch."+name].(dtypeValue); ok {
+				return shadow.DType(dt)
+			}
+		}
+	}
+	return shadow.None
 }

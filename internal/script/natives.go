@@ -37,6 +37,9 @@ func (in *interpreter) callNative(fn value, a arguments) value {
 
 // callName calls a function or class by its dotted name.
 func (in *interpreter) callName(path string, a arguments) value {
+	if v, ok := in.hostFunction(path, a); ok {
+		return v
+	}
 	if f, ok := natives[path]; ok {
 		return f(in, a)
 	}
@@ -63,6 +66,9 @@ func (in *interpreter) callName(path string, a arguments) value {
 		}
 		if configClass(owner) {
 			in.loads(owner, method, a)
+			if method == "from_pretrained" {
+				return in.namedConfig(a)
+			}
 			return newConfig(a)
 		}
 	}
@@ -245,8 +251,11 @@ func stringMethod(s, name string, a arguments) value {
 	case "split":
 		out := &list{}
 		parts := strings.Fields(s)
-		if sep := arg(0); sep != "" {
+		if sep, _ := a.or(0, "sep", "").(string); sep != "" {
 			parts = strings.Split(s, sep)
+			if most, ok := a.or(1, "maxsplit", -1).(int); ok && most >= 0 {
+				parts = strings.SplitN(s, sep, most+1)
+			}
 		}
 		for _, p := range parts {
 			out.items = append(out.items, p)
@@ -260,18 +269,19 @@ func stringMethod(s, name string, a arguments) value {
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	in.loads(class, method, a)
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
+	n.configure(in, a, method)
 	if dt := in.weightType(a); dt != shadow.None {
 		n.dtype = dt
-	} else if method != "" && in.Stored != shadow.None {
-		n.dtype = in.Stored
+	} else if stored := n.stored(in); method != "" && stored != shadow.None {
+		n.dtype = stored
 	} else if method != "from_pretrained" && n.dtype == shadow.None {
 		n.dtype = shadow.Float32
 	}
-	n.configure(a, method)
-	in.another(method, a)
 	n.loading.Class, n.loading.Where = class[strings.LastIndexByte(class, '.')+1:], in.place()
 	n.loading.Head = in.headOf(n.loading.Class)
-	n.loading.Attention, _ = a.or(-1, "attn_implementation", "").(string)
+	if kind, ok := a.or(-1, "attn_implementation", nil).(string); ok {
+		n.loading.Attention = kind
+	}
 	n.loading.Quantized = quantization(in, a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		n.mode.NoCache = !cache

@@ -27,30 +27,36 @@ type network struct {
 	waits   bool     // still on the host: it is moved to the card when it is needed there
 	bare    bool     // its forward returns only the logits
 	known   []string // names of its parameters, once asked for
+	adapted bool     // it has PEFT's classes around it
+	parts   map[string]*submodule
 }
 
-// release keeps the parameters, since a script that deletes its model is about to end.
-func (n *network) release() { n.last() }
+// release frees the parameters with the last reference.
+func (n *network) release() {
+	if n.last() && n.net != nil {
+		n.net.Free()
+	}
+}
 
 // configure takes over the configuration that a model is made from, with its changes.
-func (n *network) configure(a arguments, method string) {
+func (n *network) configure(in *interpreter, a arguments, method string) {
 	c, ok := a.or(-1, "config", nil).(*configValue)
 	if !ok && method != "from_pretrained" {
 		c, ok = a.or(0, "", nil).(*configValue)
 	}
 	n.config = newConfig(arguments{})
 	if ok {
-		for k, v := range c.changed {
-			n.config.changed[k] = v
-		}
+		n.config = c.copied()
 	}
 	if method == "from_pretrained" {
 		n.config.change(a)
+		n.config.own = in.another(a.or(0, "pretrained_model_name_or_path", nil))
 	}
+	n.loading.Own = n.config.own
 	if cache, ok := n.config.changed["use_cache"].(bool); ok {
 		n.mode.NoCache = !cache
 	}
-	n.loading.Config = n.config.changed
+	n.loading.Config, n.loading.Attention = n.config.changed, n.config.attention
 }
 
 // there returns the model on the card.
@@ -90,7 +96,12 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n.config), true
 	case "device":
 		return "cuda", true
-	case "module", "model", "base_model", "_orig_mod":
+	case "module", "_orig_mod":
+		return hold(n), true
+	case "model", "base_model":
+		if base := n.base(in); base != "" && (name == base || name == "base_model") {
+			return n.at(base), true
+		}
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
@@ -124,10 +135,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return n.move(in, name, a)
 	case "train":
 		on, ok := a.or(0, "mode", true).(bool)
-		n.mode.Eval = ok && !on
+		n.setMode(ok && !on)
 		return hold(n)
 	case "eval":
-		n.mode.Eval = true
+		n.setMode(true)
 		return hold(n)
 	case "forward":
 		return in.forwardNetwork(n, a)
@@ -165,10 +176,19 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "no_sync":
 		return &contextValue{}
-	case "modules", "named_modules", "children", "named_children":
-		in.note("a loop over the model's modules is not followed, nor are the changes that it makes")
-		return unknown{}
-	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers", "get_input_embeddings", "get_output_embeddings":
+	case "modules":
+		return values(n.listed(in, "", n, false))
+	case "named_modules":
+		return pairs(n.listed(in, "", n, false))
+	case "children":
+		return values(n.listed(in, "", nil, true))
+	case "named_children":
+		return pairs(n.listed(in, "", nil, true))
+	case "get_input_embeddings", "get_output_embeddings":
+		return n.embeddings(in, name == "get_output_embeddings")
+	case "get_submodule":
+		return n.submoduleAt(in, a)
+	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers":
 		return unknown{}
 	case "generate":
 		in.note("generation is not followed")
@@ -269,20 +289,45 @@ func (in *interpreter) callNetwork(n *network, a arguments) value {
 
 // forwardNetwork runs the model's own forward.
 func (in *interpreter) forwardNetwork(n *network, a arguments) value {
-	net := n.there(in)
-	b, made := in.modelBatch(a)
+	return in.forwardIn(n, n.mode, a)
+}
+
+// forwardBase runs the forward of the model without its head.
+func (in *interpreter) forwardBase(n *network, a arguments) value {
 	mode := n.mode
+	mode.Base = true
+	return in.forwardIn(n, mode, a)
+}
+
+// forwardIn runs the model in a mode.
+func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
+	net := n.there(in)
+	embeds, _ := a.or(-1, "inputs_embeds", nil).(*shadow.Tensor)
+	if embeds != nil && embeds.Dim() == 3 {
+		a = in.withIDs(embeds, a)
+	} else {
+		embeds = nil
+	}
+	b, made := in.modelBatch(a)
 	if cache, ok := a.or(-1, "use_cache", nil).(bool); ok {
 		mode.NoCache = !cache
 	}
+	mode.States = n.returnsStates(in, a)
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Chunks, _ = a.or(-1, "output_chunks", 0).(int)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
 	in.forwards()
 	z := in.zerosIn(a.or(1, "attention_mask", nil))
 	mode.Padded = z != 0
-	out := net.Call(b, mode)
+	var out family.Outputs
+	in.surrounded(n, embeds, func() { out = net.Call(b, mode) })
 	in.noteMask(z, out.Masked)
+	if mode.Base && out.Hidden == nil {
+		in.note("the model without its head is not followed; it is counted with it")
+	}
+	if mode.States && len(out.States) == 0 {
+		in.note("the hidden states that this model returns are not followed; the figure may be too low")
+	}
 	for _, t := range made {
 		t.Drop()
 	}
@@ -362,13 +407,36 @@ func record(out family.Outputs) value {
 		d.set("pooler_output", out.Pooled)
 	}
 	if len(out.Cache) > 0 {
-		cache := &list{opaque: true}
-		for _, t := range out.Cache {
-			cache.items = append(cache.items, t)
-		}
-		d.set("past_key_values", cache)
+		d.set("past_key_values", &list{opaque: true, items: takenOver(out.Cache)})
+	}
+	if len(out.States) > 0 {
+		d.set("hidden_states", tupleOf(takenOver(out.States)...))
 	}
 	return d
+}
+
+// takenOver returns tensors as values, which keep their references.
+func takenOver(ts []*shadow.Tensor) (out []value) {
+	for _, t := range ts {
+		out = append(out, t)
+	}
+	return out
+}
+
+// returnsStates reports whether a call returns the hidden states of all layers: by its argument, or the configuration.
+func (n *network) returnsStates(in *interpreter, a arguments) bool {
+	v := a.or(-1, "output_hidden_states", nil)
+	if v == nil && n.config != nil {
+		v = n.config.changed["output_hidden_states"]
+	}
+	switch v := v.(type) {
+	case bool:
+		return v
+	case *list:
+		in.note("all hidden states are kept here, not only those of some layers; the run may take less")
+		return len(v.items) > 0
+	}
+	return false
 }
 
 func tupleOutput(out family.Outputs) value {

@@ -70,6 +70,9 @@ func objectOf(v value, class namespace) (yes, known bool) {
 	switch class {
 	case "torch.nn.Module":
 		_, ok := v.(*network)
+		if _, part := v.(*submodule); part {
+			return true, true
+		}
 		return ok || derives("Module", "LightningModule"), true
 	case "torch.optim.Optimizer", "torch.optim.optimizer.Optimizer":
 		_, ok := v.(*optimizerValue)
@@ -101,7 +104,16 @@ func (d *dictType) callSelf(in *interpreter, a arguments) value {
 }
 
 // scheduler is a learning rate scheduler.
-type scheduler struct{ of value }
+type scheduler struct {
+	refs
+	of value
+}
+
+func (s *scheduler) release() {
+	if s.last() {
+		drop(s.of)
+	}
+}
 
 func newScheduler(a arguments) value {
 	of, ok := a.get(0, "optimizer")
@@ -110,6 +122,9 @@ func newScheduler(a arguments) value {
 	}
 	if !ok {
 		of = unknown{}
+	}
+	if o := unwrapped(of); o != nil {
+		o.scheduled = true
 	}
 	return &scheduler{of: hold(of)}
 }

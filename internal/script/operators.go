@@ -57,6 +57,10 @@ func (in *interpreter) binary(op string, l, r value) value {
 		return v
 	}
 	switch a := l.(type) {
+	case pathValue:
+		if op == "/" {
+			return newPath(in, arguments{pos: []value{a, r}})
+		}
 	case string:
 		if b, ok := r.(string); ok && op == "+" && len(a)+len(b) < maxText {
 			return a + b
@@ -263,7 +267,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	switch {
 	case okX && okY:
 		return ordered(op, x, y)
-	case isUnknown(l) || isUnknown(r):
+	case isUnknown(l) || isUnknown(r) || isBound(l) || isBound(r):
 		return unknown{}
 	}
 	a, okA := l.(string)
@@ -275,6 +279,12 @@ func (in *interpreter) compare(op string, l, r value) value {
 		return equal(l, r) == (op == "==")
 	}
 	return unknown{}
+}
+
+// isBound reports whether a value is an attribute of which only the name is known.
+func isBound(v value) bool {
+	_, ok := v.(*bound)
+	return ok
 }
 
 // equal compares values by their contents.

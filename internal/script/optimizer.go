@@ -16,13 +16,29 @@ type optimizerValue struct {
 	opt    train.Optimizer
 	params []*shadow.Tensor
 	steps  []value // step counters of loaded states, if they were loaded onto the card
+
+	scheduled bool // it has a learning rate scheduler
 }
 
-func (o *optimizerValue) release() { o.last() }
+// release frees the states, and drops the parameters, with the last reference. A learning rate scheduler makes the
+// optimizer refer to itself, so that only Python's garbage collector would free it.
+func (o *optimizerValue) release() {
+	if !o.last() || o.scheduled {
+		return
+	}
+	train.Free(o.opt)
+	for _, p := range o.params {
+		p.Drop()
+	}
+	dropAll(o.steps)
+}
 
 // newOptimizer makes an optimizer from its class name.
 func (in *interpreter) newOptimizer(path string, a arguments) value {
 	_, class, _ := cutLast(path)
+	if o := in.foreachOptimizer(path, class, a); o != nil {
+		return o
+	}
 	name := optimizerName(class, a)
 	if name == "" {
 		name = "adamw"
@@ -92,7 +108,9 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 		groups, decays = [][]*shadow.Tensor{trainedOf(in.tensors(params))}, []bool{decay != 0}
 	}
 	for _, g := range groups {
-		o.params = append(o.params, g...)
+		for _, p := range g {
+			o.params = append(o.params, p.Hold())
+		}
 	}
 	in.result.uses(name)
 	opt, err := train.NewOptimizer(in.World, name, groups...)
@@ -211,8 +229,22 @@ func (o *optimizerValue) step(in *interpreter, closure value) value {
 		loss = in.invoke(closure, arguments{})
 		in.World.SetGrad(was)
 	}
+	in.firstUpdate(o)
 	in.updated(func() { o.opt.Step() })
 	return loss
+}
+
+// firstUpdate remembers the parameters of the first update.
+func (in *interpreter) firstUpdate(o *optimizerValue) {
+	if in.result.Updates > 0 {
+		return
+	}
+	in.result.Trained = append(in.result.Trained, o.params...)
+	for _, p := range o.params {
+		if p.Grad() != nil {
+			in.result.Graded++
+		}
+	}
 }
 
 // updated runs an update of the parameters.
@@ -317,6 +349,7 @@ func (s *scalerValue) call(in *interpreter, name string, a arguments) value {
 		if opt == nil {
 			return nil
 		}
+		in.firstUpdate(opt)
 		in.updated(func() { s.step(in, opt) })
 	case "update":
 		if s.scaler != nil {

@@ -83,6 +83,11 @@ func (p *parser) add(in *interpreter, a arguments) {
 	if t, ok := a.or(-1, "type", nil).(namespace); ok {
 		o.kind = strings.TrimPrefix(string(t), "builtins.")
 	}
+	if a.or(-1, "action", nil) == namespace("argparse.BooleanOptionalAction") {
+		o.bare, o.on = true, true
+		no := option{flags: []string{"--no-" + strings.TrimPrefix(longest(o.flags), "--")}, dest: o.dest, value: o.value, bare: true, on: false}
+		p.options = append(p.options, no)
+	}
 	switch action, _ := a.or(-1, "action", "").(string); action {
 	case "store_true":
 		o.bare, o.on = true, true

@@ -71,6 +71,7 @@ func peftModel(in *interpreter, a arguments) value {
 		in.note("what get_peft_model adds to the model is not followed")
 		return hold(a.or(0, "model", nil))
 	}
+	n.adapted = true
 	if n.net == nil {
 		n.loading.Adapters = &c.Adapters
 	} else {

@@ -11,6 +11,7 @@ package script
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"snug/internal/family"
 	"snug/internal/pysrc"
@@ -26,6 +27,8 @@ type Net interface {
 	// ToHost is model.cpu(), and ToCard brings it back.
 	ToHost()
 	ToCard()
+	// Free drops the model's references to its parameters and buffers.
+	Free()
 	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
 	// RopeInit computes the table of torchtune's rotary embedding again.
@@ -36,16 +39,23 @@ type Net interface {
 	LayerNorm(p *shadow.Tensor) bool
 	// Embedding reports whether a parameter is the table of an nn.Embedding.
 	Embedding(p *shadow.Tensor) bool
+	// Modules lists the modules inside it, outer ones first.
+	Modules() []Module
+	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
+	Layer(path string) shadow.Module
+	Weight(path string) *shadow.Tensor
 }
 
 // Mode says in which state a model is called.
 type Mode struct {
 	Eval          bool           // model.eval() was called last
 	NoCache       bool           // use_cache is off
+	States        bool           // output_hidden_states is on
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
 	Every         int            // every how many layers one is checkpointed
 	Chunks        int            // pieces of the logits, for torchtune's models
+	Base          bool           // without its head
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
 	Noise         bool           // NEFTune's hook is on the input embedding
@@ -72,6 +82,9 @@ type Run struct {
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
+	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
+	// the setup's model; false if none can be read.
+	Named func(name string) (config map[string]any, found bool)
 	// NamesOf returns the names of a model's parameters.
 	NamesOf func(Loading) []string
 	Config  map[string]any // of the model, as in its config.json
@@ -87,6 +100,10 @@ type Run struct {
 	Mark func(Phase)
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Read returns the text of a file that the script opens; nil if files cannot be read.
+	Read func(path string) (string, error)
+	// YAML decodes a document to maps, lists and simple values; nil if it is not decoded.
+	YAML func(text string) (any, error)
 	// Stop is asked regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }
@@ -105,6 +122,7 @@ type Making struct {
 type Loading struct {
 	Class     string         // of the model in the script; "" if it has none
 	Where     string         // where the script makes it
+	Own       map[string]any // its configuration, if it is not the setup's
 	Config    map[string]any // keys of its configuration that the script changes
 	Head      string         // what its class is trained for; "" if the setup decides
 	Attention string         // its name in transformers; "" if left open
@@ -131,15 +149,18 @@ const (
 
 // Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string     // things that were not followed, each with its line
-	Updates   int          // optimizer steps
-	Backwards int          // backward passes
-	Autocasts bool         // autocast was entered
-	Autocast  shadow.DType // dtype of the first autocast
-	Clips     bool         // gradients were clipped
-	Saw       []string     // models that are not known, with their lines
-	Optimizer string       // the optimizers that were made, by their names in a setup; "" if the script has its own
-	Compiles  bool         // torch.compile was called
+	Notes     []string         // things that were not followed, each with its line
+	Updates   int              // optimizer steps
+	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
+	Graded    int              // how many of them had a gradient then
+	Backwards int              // backward passes
+	Autocasts bool             // autocast was entered
+	Autocast  shadow.DType     // dtype of the first autocast
+	Clips     bool             // gradients were clipped
+	Saw       []string         // models that are not known, with their lines
+	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
+	Compiles  bool             // torch.compile was called
+	Twice     bool             // a gradient was differentiated again
 }
 
 // Follow follows the script from beginning to end.
@@ -157,7 +178,7 @@ func (in *interpreter) follow() (res *Result, err error) {
 		case stopped:
 			res, err = nil, e.error
 		case string, runtime.Error: // an op on shapes that do not match, which fails in PyTorch too
-			res, err = nil, failure{path: in.scope().file.Path, at: in.at, text: "the shapes of tensors here cannot be followed; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
+			res, err = nil, in.shapeless(e)
 		default:
 			panic(e)
 		}
@@ -165,6 +186,16 @@ func (in *interpreter) follow() (res *Result, err error) {
 	in.module(in.File, "__main__")
 	in.checkBatch()
 	return &in.result, nil
+}
+
+// shapeless is the error for an op that stopped at the shapes of its tensors, with what it said about them.
+func (in *interpreter) shapeless(e any) error {
+	why := ""
+	if text, ok := e.(string); ok {
+		why = " (" + strings.TrimPrefix(text, "shadow: ") + ")"
+	}
+	path, at := in.where()
+	return failure{path: path, at: at, text: "the shapes of tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
 // Unsimulated is the error for a model that no family simulates.

@@ -3,29 +3,78 @@
 package script
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
+	"snug/internal/family"
 	"snug/internal/shadow"
 )
 
-// submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them.
+// submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them, hook
+// them, and replace their forward. Each has one object, which the network keeps.
 type submodule struct {
-	refs
-	of   *network
-	path string
+	of      *network
+	path    string
+	outside int  // references from outside the network
+	own     dict // attributes set on it, such as another forward
+	around
 }
 
-func (m *submodule) release() { m.last() }
+// hold counts a reference from outside the network; while there is one, the network lives.
+func (m *submodule) hold() {
+	if m.outside == 0 {
+		m.of.hold()
+	}
+	m.outside++
+}
 
-// part returns the submodule with this name, or false if it has no parameters.
+func (m *submodule) release() {
+	if m.outside--; m.outside == 0 {
+		m.of.release()
+	}
+}
+
+// Module is a module inside a model.
+type Module struct {
+	Path string
+	Kind string // its class, if that is one of torch.nn or Conv1D
+}
+
+// at returns the submodule at a path.
+func (n *network) at(path string) *submodule {
+	m := n.lent(path)
+	m.hold()
+	return m
+}
+
+// lent borrows the submodule at a path.
+func (n *network) lent(path string) *submodule {
+	m, ok := n.parts[path]
+	if !ok {
+		m = &submodule{of: n, path: path}
+		if n.parts == nil {
+			n.parts = map[string]*submodule{}
+		}
+		n.parts[path] = m
+	}
+	return m
+}
+
+// part returns the submodule with this name, the outermost if there are several, or false if it has no parameters.
 func (n *network) part(in *interpreter, name string) (value, bool) {
-	within := func(p string) bool { return strings.HasPrefix(p, name+".") || strings.Contains(p, "."+name+".") }
-	if !slices.ContainsFunc(n.names(in), within) {
+	best, depth := "", 0
+	for _, p := range n.names(in) {
+		steps := strings.Split(p, ".")
+		for i, s := range steps[:len(steps)-1] {
+			if s == name && (best == "" || i < depth) {
+				best, depth = strings.Join(steps[:i+1], "."), i
+			}
+		}
+	}
+	if best == "" {
 		return nil, false
 	}
-	return &submodule{of: n, path: name}, true
+	return n.at(best), true
 }
 
 // names lists the names of the model's parameters, even before it is on the card.
@@ -36,10 +85,40 @@ func (n *network) names(in *interpreter) []string {
 	return n.known
 }
 
-// has reports whether a parameter belongs to the submodule.
-func (m *submodule) has(parameter string) bool {
-	return strings.HasPrefix(parameter, m.path+".") || strings.Contains(parameter, "."+m.path+".")
+// base returns the path of the model without its head, or "" if it has no other.
+func (n *network) base(in *interpreter) string {
+	names := n.names(in)
+	if len(names) == 0 || n.adapted {
+		return ""
+	}
+	if first, _, ok := strings.Cut(names[0], "."); ok && family.IsBase(first) {
+		return first
+	}
+	return ""
 }
+
+// modules lists the modules inside the one at a path; "" is the model.
+func (n *network) modules(in *interpreter, path string) (out []Module) {
+	for _, m := range n.made(in).Modules() {
+		if path == "" || strings.HasPrefix(m.Path, path+".") {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// kind returns the class of the module, "" if it is the model's own.
+func (m *submodule) kind(in *interpreter) string {
+	for _, x := range m.of.made(in).Modules() {
+		if x.Path == m.path {
+			return x.Kind
+		}
+	}
+	return ""
+}
+
+// has reports whether a parameter belongs to the submodule.
+func (m *submodule) has(parameter string) bool { return strings.HasPrefix(parameter, m.path+".") }
 
 // parameters returns the parameters of the submodule.
 func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
@@ -48,29 +127,62 @@ func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 			out = append(out, p)
 		}
 	}
+	if w := m.of.made(in).Weight(m.path); w != nil && len(out) == 0 { // it shares another module's
+		return []*shadow.Tensor{w}
+	}
 	return out
 }
 
 func (m *submodule) attr(in *interpreter, name string) (value, bool) {
-	inner := &submodule{of: m.of, path: m.path + "." + name}
+	if v, ok := m.own.get(name); ok {
+		return hold(v), true
+	}
+	inner := m.path + "." + name
 	for _, p := range m.of.names(in) {
-		if inner.has(p) {
-			return inner, true
+		if strings.HasPrefix(p, inner+".") {
+			return m.of.at(inner), true
 		}
 	}
 	for _, p := range m.of.made(in).Parameters() {
-		if strings.HasSuffix(p.Name(), inner.path) && m.has(p.Name()) {
+		if p.Name() == inner {
 			return p.Hold(), true
 		}
 	}
+	switch name {
+	case "weight":
+		if w := m.of.made(in).Weight(m.path); w != nil {
+			return w.Hold(), true
+		}
+	case "bias":
+		return nil, m.kind(in) != ""
+	case "training":
+		return !m.evaluates(), true
+	case "config", "device", "dtype":
+		return m.of.attr(in, name)
+	case "in_features", "out_features", "num_embeddings", "embedding_dim":
+		return m.features(in, name)
+	}
 	return nil, false
+}
+
+// features returns a size of a Linear or an Embedding.
+func (m *submodule) features(in *interpreter, name string) (value, bool) {
+	w, kind := m.of.made(in).Weight(m.path), m.kind(in)
+	if w == nil || w.Dim() != 2 {
+		return nil, false
+	}
+	first := name == "num_embeddings" || name == "out_features"
+	if first == (kind != "Conv1D") {
+		return w.Size(0), true
+	}
+	return w.Size(1), true
 }
 
 // blocks counts the numbered modules of a submodule: the length of a list of layers.
 func (m *submodule) blocks(in *interpreter) int {
 	n := 0
 	for _, p := range m.of.names(in) {
-		if _, rest, ok := strings.Cut("."+p, "."+m.path+"."); ok {
+		if rest, ok := strings.CutPrefix(p, m.path+"."); ok {
 			number, _, _ := strings.Cut(rest, ".")
 			if i, err := strconv.Atoi(number); err == nil {
 				n = max(n, i+1)
@@ -80,38 +192,11 @@ func (m *submodule) blocks(in *interpreter) int {
 	return n
 }
 
-// block returns the i-th of them.
-func (m *submodule) block(i int) value {
-	return &submodule{of: m.of, path: m.path + "." + strconv.Itoa(i)}
-}
-
 // list returns the blocks as a list.
 func (m *submodule) list(in *interpreter) *list {
 	out := &list{}
 	for i := range m.blocks(in) {
-		out.items = append(out.items, m.block(i))
+		out.items = append(out.items, m.of.at(m.path+"."+strconv.Itoa(i)))
 	}
 	return out
-}
-
-func (m *submodule) call(in *interpreter, name string, a arguments) value {
-	switch name {
-	case "parameters", "named_parameters":
-		out := &list{}
-		for _, p := range m.parameters(in) {
-			if name == "parameters" {
-				out.items = append(out.items, p.Hold())
-				continue
-			}
-			out.items = append(out.items, tupleOf(p.Name(), p.Hold()))
-		}
-		return out
-	case "requires_grad_":
-		for _, p := range m.parameters(in) {
-			requiresGrad(in, p, a).(*shadow.Tensor).Drop()
-		}
-	case "children", "modules":
-		return m.list(in)
-	}
-	return hold(m)
 }

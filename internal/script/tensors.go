@@ -22,13 +22,7 @@ func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
 	case okB:
 		return scalarOperation(op, b, true).Hold(), true
 	}
-	if h, ok := l.(*hostTensor); ok {
-		return h, true
-	}
-	if h, ok := r.(*hostTensor); ok {
-		return h, true
-	}
-	return nil, false
+	return in.hostOperation(op, l, r)
 }
 
 func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
@@ -93,9 +87,7 @@ func (in *interpreter) tensorComparison(op string, l, r value) (value, bool) {
 	case okB:
 		return b.Compare(op).Hold(), true
 	}
-	_, hostL := l.(*hostTensor)
-	_, hostR := r.(*hostTensor)
-	return unknown{}, hostL || hostR
+	return hostComparison(l, r)
 }
 
 func (in *interpreter) tensorAttr(t *shadow.Tensor, name string) (value, bool) {
@@ -255,6 +247,14 @@ func destination(a arguments) (device string, dt shadow.DType) {
 		}
 	}
 	return device, dt
+}
+
+// deviceAttr returns an attribute of a torch.device, which is its name here.
+func deviceAttr(device, name string) (value, bool) {
+	if name == "type" {
+		return deviceKind(device), true
+	}
+	return nil, false
 }
 
 func deviceKind(name string) string {
@@ -442,7 +442,11 @@ func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 
 func newLike(in *interpreter, t *shadow.Tensor, a arguments) value {
 	in.World.Op("new")
-	return in.World.Empty(shadow.Dims(sizes(a)...), t.DType()).Hold()
+	dt := t.DType()
+	if d, ok := a.or(-1, "dtype", nil).(dtypeValue); ok {
+		dt = shadow.DType(d)
+	}
+	return in.World.Empty(shadow.Dims(sizes(a)...), dt).Hold()
 }
 
 func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
@@ -454,7 +458,7 @@ func maskedFill(in *interpreter, t *shadow.Tensor, a arguments) value {
 
 func chunks(in *interpreter, t *shadow.Tensor, a arguments) value {
 	n, ok := a.or(0, "chunks", nil).(int)
-	if !ok {
+	if !ok || n < 1 {
 		return in.lost(t, "chunk")
 	}
 	dim, _ := a.or(1, "dim", 0).(int)
@@ -495,6 +499,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
 	keeps, _ := a.or(1, "retain_graph", false).(bool)
 	t.BackwardWith(g, keeps)
+	in.freeGraphs()
 	in.forwards()
 	return nil
 }

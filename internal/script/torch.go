@@ -31,7 +31,7 @@ var aliases = map[string]string{
 	"lightning.fabric.Fabric": "lightning.Fabric",
 	"torch.cuda.amp.autocast": "torch.amp.autocast_cuda", "torch.amp.autocast_mode.autocast": "torch.autocast",
 	"torch.amp.autocast":        "torch.autocast",
-	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
+	"torch.cuda.amp.GradScaler": "torch.amp.GradScaler", "torch.GradScaler": "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
 	"torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
 	"torch.optim.optimizer":                  "torch.optim",
 	"transformers.trainer":                   "transformers",
@@ -473,7 +473,7 @@ func saves(in *interpreter, a arguments) value {
 	if in.files == nil {
 		in.files = map[string]value{}
 	}
-	path, _ := a.or(1, "f", "").(string)
+	path, _ := pathText(a.or(1, "f", ""))
 	in.files[path] = onDisk(a.or(0, "obj", nil))
 	return nil
 }
@@ -502,7 +502,7 @@ func onDisk(v value) value {
 }
 
 func loads(in *interpreter, a arguments) value {
-	path, _ := a.or(0, "f", "").(string)
+	path, _ := pathText(a.or(0, "f", ""))
 	v, ok := in.files[path]
 	if !ok {
 		return unknown{}

@@ -8,6 +8,7 @@ import (
 
 	"snug/internal/pysrc"
 	"snug/internal/shadow"
+	"snug/internal/shadow/train"
 )
 
 // Functions for the library files of transformers' and TRL's trainers that cannot be written in Python.
@@ -39,7 +40,11 @@ func registerTrainer() {
 		natives["torch."+name] = onTensor(name)
 	}
 	natives["transformers.Adafactor"] = func(in *interpreter, a arguments) value {
-		return in.optimizerOver("adafactor", a.or(0, "params", nil))
+		o := in.optimizerOver("adafactor", a.or(0, "params", nil))
+		if beta1, given := a.get(5, "beta1"); given && beta1 != nil {
+			train.KeepFirst(o.(*optimizerValue).opt)
+		}
+		return o
 	}
 	registerSteps()
 }

@@ -9,6 +9,7 @@ const (
 	enoughUpdates = 3   // optimizer updates after which a loop has shown what it keeps
 	enoughTurns   = 6   // iterations of a loop over data with updates
 	unseenTurns   = 4   // iterations of a loop over data of unknown size without updates
+	fewItems      = 16  // items of a list that are all followed, since each may change the run
 	maxTurns      = 200 // iterations of a loop over data without updates
 	maxRange      = 20_000
 )
@@ -58,10 +59,12 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 		return in.played(it, fetched+i)
 	}
 	switch {
-	case it.whole:
+	case it.whole, it.few:
 		return false
 	case in.Whole && it.size >= 0:
 		return i >= maxRange
+	case !it.data && it.size < 0 && updates == 0 && in.result.Backwards > 0:
+		return i >= in.unseen()
 	case !it.data:
 		return updates >= 2*enoughUpdates && i >= 2 || updates >= enoughUpdates && i >= enoughTurns || i >= maxRange
 	case updates > 0:
@@ -69,8 +72,11 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	case it.size >= 0:
 		return i >= maxTurns
 	}
-	return i >= unseenTurns+2*max(in.Accumulation, 1)
+	return i >= in.unseen()
 }
+
+// unseen returns how many iterations of a loop of unknown length are followed if they update nothing.
+func (in *interpreter) unseen() int { return unseenTurns + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
 	before := in.result.Updates

@@ -182,6 +182,7 @@ type class struct {
 	bases  []value
 	attrs  dict
 	fields []string // annotated names in order: the fields of a dataclass
+	types  map[string]pysrc.Expr
 }
 
 // instance is an object of such a class.
@@ -275,6 +276,7 @@ type iterator struct {
 	skip  func() bool    // advances to the last one, if it differs from the rest
 	seek  func(left int) // advances until this many are left
 	whole bool           // loops over it are not cut short
+	few   bool           // a short list that the script writes, such as the stages of a training
 }
 
 func (it *iterator) release() {
@@ -285,8 +287,9 @@ func (it *iterator) release() {
 
 // hostTensor is a tensor in the host's memory.
 type hostTensor struct {
-	size  []int
-	dtype shadow.DType
+	size   []int
+	dtype  shadow.DType
+	causal bool // a mask of an upper triangle
 }
 
 // dtypeValue is a dtype such as torch.float32.

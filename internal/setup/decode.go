@@ -109,14 +109,18 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// checkTransformers notes an error for a release whose major version the families were not compared with.
+// checkTransformers notes an error for a release that the families were not compared with.
 func (o *object) checkTransformers(text string) {
 	if text == "" {
 		return
 	}
 	var major, minor int
-	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); n != 2 || major < 4 || major > 5 {
-		o.fail("transformers", " %q is not a known version; write it like 5.17 (4 and 5 are known)", text)
+	n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor)
+	switch release := 100*major + minor; {
+	case n != 2 || minor > 99:
+		o.fail("transformers", " %q is not a version; write it like %s", text, NewestTransformers)
+	case release < OldestTransformersRelease || release > NewestTransformersRelease:
+		o.fail("transformers", " %s is not known; %s to %s are (leave it out for the newest)", text, OldestTransformers, NewestTransformers)
 	}
 }
 

@@ -148,14 +148,14 @@ func (d *dataFile) list(r *bufio.Reader) error {
 	return nil
 }
 
-// elementLimit ends a list with an element that is too large to be kept in memory.
+// elementLimit is a reader that fails if an element of a list is too large to keep in memory.
 type elementLimit struct {
 	r    io.Reader
 	at   int64
 	most int64
 }
 
-// Read reads on, up to the limit.
+// Read fails once the current element is too long. The decoder reads ahead, hence the second maxLengthLine.
 func (l *elementLimit) Read(p []byte) (int, error) {
 	if l.at > l.most+maxLengthLine {
 		return 0, Wrong("it has more than %d bytes", maxLengthLine)

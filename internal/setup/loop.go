@@ -40,6 +40,10 @@ type Script struct {
 	Args []string    // the script's command line
 	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
+	// Config reads the configuration of a model that the script names; nil if none can be read.
+	Config func(name string) (map[string]any, error)
+	// Read returns the text of a file that the script opens; nil if files cannot be read.
+	Read func(path string) (string, error)
 
 	Own Survey // what the setup has from the script
 
@@ -82,6 +86,8 @@ type Learned struct {
 	Precision string // that it computes in; "" if it does not show
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
+	OwnModel  bool   // it builds its own model, and the setup's is not used
+	Twice     bool   // it differentiates gradients again
 	Optimizer string // its name; "" if the script has one of its own
 }
 
@@ -92,6 +98,16 @@ func (x *Script) Learn(l Learned) {
 	x.noted.Unlock()
 }
 
+// DifferentiatesTwice reports whether a script that was followed differentiates gradients again.
+func (s *Setup) DifferentiatesTwice() bool {
+	if s.Script == nil {
+		return false
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Twice
+}
+
 // Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.
 func (s *Setup) Compiles() bool {
 	if s.Compile || s.Script == nil {
@@ -100,6 +116,32 @@ func (s *Setup) Compiles() bool {
 	s.Script.noted.Lock()
 	defer s.Script.noted.Unlock()
 	return s.Script.learned.Compiles
+}
+
+// ModelTitle returns the model of the run for a heading: the setup's, or the one that its script builds itself.
+func (s *Setup) ModelTitle() string {
+	if s.Script == nil {
+		return s.Model.Title()
+	}
+	if s.Script.OwnModel() {
+		return "model of " + s.Script.Path()
+	}
+	return s.Model.Title()
+}
+
+// OwnModel reports whether the script builds its own model; false until it has been followed.
+func (x *Script) OwnModel() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.OwnModel
+}
+
+// Doubted reports whether parts of the script could not be followed. That it builds its own model, the first note
+// then, is no doubt.
+func (x *Script) Doubted() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return len(x.notes) > 1 || len(x.notes) == 1 && !x.learned.OwnModel
 }
 
 // Accumulation returns the script's backward passes per update; 0 until it has been followed.
@@ -114,6 +156,14 @@ func (x *Script) Precision() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Precision
+}
+
+// Path returns the script's file as the user named it, or the name of a known loop.
+func (x *Script) Path() string {
+	if x.File != nil {
+		return x.File.Path
+	}
+	return x.Name
 }
 
 // Readable reports whether there is a script to follow. One that could not be read has only notes.
@@ -197,7 +247,9 @@ func (s *Setup) findLoop(from Source) error {
 	if err != nil {
 		return Wrong("{loop}: %v", err)
 	}
-	s.Script = &Script{File: f, Args: words[1:], Import: besides(from, filepath.Dir(path))}
+	s.Script = &Script{
+		File: f, Args: words[1:], Import: besides(from, filepath.Dir(path)), Config: remembered(from.named), Read: texts(from),
+	}
 	return nil
 }
 
@@ -231,6 +283,26 @@ func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 		return nil, Wrong("%s: %v", shown, err)
 	}
 	return parsePython(shown, src)
+}
+
+// remembered reads each configuration once, since a search follows its script many times.
+func remembered(read func(name string) (map[string]any, error)) func(string) (map[string]any, error) {
+	type answer struct {
+		config map[string]any
+		err    error
+	}
+	var mu sync.Mutex
+	known := map[string]answer{}
+	return func(name string) (map[string]any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		a, ok := known[name]
+		if !ok {
+			a.config, a.err = read(name)
+			known[name] = a
+		}
+		return a.config, a.err
+	}
 }
 
 // besides reads the modules of a folder, each once.

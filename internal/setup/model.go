@@ -129,6 +129,16 @@ func (m *Model) named(from Source) error {
 	return m.adopt()
 }
 
+// named returns the configuration of a model that a script names: a path, as it is for transformers, or else a
+// name that is built in or in the Hugging Face cache.
+func (from Source) named(name string) (map[string]any, error) {
+	m := Model{Name: name}
+	if m.load(name, from) == nil {
+		return m.Config, m.adopt()
+	}
+	return m.Config, m.named(from)
+}
+
 // found reads the config of a model that is not built in.
 func (m *Model) found(from Source) error {
 	name := m.Name

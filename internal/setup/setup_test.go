@@ -163,7 +163,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "allocator": "expandable_segment:True"}`:                                       `allocator: `,
 		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "1.13"}}`:                                                `versions.torch: the allocator of PyTorch 1.13 is not known`,
 		`{` + gpt2 + `, "batch": 4, "versions": {"torch": "new"}}`:                                                 `versions.torch: "new" is not a PyTorch version`,
-		`{` + gpt2 + `, "batch": 4, "versions": {"transformers": "3.2"}}`:                                          `versions.transformers "3.2" is not a known version`,
+		`{` + gpt2 + `, "batch": 4, "versions": {"transformers": "3.2"}}`:                                          `versions.transformers 3.2 is not known; 4.30 to 5.17 are`,
 		`[{"batch": 4}]`: `a setup is an object, not a list`,
 		`"gpt2"`:         `a setup is an object, not "gpt2"`,
 		`{"batch": 4`:    `not JSON: unexpected end of JSON input`,

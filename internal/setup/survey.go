@@ -113,7 +113,7 @@ func noModel(s *Setup, own Survey, err error) error {
 	case err != nil:
 		return unknownModel("%v; {model} is not known by then, and can be given with {model.name}", err)
 	}
-	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give a model of the same size with {model.name}", s.loopName(), SawText(own.Saw), s.loopName())
+	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give one with {model.name}: if the script builds its own from torch.nn, that is simulated and the given one is not used", s.loopName(), SawText(own.Saw), s.loopName())
 }
 
 // SawText says which models that are not known a script makes.

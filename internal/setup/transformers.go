@@ -11,9 +11,9 @@ import (
 // The releases of transformers whose code was read: the oldest, and the newest, which models are
 // simulated as by default. A release is 445 for 4.45.
 const (
-	OldestTransformers        = "4.31"
+	OldestTransformers        = "4.30"
 	NewestTransformers        = "5.17"
-	OldestTransformersRelease = 431
+	OldestTransformersRelease = 430
 	NewestTransformersRelease = 517
 )
 

@@ -98,7 +98,7 @@ func (t *Tensor) gradientEdge() edge {
 }
 
 // needsGrad reports whether input i needs a gradient.
-func (n *node) needsGrad(i int) bool { return n != nil && n.next[i].to != nil }
+func (n *node) needsGrad(i int) bool { return n.wants(i) }
 
 // save keeps t for the backward. Save inputs in the order of their names in
 // PyTorch's derivatives, then outputs: they are released in that order.

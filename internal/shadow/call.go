@@ -28,6 +28,13 @@ func (p Path) At() string { return string(p) }
 // Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the
 // call returns, whatever forward does with its own names.
 func (w *World) Call(m Module, x *Tensor) *Tensor {
+	if f := w.around[m.At()]; f != nil {
+		return w.surround(f, x, func(x *Tensor) []*Tensor { return []*Tensor{w.call(m, x)} })[0]
+	}
+	return w.call(m, x)
+}
+
+func (w *World) call(m Module, x *Tensor) *Tensor {
 	fn, x := w.enterModule(m.At(), x)
 	out := fn.Return(m.Forward(fn, x))
 	w.leaveModule(m.At(), out)
@@ -36,6 +43,17 @@ func (w *World) Call(m Module, x *Tensor) *Tensor {
 
 // Call2 is module(x) for a module with two results; either may be nil.
 func (w *World) Call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
+	if f := w.around[m.At()]; f != nil {
+		out := w.surround(f, x, func(x *Tensor) []*Tensor {
+			out, more := w.call2(m, x)
+			return []*Tensor{out, more}
+		})
+		return out[0], out[1]
+	}
+	return w.call2(m, x)
+}
+
+func (w *World) call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
 	fn, x := w.enterModule(m.At(), x)
 	out, more := fn.Return2(m.Forward(fn, x))
 	w.leaveModule(m.At(), out)

@@ -22,12 +22,13 @@ type hooks struct {
 // region is one checkpointed call.
 type region struct {
 	w        *World
-	again    func() *Tensor
+	again    func()
 	inputs   []*Tensor
 	holders  []*holder
 	at       int // the next holder to fill
 	replayed bool
-	users    int // holders that nodes still refer to
+	users    int // holders that nodes still refer to, and the first run
+	done     func()
 }
 
 // holder stands for one saved tensor.
@@ -97,10 +98,18 @@ func (p *holder) leave() {
 	p.gone = true
 	p.t.Drop()
 	p.t = nil
-	if p.region.users--; p.region.users == 0 {
-		for _, t := range p.region.inputs {
-			t.Drop()
-		}
+	p.region.leave()
+}
+
+func (r *region) leave() {
+	if r.users--; r.users > 0 {
+		return
+	}
+	for _, t := range r.inputs {
+		t.Drop()
+	}
+	if r.done != nil {
+		r.done()
 	}
 }
 
@@ -113,20 +122,37 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 	if reentrant {
 		return w.checkpointReentrant(x, body, others)
 	}
-	r := &region{w: w, inputs: append([]*Tensor{x}, others...)}
+	var out *Tensor
+	w.CheckpointRegion(append([]*Tensor{x}, others...), func() { out = body(x) }, nil)
+	return out
+}
+
+// CheckpointRegion runs body without keeping the tensors it saves, in the newer kind of checkpoint. inputs are kept
+// as long as the region may run again; then done is called, unless it is nil.
+func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
+	if !w.gradMode {
+		body()
+		if done != nil {
+			done()
+		}
+		return
+	}
+	r := &region{w: w, inputs: inputs, done: done, users: 1}
 	for _, t := range r.inputs {
 		t.Hold()
 	}
-	cast := w.autocast
-	r.again = func() *Tensor {
-		w.withAutocast(cast, func() { body(x) })
-		return nil
+	cast, around, eval := w.autocast, w.around, w.Eval
+	r.again = func() {
+		was := w.Eval
+		w.Eval = eval
+		defer func() { w.Eval = was }()
+		w.Surround(around, func() { w.withAutocast(cast, body) })
 	}
 	outer := w.hooks
 	w.hooks = &hooks{region: r}
-	out := body(x)
+	body()
 	w.hooks = outer
-	return out
+	r.leave()
 }
 
 // recompute runs the region again until its last holder is filled.
@@ -209,4 +235,53 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 		return inputGrads(gx.loosen())
 	})
 	return n.result(out, x)
+}
+
+// CheckpointFunction is the older kind of checkpoint over a function of several inputs. body returns its result with
+// a reference for the caller, and so does this.
+func (w *World) CheckpointFunction(inputs []*Tensor, body func(inputs []*Tensor) *Tensor) *Tensor {
+	n := w.record("CheckpointFunctionBackward", inputs...)
+	if n == nil {
+		defer w.NoGrad()()
+		return body(inputs)
+	}
+	kept := make([]*saved, len(inputs))
+	for i, t := range inputs {
+		kept[i] = n.save(t)
+	}
+	w.gradMode = false
+	out := body(inputs)
+	w.gradMode = true
+	cast := w.autocast
+	n.backward(func(g *Tensor) []*Tensor {
+		again := make([]*Tensor, len(kept))
+		for i, s := range kept {
+			t := s.get()
+			again[i] = t.alias(t.size, t.stride).Hold()
+			again[i].requiresGrad, again[i].leaf = n.next[i].to != nil, n.next[i].to != nil
+		}
+		return w.backwardAgain(again, g, cast, body)
+	})
+	n.output(out, 0)
+	return out
+}
+
+// backwardAgain runs the function again, with a graph, and a backward through it.
+func (w *World) backwardAgain(inputs []*Tensor, g *Tensor, cast DType, body func(inputs []*Tensor) *Tensor) []*Tensor {
+	var y *Tensor
+	w.gradMode = true
+	back := w.As(Activations)
+	w.withAutocast(cast, func() { y = body(inputs) })
+	back()
+	w.gradMode = false
+	w.backward(y, g)
+	y.Drop()
+	grads := make([]*Tensor, len(inputs))
+	for i, t := range inputs {
+		grads[i] = t.grad
+		t.grad = nil
+		t.Drop()
+		grads[i].loosen()
+	}
+	return grads
 }

@@ -16,6 +16,7 @@ type engine struct {
 	ready []*node // a heap: the highest sequence number first
 	stamp uint64
 	keeps bool // retain_graph: saved tensors are kept
+	only  *capturing
 }
 
 // Backward runs the graph behind t, which must be a scalar, and leaves the
@@ -54,7 +55,7 @@ func (w *World) backward(root, g *Tensor) {
 	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
 	w.gradMode, w.thread, w.component, w.path = false, backwardThread, Temporaries, nil
 	w.stamp++
-	e := &engine{w: w, stamp: w.stamp, keeps: w.retains}
+	e := &engine{w: w, stamp: w.stamp, keeps: w.retains, only: w.only}
 	start := root.fn
 	e.count(start)
 	start.deps = 0
@@ -97,6 +98,9 @@ func (e *engine) evaluate(n *node) {
 	in := n.in
 	n.in = nil
 	e.w.enter(n.turn)
+	if e.only != nil && !e.only.take(n, in) {
+		return
+	}
 	if n.leaf != nil {
 		e.w.accumulateGrad(n.leaf, in[0])
 		return
@@ -104,6 +108,7 @@ func (e *engine) evaluate(n *node) {
 	for _, hook := range n.before {
 		hook()
 	}
+	e.w.keepIncoming(n, in)
 	unpacked := n.unpack()
 	e.w.asBackward(n)
 	e.w.host(HostNode)
@@ -155,7 +160,7 @@ func (n *node) validate(out []*Tensor) {
 			continue
 		}
 		ed := &n.next[i]
-		if ed.to == nil {
+		if !n.wants(i) {
 			out[i] = nil
 			g.Drop()
 			continue
@@ -182,6 +187,12 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 	for i := range n.next {
 		ed := n.next[i]
 		if ed.to == nil {
+			continue
+		}
+		if e.only != nil && !e.only.wants(ed.to) {
+			if i < len(out) {
+				out[i].Drop()
+			}
 			continue
 		}
 		ed.to.deps--

@@ -15,6 +15,7 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	size := t.size.With(t.size.n-1, k)
 	values = w.Empty(size, t.dtype)
 	indices = w.Empty(size, Int64)
+	w.topkScratch(t)
 	w.Launch(t, values, indices)
 	n.save(indices)
 	from := t.size
@@ -26,6 +27,26 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	n.output(values, 0)
 	dropTemporaries(t)
 	return values, indices
+}
+
+// topkScratch is the workspace of topk: a contiguous copy of its input, and the buffers of many blocks.
+func (w *World) topkScratch(t *Tensor) {
+	var held []*storage
+	if !t.contiguous() {
+		held = append(held, w.alloc(t.Bytes()))
+	}
+	size := t.size.d[t.size.n-1]
+	buffers, sums := w.Rules.TopK(t.Numel()/max(size, 1), size, int(t.dtype.Bytes()))
+	for _, n := range buffers {
+		held = append(held, w.alloc(n))
+	}
+	if len(buffers) > 0 {
+		w.kernelScratch(sums)
+		w.kernelScratch(sums)
+	}
+	for i := len(held) - 1; i >= 0; i-- {
+		w.release(held[i])
+	}
 }
 
 // unlessInPlace returns the result of a formula that writes into its fresh argument, or into a copy of it

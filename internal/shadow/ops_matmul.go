@@ -21,10 +21,10 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 	colA, colB := columnMajor(t), columnMajor(o)
 	n.backward(func(g *Tensor) []*Tensor {
 		var ga, gb *Tensor
-		if self != nil {
+		if self != nil && n.wants(1) {
 			gb = mat2Grad(g, self.get(), colB)
 		}
-		if mat2 != nil {
+		if mat2 != nil && n.wants(0) {
 			ga = mat1Grad(g, mat2.get(), colA)
 		}
 		return inputGrads(ga, gb)
@@ -75,10 +75,10 @@ func addmm(bias, t, o *Tensor) *Tensor {
 	colA, colB := columnMajor(t), columnMajor(o)
 	n.backward(func(g *Tensor) []*Tensor {
 		var ga, gb *Tensor
-		if mat2 != nil {
+		if mat2 != nil && n.wants(1) {
 			ga = mat1Grad(g, mat2.get(), colA)
 		}
-		if mat1 != nil {
+		if mat1 != nil && n.wants(2) {
 			gb = mat2Grad(g, mat1.get(), colB)
 		}
 		return inputGrads(g, ga, gb)
@@ -102,10 +102,10 @@ func (t *Tensor) bmm(o *Tensor) *Tensor {
 	w.product(out, t, o)
 	n.backward(func(g *Tensor) []*Tensor {
 		var ga, gb *Tensor
-		if self != nil {
+		if self != nil && n.wants(1) {
 			gb = self.get().Transpose(1, 2).bmm(g)
 		}
-		if mat2 != nil {
+		if mat2 != nil && n.wants(0) {
 			ga = g.bmm(mat2.get().Transpose(1, 2))
 		}
 		return inputGrads(ga, gb)

@@ -249,11 +249,13 @@ func (t *Tensor) Unbind(dim int) []*Tensor {
 	return out
 }
 
-// Chunk is torch.chunk into equal parts.
+// Chunk is torch.chunk: parts of the same size, of which the last may be smaller, and there may be fewer than asked for.
 func (t *Tensor) Chunk(parts, dim int) []*Tensor {
-	sizes := make([]int, parts)
-	for i := range sizes {
-		sizes[i] = t.Size(dim) / parts
+	left := t.Size(dim)
+	each := max((left+parts-1)/parts, 1)
+	var sizes []int
+	for ; left > 0; left -= each {
+		sizes = append(sizes, min(each, left))
 	}
 	return t.Split(dim, sizes...)
 }

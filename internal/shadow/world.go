@@ -68,6 +68,10 @@ type World struct {
 
 	afterBackward func()             // called when the whole backward has run
 	wrapped       map[string]Wrapper // by the path of the module
+	around        map[string]Around  // by the path of the module
+	only          *capturing         // what a call of grad wants; nil in a full backward
+	kept          []*Tensor          // gradients that the graph of a backward saves; nil if it has none
+	others        []*Tensor          // further arguments of the module that is called next
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.

@@ -33,11 +33,11 @@ func (r *run) follow() error {
 		return err
 	}
 	how := script.Run{
-		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import,
+		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -49,13 +49,15 @@ func (r *run) follow() error {
 	if err != nil {
 		return unsimulated(err)
 	}
-	if r.builder == nil {
+	r.own = res.Trained
+	if r.builder == nil && res.Graded == 0 {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no update of an optimizer was found in it; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, s.Loop)
+		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, doubt(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice})
+	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
@@ -64,6 +66,14 @@ func (r *run) follow() error {
 	}
 	s.Script.Note(append(namedNotes(s, res.Notes), differences(s, res)...))
 	return nil
+}
+
+// doubt returns the first thing that was not followed, which may be why there was no update.
+func doubt(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + notes[0] + ")"
 }
 
 // namedNotes returns the notes of a loop known by name without the lines of our own file.
@@ -149,8 +159,8 @@ func (r *run) namesOf() func(l script.Loading) []string {
 	base, made := r.s, r.builder
 	return func(l script.Loading) (out []string) {
 		r.s, r.builder = base, made
-		if l.Head != base.Model.Head || len(l.Config) > 0 {
-			if r.prepare(script.Loading{Head: l.Head, Config: l.Config}) != nil || r.loadModel() != nil {
+		if l.Head != base.Model.Head || len(l.Config) > 0 || l.Own != nil {
+			if r.prepare(script.Loading{Head: l.Head, Own: l.Own, Config: l.Config}) != nil || r.loadModel() != nil {
 				return nil
 			}
 		}
@@ -222,6 +232,9 @@ func (n *net) ToHost() { n.builder.ToHost() }
 // ToCard is model.to("cuda") for a model on the host.
 func (n *net) ToCard() { n.builder.ToCard() }
 
+// Free drops the model's parameters and buffers.
+func (n *net) Free() { n.builder.Free() }
+
 // Cast is model.to(dtype) on the card.
 func (n *net) Cast(dt shadow.DType) { n.builder.Convert(dt) }
 
@@ -241,13 +254,37 @@ func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p)
 // LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 func (n *net) LayerNorm(p *shadow.Tensor) bool { return n.builder.OfLayerNorm(p) }
 
+// Modules lists the modules inside the model.
+func (n *net) Modules() (out []script.Module) {
+	for _, m := range n.builder.Modules() {
+		out = append(out, script.Module{Path: m.Path, Kind: m.Kind})
+	}
+	return out
+}
+
+// Layer returns the Linear or Embedding at a path, or nil.
+func (n *net) Layer(path string) shadow.Module { return n.builder.LayerAt(path) }
+
+// Weight returns the weight of such a layer, or nil.
+func (n *net) Weight(path string) *shadow.Tensor {
+	switch l := n.builder.LayerAt(path).(type) {
+	case *nn.Linear:
+		return l.Weight
+	case *nn.Conv1D:
+		return l.Weight
+	case *nn.Embedding:
+		return l.Weight
+	}
+	return nil
+}
+
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
 // Call runs forward in the mode in which the script calls the model.
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"snug/internal/family"
 	"snug/internal/script"
@@ -49,6 +51,49 @@ func (r *run) stored() shadow.DType {
 	return shadow.None
 }
 
+// named returns the configurations of models that the script names; nil for the setup's own model.
+func (r *run) named() func(name string) (map[string]any, bool) {
+	read := r.s.Script.Config
+	if read == nil || r.s.Model.Config == nil {
+		return nil
+	}
+	base := r.s.Model.Config
+	mine := sync.OnceValue(func() *run { return r.sample(base) })
+	return func(name string) (map[string]any, bool) {
+		config, err := read(name)
+		if err != nil || len(config) == 0 {
+			return nil, false
+		}
+		if reflect.DeepEqual(config, base) {
+			return nil, true
+		}
+		own := r.sample(config)
+		if own == nil {
+			return nil, false
+		}
+		if mine := mine(); mine != nil && own.describes(mine) {
+			return nil, true
+		}
+		return own.config.Complete(), true
+	}
+}
+
+// sample builds a model from a configuration only to look at it, or returns nil if that fails.
+func (r *run) sample(config map[string]any) *run {
+	of := &run{s: &setup.Setup{Model: setup.Model{Config: config}, Batch: 1, Seq: r.s.Seq}, o: Options{Card: r.o.Card}, calling: &family.Calling{}}
+	of.newWorld()
+	if of.loadModel() != nil {
+		return nil
+	}
+	return of
+}
+
+// describes reports whether both models are of the same family, with parameters of the same names and sizes.
+func (r *run) describes(other *run) bool {
+	same := func(a, b *shadow.Tensor) bool { return a.Name() == b.Name() && slices.Equal(a.Sizes(), b.Sizes()) }
+	return r.modelType() == other.modelType() && slices.EqualFunc(r.builder.Parameters(), other.builder.Parameters(), same)
+}
+
 // attentions maps transformers' attn_implementation to the setup's names.
 var attentions = map[string]string{
 	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
@@ -81,6 +126,10 @@ func (r *run) prepare(l script.Loading) error {
 	s := *r.s
 	if l.Head != "" && s.Model.Config != nil {
 		s.Model.Head = l.Head
+	}
+	if l.Own != nil {
+		s.Model = setup.Model{Config: l.Own, Head: l.Head}
+		s.LoRA, s.Quantization = nil, nil
 	}
 	if len(l.Config) > 0 && s.Model.Config != nil {
 		s.Model.Config = maps.Clone(s.Model.Config)

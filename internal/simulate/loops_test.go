@@ -81,7 +81,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "torchtune" {
 		return p.scripted(t, tuneSetup(s, next), args)
 	}
-	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name"), "config.json"))
+	raw, err := os.ReadFile(filepath.Join(loopsDir, next("--config", "--config_name", "--student"), "config.json"))
 	if err != nil {
 		t.Skip(err)
 	}
@@ -90,7 +90,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	}
 	s.Batch = whole(next("--batch-size", "--per_device_train_batch_size"))
 	s.Seq = whole(next("--seq-len", "--block_size", "--seq_len"))
-	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild/") { // whose scripts say it
+	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // whose scripts say it
 		s.Precision = setup.FP32
 	}
 	return p.scripted(t, s, args)
@@ -148,6 +148,9 @@ func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Se
 			return nil, fs.ErrNotExist
 		}
 		return pysrc.Parse(name, src)
+	}, Read: func(path string) (string, error) {
+		text, err := os.ReadFile(filepath.Join(loopsDir, path))
+		return string(text), err
 	}}
 	return s
 }

@@ -81,6 +81,7 @@ type run struct {
 	o         Options
 	w         *shadow.World
 	builder   *nn.Builder
+	own       []*shadow.Tensor // parameters that a script trains
 	model     family.Model
 	shape     *family.Shape    // of the current micro-batch
 	script    family.Scripted  // the model, if it has a training script of its own
@@ -98,9 +99,9 @@ type run struct {
 	calling   *family.Calling                  // how the model is called, if a script calls it
 	keeping   *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
 	here      bool                             // the script makes its model on the card
+	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
 	torchtune bool                             // the script makes its model from torchtune's modules
 	untuned   bool                             // but it has another library's
-	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -208,10 +209,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 		loops = nil
 	}
 	res = &Result{World: r.w, Loops: loops}
-	res.Params, res.Trainable = r.builder.Count()
-	for _, p := range r.builder.Trainable() {
-		res.Gradients += p.Bytes()
-	}
+	r.count(res)
 	r.w.Finish()
 	return res, nil
 }

@@ -85,8 +85,8 @@ func Parse(text string, plain float64) (Bytes, error) {
 	return Bytes(v * scale), nil
 }
 
-// leastLimit is the smallest number without a unit that is accepted: more gigabytes than any run has, and
-// fewer bytes than any run takes.
+// leastLimit is the smallest limit accepted without a unit. A smaller number was surely meant in gigabytes:
+// no run fits into so few bytes.
 const leastLimit = KiB
 
 // ParseLimit reads an amount of memory: bytes, or text with a unit. A bare number that is too small is an

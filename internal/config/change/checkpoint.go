@@ -105,7 +105,7 @@ func hasWeights(entries []fs.DirEntry) bool {
 	})
 }
 
-// trainerState adds the state that transformers' Trainer wrote to c.
+// trainerState adds to c what transformers' Trainer saved in trainer_state.json.
 func (s *Store) trainerState(c *Checkpoint) {
 	data, err := s.folder.ReadFile(path.Join(c.Path, "trainer_state.json"))
 	if err != nil {

@@ -59,7 +59,8 @@ func (f *functions) Bus(h handle) (string, code) {
 	return zeroEnded(p.busID[:]), c
 }
 
-// Memory uses the newer function, which reports the driver's share separately.
+// Memory prefers the newer function, which reports the driver's share separately, and falls back to the
+// older one.
 func (f *functions) Memory(h handle) (memory, code) {
 	if f.memory2 != nil {
 		m := memoryInfo2{version: version2}

@@ -176,7 +176,8 @@ func cut(l library, h handle, total uint64) []gpu.Slice {
 }
 
 // profile returns the name of a slice as nvidia-smi has it: 1g.10gb, or 1c.3g.40gb if the compute instance
-// is a part of the GPU instance. The memory in it is the share in whole eighths of the device's.
+// is a part of the GPU instance. The size in the name is the device's memory times the slice's
+// share of it, rounded up to eighths.
 func profile(a attributes, total uint64) string {
 	gib := math.Ceil(float64(total) / units.GiB)
 	eighths := math.Ceil(8 * float64(a.memoryMB) * units.MiB / float64(max(total, 1)))

@@ -150,6 +150,21 @@ func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
 // Ties returns the modules that were tied to a parameter, in that order.
 func (b *Builder) Ties() []Tie { return b.tied }
 
+// Free drops a model's references to its parameters and buffers. Adapters and quantized weights stay.
+func (b *Builder) Free() {
+	if b.Adapted() || b.Meta {
+		return
+	}
+	for _, t := range b.made {
+		if !t.Dropped() {
+			t.Drop()
+		}
+	}
+	for _, tie := range b.tied {
+		tie.To.Drop()
+	}
+}
+
 // CopyData is p.data = F.pad(p.data, ...) with no padding, which transformers does to
 // the bias of a layer whose weight it ties. The copy exists before the old memory is freed.
 func (b *Builder) CopyData(p *shadow.Tensor) {

@@ -5,13 +5,14 @@ package train
 import "snug/internal/shadow"
 
 // transformers.optimization.Adafactor (5.17) with relative_step=False and
-// scale_parameter=False: no first moment. Matrices keep a row and a column of
+// scale_parameter=False: no first moment unless beta1 is given. Matrices keep a row and a column of
 // second moments, vectors a whole one, all in float32.
 
 type adafactor struct {
 	w      *shadow.World
 	params []*shadow.Tensor
 	state  map[*shadow.Tensor]*factors
+	first  bool // beta1 is given
 }
 
 // factors is the state of one parameter.
@@ -19,6 +20,14 @@ type factors struct {
 	row, col *shadow.Tensor // of a matrix
 	all      *shadow.Tensor // of a vector
 	rms      *shadow.Tensor
+	first    *shadow.Tensor // first moment, if it is kept
+}
+
+// KeepFirst makes an Adafactor keep a first moment, as one with beta1 does.
+func KeepFirst(o Optimizer) {
+	if a, ok := o.(*adafactor); ok {
+		a.first = true
+	}
 }
 
 func newAdafactor(w *shadow.World, params []*shadow.Tensor) Optimizer {
@@ -51,18 +60,26 @@ func (a *adafactor) Step() {
 			fn.Set(&update, s.all.Pointwise("rsqrt", shadow.Float32))
 		}
 		rms(update).DivScalar().Drop() // update.div_(….clamp_(min=1))
+		if s.first != nil {
+			fn.Set(&update, s.first.Detach())
+		}
 		update.Pointwise("neg", shadow.Float32).Drop()
 	}
 	fn.Return(nil)
 }
 
 func (a *adafactor) init(p, grad *shadow.Tensor) *factors {
-	n := grad.Dim()
+	n, s := grad.Dim(), &factors{}
+	if a.first {
+		s.first = zerosLike(p, shadow.Float32)
+	}
 	if n < 2 {
-		return &factors{all: zerosLike(p, shadow.Float32)}
+		s.all = zerosLike(p, shadow.Float32)
+		return s
 	}
 	row, col := grad.Shape().Remove(n-1), grad.Shape().Remove(n-2)
-	return &factors{row: zeros(p, row), col: zeros(p, col)}
+	s.row, s.col = zeros(p, row), zeros(p, col)
+	return s
 }
 
 // rms is t.norm(2) / sqrt(n).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package train has the parts of a training loop around the model: optimizers, the gradient scaler,
-// clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP2, DeepSpeed's ZeRO). Each
+// clipping, and the wrappers that spread a run over several GPUs (DDP, FSDP1 and 2, DeepSpeed's ZeRO, ZeroRedundancyOptimizer). Each
 // allocates what the library named in its file allocates; in comments, "X is Y" means that X does what
 // that library's Y does. Package simulate runs the loop itself.
 package train

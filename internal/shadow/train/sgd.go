@@ -48,6 +48,15 @@ func (s *sgdMomentum) Step() {
 	s.end()
 }
 
+// Restore allocates the momentum buffers before the first step, as load_state_dict does for those of a file.
+func (s *sgdMomentum) Restore() {
+	for _, p := range s.params {
+		if s.buffer[p] == nil {
+			s.buffer[p] = stateLike(p, "_to_copy", p, p.DType())
+		}
+	}
+}
+
 // States returns each parameter's momentum buffer, none for one that was not updated yet.
 func (s *sgdMomentum) States() [][]*shadow.Tensor {
 	var out [][]*shadow.Tensor

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+// topk over several blocks for each slice: native/cuda/TensorTopK.cu, namespace mbtopk.
+
+const (
+	topkThreads = 256 // of a block
+	topkDigits  = 256 // values of one digit of the radix select
+	topkBlocks  = 6   // blocks on a multiprocessor: its registers over 40 for each thread
+)
+
+// TopK returns the buffers of topk over slices of a number of elements, in the order in which they are
+// allocated, and the workspace of the two running sums after them. There are none if one block does each slice.
+func (r Rules) TopK(slices, size, elementBytes int) (buffers []uint64, sums Figure) {
+	if !manyBlocks(slices, size) {
+		return nil, Figure{}
+	}
+	perThread := min(max(CeilDiv(slices*size, r.SMs*topkBlocks*topkThreads), 4), 64)
+	blocks := slices * CeilDiv(size, perThread*topkThreads)
+	for _, n := range []int{slices * elementBytes, 2 * slices * 4, 2 * slices * max(elementBytes, 4), blocks * topkDigits * 2, slices * topkDigits * 4, blocks * 4, blocks * 4} {
+		buffers = append(buffers, uint64(n))
+	}
+	return buffers, r.Scan(blocks, 8) // of sums and the slices they belong to
+}
+
+// manyBlocks is should_use_multiblock, whose bounds come from measurements.
+func manyBlocks(slices, size int) bool {
+	for _, b := range []struct{ slices, size int }{{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}} {
+		if slices <= b.slices {
+			return size >= b.size
+		}
+	}
+	return size >= 400
+}

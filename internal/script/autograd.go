@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/shadow"
+
+func registerAutograd() {
+	natives["torch.autograd.grad"] = gradOf
+	natives["torch.autograd.backward"] = backwardOf
+}
+
+// gradOf implements torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph).
+func gradOf(in *interpreter, a arguments) value {
+	roots, inputs := in.tensors(a.or(0, "outputs", nil)), in.tensors(a.or(1, "inputs", nil))
+	if len(roots) == 0 || len(inputs) == 0 || !roots[0].RequiresGrad() {
+		in.noteTensors("torch.autograd.grad", a)
+		return unknown{}
+	}
+	if len(roots) > 1 {
+		in.note("torch.autograd.grad is followed only for the first of its outputs; the run takes more")
+	}
+	twice, _ := a.or(4, "create_graph", false).(bool)
+	keeps, given := a.or(3, "retain_graph", nil).(bool)
+	if !given {
+		keeps = twice
+	}
+	var g *shadow.Tensor
+	if gs := in.tensors(a.or(2, "grad_outputs", nil)); len(gs) > 0 {
+		g = gs[0]
+	}
+	in.mark(Backward)
+	in.result.Backwards++
+	grads := in.differentiate(roots[0], inputs, g, keeps, twice)
+	in.forwards()
+	return grads
+}
+
+// differentiate runs the backward. With create_graph, gradients have a graph themselves: it keeps those
+// that this backward multiplies, until the next one has run, which runs the first graph alone.
+func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tensor, g *shadow.Tensor, keeps, twice bool) value {
+	if !twice {
+		return gradients(root.GradOf(inputs, g, keeps))
+	}
+	in.note("the graph of gradients that create_graph makes is counted roughly, and its backward is not followed; the run takes more")
+	in.result.Twice = true
+	kept := in.World.KeepIncoming()
+	out := gradients(root.GradOf(inputs, g, keeps))
+	in.graphs = append(in.graphs, kept()...)
+	return out
+}
+
+// gradients returns the results of grad as a tuple.
+func gradients(grads []*shadow.Tensor) value {
+	out := &list{tuple: true}
+	for _, t := range grads {
+		if t == nil {
+			out.items = append(out.items, nil)
+			continue
+		}
+		out.items = append(out.items, t)
+	}
+	return out
+}
+
+// freeGraphs frees the graphs of gradients after a backward has run through them.
+func (in *interpreter) freeGraphs() {
+	for _, t := range in.graphs {
+		t.Drop()
+	}
+	in.graphs = nil
+}
+
+// backwardOf implements torch.autograd.backward(tensors, grad_tensors, retain_graph) of one tensor after the other.
+func backwardOf(in *interpreter, a arguments) value {
+	grads := in.tensors(a.or(1, "grad_tensors", nil))
+	for i, t := range in.tensors(a.or(0, "tensors", nil)) {
+		call := arguments{names: []string{"retain_graph"}, named: []value{a.or(2, "retain_graph", nil)}}
+		if i < len(grads) {
+			call.names, call.named = append(call.names, "gradient"), append(call.named, grads[i])
+		}
+		drop(tensorBackward(in, t, call))
+	}
+	return nil
+}

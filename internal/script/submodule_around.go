@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// around is what a script has put around the forward of a module: hooks, another forward, another mode.
+type around struct {
+	before, after []*hookHandle
+	eval          *bool // set by train() or eval() of this part
+	reached       bool  // the module was called
+	inner         func(x *shadow.Tensor) []*shadow.Tensor
+}
+
+// hookHandle is a hook of a module, and the handle that removes it.
+type hookHandle struct {
+	fn     value
+	kwargs bool // with_kwargs=True
+	gone   bool
+}
+
+func (h *hookHandle) call(_ *interpreter, name string, _ arguments) value {
+	if name == "remove" && !h.gone {
+		h.gone = true
+		drop(h.fn)
+	}
+	return nil
+}
+
+// register implements register_forward_hook and similar methods.
+func (m *submodule) register(in *interpreter, name string, a arguments) value {
+	h := &hookHandle{fn: hold(a.or(0, "hook", nil))}
+	h.kwargs, _ = a.or(-1, "with_kwargs", false).(bool)
+	switch name {
+	case "register_forward_hook":
+		m.after = append(m.after, h)
+	case "register_forward_pre_hook":
+		m.before = append(m.before, h)
+	default:
+		in.note("hooks on a module's backward are not followed; the run takes more if they keep gradients")
+	}
+	return h
+}
+
+// set implements module.name = v.
+func (m *submodule) set(in *interpreter, name string, v value) {
+	switch o := v.(type) {
+	case *instance:
+		if isModule(o) {
+			in.note(notFollowed)
+		}
+	case *list, *submodule, *network, *shadow.Tensor, unknown:
+		in.note(notFollowed)
+		return
+	}
+	m.own.set(name, hold(v))
+}
+
+// evaluates reports whether the part is in evaluation mode.
+func (m *submodule) evaluates() bool {
+	if m.eval != nil {
+		return *m.eval
+	}
+	return m.of.mode.Eval
+}
+
+// setTraining implements train() and eval() of a part: of all modules in it.
+func (m *submodule) setTraining(in *interpreter, on bool) {
+	off := !on
+	if m.path == m.of.base(in) {
+		m.of.setMode(off)
+		return
+	}
+	m.eval = &off
+	for _, inner := range m.of.modules(in, m.path) {
+		m.of.lent(inner.Path).eval = &off
+	}
+}
+
+// setMode implements train() and eval() of the whole model.
+func (n *network) setMode(eval bool) {
+	n.mode.Eval = eval
+	for _, m := range n.parts {
+		m.eval = nil
+	}
+}
+
+// changed reports whether a script has put anything around the part.
+func (m *submodule) changed() bool {
+	_, patched := m.own.get("forward")
+	return patched || hooked(m.before) || hooked(m.after) || m.eval != nil && *m.eval != m.of.mode.Eval
+}
+
+func hooked(hs []*hookHandle) bool {
+	for _, h := range hs {
+		if !h.gone {
+			return true
+		}
+	}
+	return false
+}
+
+// surrounded runs a forward of the model with what the script has put around its parts.
+// embeds is the input of the model in place of what its embedding returns; nil if it has none.
+func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward func()) {
+	all := map[string]shadow.Around{}
+	for path, m := range n.parts {
+		if m.changed() {
+			all[path] = m.surrounds(in)
+		}
+	}
+	if embeds != nil {
+		m, _ := n.embeddings(in, false).(*submodule)
+		if m == nil {
+			in.fail("the embedding that inputs_embeds replaces is not known")
+		}
+		drop(m)
+		all[m.path] = func(*shadow.Tensor, []*shadow.Tensor, func(*shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
+			return []*shadow.Tensor{embeds.Hold()}
+		}
+	}
+	in.World.Surround(all, forward)
+	for path, m := range n.parts {
+		if all[path] != nil && m.changed() && !m.reached && m.eval == nil {
+			in.note("what the script does at every call of the model's %s is not followed", path)
+		}
+	}
+}
+
+// surrounds returns the function that is called in place of the module: nn.Module._call_impl.
+func (m *submodule) surrounds(in *interpreter) shadow.Around {
+	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
+		m.reached = true
+		if m.eval != nil {
+			was := in.World.Eval
+			in.World.Eval = *m.eval
+			defer func() { in.World.Eval = was }()
+		}
+		for _, h := range m.before {
+			if v := m.hook(in, h, x, nil); v != nil {
+				in.note("the input that this hook returns is not followed")
+				drop(v)
+			}
+		}
+		out := m.forwards(in, x, others, forward)
+		for _, h := range m.after {
+			out = withHooked(in, out, m.hook(in, h, x, out))
+		}
+		return out
+	}
+}
+
+// hook calls a hook with the module, its input and, after the forward, its output.
+func (m *submodule) hook(in *interpreter, h *hookHandle, x *shadow.Tensor, out []*shadow.Tensor) value {
+	if h.gone {
+		return nil
+	}
+	args := []value{hold(m), tupleOf(x.Hold())}
+	if h.kwargs {
+		args = append(args, &dict{open: true})
+	}
+	if out != nil {
+		args = append(args, together(out))
+	}
+	return in.invoke(h.fn, arguments{pos: args})
+}
+
+// together returns the results of a forward: a tensor or a tuple, with references of their own.
+func together(out []*shadow.Tensor) value {
+	if len(out) == 1 {
+		return out[0].Hold()
+	}
+	l := &list{tuple: true}
+	for _, t := range out {
+		if t == nil {
+			l.items = append(l.items, nil)
+			continue
+		}
+		l.items = append(l.items, t.Hold())
+	}
+	return l
+}
+
+// withHooked returns the results of a forward after a hook or another forward has returned v, which it takes over.
+func withHooked(in *interpreter, out []*shadow.Tensor, v value) []*shadow.Tensor {
+	got := in.tensors(v)
+	if v == nil || len(got) == 0 || len(got) > len(out) {
+		if v != nil {
+			in.note("what is returned here in place of a module's output is not followed")
+		}
+		drop(v)
+		return out
+	}
+	for i, t := range got {
+		t.Hold()
+		out[i].Drop()
+		out[i] = t
+	}
+	drop(v)
+	return out
+}
+
+// forwards runs the module's forward, or the one set in its place.
+func (m *submodule) forwards(in *interpreter, x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
+	f, ok := m.own.get("forward")
+	if !ok {
+		return held(forward(x))
+	}
+	m.inner = forward
+	args := []value{x.Hold()}
+	for _, t := range others {
+		if t != nil {
+			args = append(args, t.Hold())
+		}
+	}
+	v := in.invoke(f, arguments{pos: args})
+	got := in.tensors(v)
+	if len(got) == 0 {
+		drop(v)
+		in.note("the forward set for the model's %s is not followed", shortPath(m.path))
+		return held(forward(x))
+	}
+	out := held(got)
+	if len(out) == 1 {
+		out = append(out, nil) // the weights of an attention
+	}
+	drop(v)
+	return out
+}
+
+// shortPath names a block without its number.
+func shortPath(path string) string {
+	steps := strings.Split(path, ".")
+	for i, s := range steps {
+		if s != "" && s[0] >= '0' && s[0] <= '9' {
+			steps[i] = "*"
+		}
+	}
+	return strings.Join(steps, ".")
+}
+
+func held(ts []*shadow.Tensor) []*shadow.Tensor {
+	for _, t := range ts {
+		t.Hold()
+	}
+	return ts
+}
+
+// forward is module.forward(x, …): the module's own, also after another was set.
+func (m *submodule) forward(in *interpreter, a arguments) value {
+	x, ok := a.or(0, "hidden_states", nil).(*shadow.Tensor)
+	if !ok || m.inner == nil {
+		return m.callSelf(in, a)
+	}
+	out := held(m.inner(x))
+	v := together(out)
+	for _, t := range out {
+		t.Drop()
+	}
+	return v
+}
+
+// withIDs adds token ids of the shape that inputs_embeds has to the arguments of a model. They have no memory: only
+// their shape is used.
+func (in *interpreter) withIDs(embeds *shadow.Tensor, a arguments) arguments {
+	var ids *shadow.Tensor
+	in.World.OnHost(func() { ids = in.World.Input(shadow.Int64, embeds.Size(0), embeds.Size(1)) })
+	out := arguments{pos: append([]value{ids}, a.pos[min(1, len(a.pos)):]...)}
+	for i, name := range a.names {
+		if name != "input_ids" {
+			out.names, out.named = append(out.names, name), append(out.named, a.named[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shadow
+
+// Around is called in place of a module: it runs the module's forward, once or in a checkpoint, and whatever a
+// script has put around it. others are further arguments of the call. It returns as many results as forward does,
+// each with a reference for the caller; the results of forward have none.
+type Around func(x *Tensor, others []*Tensor, forward func(x *Tensor) []*Tensor) []*Tensor
+
+// Surround runs body, in which the functions of around are called in place of the modules at their paths.
+func (w *World) Surround(around map[string]Around, body func()) {
+	outer := w.around
+	w.around = around
+	defer func() { w.around = outer }()
+	body()
+}
+
+// CallWith is module(x, others…).
+func (w *World) CallWith(m Module, x *Tensor, others []*Tensor) *Tensor {
+	if w.around[m.At()] != nil {
+		w.others = others
+	}
+	return w.Call(m, x)
+}
+
+func (w *World) surround(f Around, x *Tensor, forward func(x *Tensor) []*Tensor) []*Tensor {
+	others := w.others
+	w.others = nil
+	x.Hold() // by the tuple of arguments
+	out := f(x, others, forward)
+	x.Drop()
+	for _, t := range out {
+		t.loosen()
+	}
+	return out
+}

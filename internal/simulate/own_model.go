@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+
+	"snug/internal/script"
+)
+
+// count sets the sizes of the model: the setup's, or one that a script builds itself.
+func (r *run) count(res *Result) {
+	trained := r.own
+	if r.builder != nil {
+		res.Params, res.Trainable = r.builder.Count()
+		trained = r.builder.Trainable()
+	} else {
+		for _, p := range r.own {
+			res.Params += p.Numel()
+		}
+		res.Trainable = res.Params
+	}
+	for _, p := range trained {
+		res.Gradients += p.Bytes()
+	}
+}
+
+// ownNotes says that the script's own model is simulated and not the setup's, and what of it is not.
+func (r *run) ownNotes(res *script.Result) (out []string) {
+	if r.builder != nil {
+		return nil
+	}
+	out = append(out, fmt.Sprintf("%s builds its own model, which is simulated from its code; the setup's model %s is not used", r.s.Script.Path(), r.s.Model.Title()))
+	if without := len(res.Trained) - res.Graded; without > 0 {
+		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, it takes more", r.s.Script.Path(), without, len(res.Trained)))
+	}
+	return out
+}
