@@ -20,13 +20,16 @@ func (in *interpreter) checkBatch() {
 // ownBatch notes the batch size that a model of the script's own is first trained with: that of its first tokens,
 // which some models take with the batch as the second dimension.
 func (in *interpreter) ownBatch(o *instance, args arguments) {
-	if in.rows0 > 0 || !in.World.GradEnabled() || len(networks(o)) > 0 || len(in.namedParameters(o)) == 0 {
+	if in.rows0 > 0 || !in.World.GradEnabled() {
 		return
 	}
 	for _, v := range args.pos {
 		t, ok := v.(*shadow.Tensor)
 		if !ok || t.Dim() < 2 {
 			continue
+		}
+		if len(networks(o)) > 0 || len(in.namedParameters(o)) == 0 {
+			return
 		}
 		in.rows0, in.rowsAt = t.Size(0), in.at
 		if t.Size(1) == in.Batch {

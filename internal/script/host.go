@@ -30,18 +30,7 @@ func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
 	switch name {
 	case "to", "cuda":
-		device, dt := destination(a)
-		if name == "cuda" {
-			device = "cuda"
-		}
-		moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal}
-		if dt != shadow.None {
-			moved.dtype = dt
-		}
-		if device != "cuda" {
-			return moved
-		}
-		return in.onto(moved)
+		return in.hostMove(t, name, a)
 	case "long":
 		return &hostTensor{size: t.size, dtype: shadow.Int64}
 	case "float":
@@ -63,17 +52,9 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 	case "dim":
 		return len(t.size)
 	case "numel":
-		n := 1
-		for _, d := range t.size {
-			n *= d
-		}
-		return n
+		return t.numel()
 	case "view", "reshape":
-		n := 1
-		for _, d := range t.size {
-			n *= d
-		}
-		if d := inferred(sizes(a), n); d != nil {
+		if d := inferred(sizes(a), t.numel()); d != nil {
 			return &hostTensor{size: d, dtype: t.dtype}
 		}
 		return unknown{}
@@ -93,6 +74,31 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		h.causal = true // also after masked_fill or bool
 	}
 	return v
+}
+
+// hostMove implements to and cuda of a host tensor.
+func (in *interpreter) hostMove(t *hostTensor, name string, a arguments) value {
+	device, dt := destination(a)
+	if name == "cuda" {
+		device = "cuda"
+	}
+	moved := &hostTensor{size: t.size, dtype: t.dtype, causal: t.causal}
+	if dt != shadow.None {
+		moved.dtype = dt
+	}
+	if device != "cuda" {
+		return moved
+	}
+	return in.onto(moved)
+}
+
+// numel returns the number of elements.
+func (t *hostTensor) numel() int {
+	n := 1
+	for _, d := range t.size {
+		n *= d
+	}
+	return n
 }
 
 // onto moves a host tensor to the card.

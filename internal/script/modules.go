@@ -3,8 +3,6 @@
 package script
 
 import (
-	"slices"
-
 	"snug/internal/shadow"
 )
 
@@ -12,7 +10,7 @@ import (
 
 // networks returns the models that a value holds, in the order of its attributes.
 func networks(v value) []*network {
-	var f finder
+	f := finder{seen: map[value]bool{}}
 	f.find(v)
 	return f.found
 }
@@ -20,16 +18,16 @@ func networks(v value) []*network {
 // finder searches objects for models. Objects may refer to each other.
 type finder struct {
 	found []*network
-	seen  []value
+	seen  map[value]bool
 }
 
 func (f *finder) find(v value) {
 	switch v.(type) {
 	case *network, *instance, *list, *dict:
-		if slices.Contains(f.seen, v) {
+		if f.seen[v] {
 			return
 		}
-		f.seen = append(f.seen, v)
+		f.seen[v] = true
 	}
 	switch v := v.(type) {
 	case *network:

@@ -133,12 +133,9 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "to", "cuda", "half", "bfloat16", "float", "cpu":
 		return n.move(in, name, a)
-	case "train":
+	case "train", "eval":
 		on, ok := a.or(0, "mode", true).(bool)
-		n.setMode(ok && !on)
-		return hold(n)
-	case "eval":
-		n.setMode(true)
+		n.setMode(name == "eval" || ok && !on)
 		return hold(n)
 	case "forward":
 		return in.forwardNetwork(n, a)
@@ -176,18 +173,8 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		return nil
 	case "no_sync":
 		return &contextValue{}
-	case "modules":
-		return values(n.listed(in, "", n, false))
-	case "named_modules":
-		return pairs(n.listed(in, "", n, false))
-	case "children":
-		return values(n.listed(in, "", nil, true))
-	case "named_children":
-		return pairs(n.listed(in, "", nil, true))
-	case "get_input_embeddings", "get_output_embeddings":
-		return n.embeddings(in, name == "get_output_embeddings")
-	case "get_submodule":
-		return n.submoduleAt(in, a)
+	case "modules", "named_modules", "children", "named_children", "get_input_embeddings", "get_output_embeddings", "get_submodule":
+		return n.tree(in, name, a)
 	case "num_parameters", "get_memory_footprint", "buffers", "named_buffers":
 		return unknown{}
 	case "generate":
@@ -201,6 +188,23 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	}
 	in.noteTensors("model."+name, a)
 	return unknown{}
+}
+
+// tree implements the methods that lead to the model's modules.
+func (n *network) tree(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "modules":
+		return values(n.listed(in, "", n, false))
+	case "named_modules":
+		return pairs(n.listed(in, "", n, false))
+	case "children":
+		return values(n.listed(in, "", nil, true))
+	case "named_children":
+		return pairs(n.listed(in, "", nil, true))
+	case "get_submodule":
+		return n.submoduleAt(in, a)
+	}
+	return n.embeddings(in, name == "get_output_embeddings")
 }
 
 func (n *network) checkpoint(in *interpreter, a arguments) {

@@ -24,7 +24,10 @@ type hookHandle struct {
 }
 
 func (h *hookHandle) call(_ *interpreter, name string, _ arguments) value {
-	if name == "remove" && !h.gone {
+	if name != "remove" {
+		return unknown{}
+	}
+	if !h.gone {
 		h.gone = true
 		drop(h.fn)
 	}

@@ -32,11 +32,11 @@ func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	if !strings.HasPrefix(name, "transformers.") {
 		return false, true
 	}
-	return m.isNamed(in, class), true
+	return m.isNamed(class), true
 }
 
 // isNamed reports whether a class of transformers, such as BertLayer, is that of the module.
-func (m *submodule) isNamed(in *interpreter, class string) bool {
+func (m *submodule) isNamed(class string) bool {
 	outer, last, _ := cutLast(m.path)
 	switch {
 	case strings.HasSuffix(class, "Layer"), strings.HasSuffix(class, "Block"):
