@@ -12,11 +12,17 @@ func registerTorchtune() {
 	for _, name := range []string{"modules", "modules.loss", "modules.peft", "training", "utils"} {
 		aliases["torchtune."+name] = "torchtune"
 	}
-	for _, name := range []string{"llama2", "llama3", "llama3_1", "llama3_2", "mistral", "qwen2", "qwen2_5"} {
-		aliases["torchtune.models."+name] = "torchtune.models"
-		aliases["torchtune.models."+name+"._component_builders"] = "torchtune.models"
-		aliases["torchtune.models."+name+"._model_builders"] = "torchtune.models"
+	for _, module := range builderModules {
+		aliases[module] = "torchtune.models"
+		aliases[module+"._component_builders"] = "torchtune.models"
+		aliases[module+"._model_builders"] = "torchtune.models"
 	}
+}
+
+// builderModules are torchtune's Python modules with builders of models that are followed.
+var builderModules = []string{
+	"torchtune.models.llama2", "torchtune.models.llama3", "torchtune.models.llama3_1", "torchtune.models.llama3_2",
+	"torchtune.models.mistral", "torchtune.models.qwen2", "torchtune.models.qwen2_5",
 }
 
 // torchtuneModel makes the setup's model from torchtune's modules, at once, with adapters if a rank is given.
