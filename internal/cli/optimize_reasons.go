@@ -12,6 +12,9 @@ import (
 	"snug/internal/units"
 )
 
+// The tables of levers and reasons. Their words are in plan/levers.go (what each costs) and plan/rejected.go
+// (why a plan was not taken).
+
 func (r planReport) levers(b *strings.Builder) {
 	if len(r.Levers) == 0 {
 		return

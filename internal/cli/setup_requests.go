@@ -219,7 +219,7 @@ func lay(over, fields map[string]any) map[string]any {
 	return fields
 }
 
-// hub returns where the Hugging Face libraries keep what they downloaded.
+// hub returns where the Hugging Face libraries keep what they downloaded; setup/model.go looks models up in it.
 func hub(getenv func(string) string) string {
 	if v := getenv("HF_HUB_CACHE"); v != "" {
 		return v

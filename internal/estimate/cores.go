@@ -17,7 +17,7 @@ const maxAhead = 4
 // has one core of its own, and uses others that are idle.
 type Cores chan struct{}
 
-// NewCores returns n cores, at least one.
+// NewCores returns n cores, at least one. The command line passes atOnce (cli/answer.go).
 func NewCores(n int) Cores { return make(Cores, max(n, 1)) }
 
 func (c Cores) take()    { c <- struct{}{} }
