@@ -128,7 +128,7 @@ func (r *raggedFitter) write(k int) {
 		w.base[id] = r.formula(k, id)
 	}
 	for i := range w.events {
-		w.sumAt(i) // records the size of elements
+		w.sumAt(i) // for the size of elements
 	}
 	begins := make([]int, len(sections))
 	for s := range sections {

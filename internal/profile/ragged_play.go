@@ -261,7 +261,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 	var all []outcome
 	count := uint64(seeds)
 	if p.ragged.data.Order {
-		count = 1 // the lengths or their order are known, so there is only one run
+		count = 1 // the order is known, so there is only one run
 	}
 	for seed := range count {
 		got, err := p.peaksOf(values, p.runAt(values, seed, usualSteps), at, kept)
