@@ -14,19 +14,19 @@ import (
 	"snug/internal/stream"
 )
 
-// Where lengths vary, the peak is a matter of luck: which lengths come, in which order, and for how many steps.
-// So the run is simulated in several orders, and the interval holds them all.
+// If lengths vary, the peak is a matter of luck: which lengths come, in which order, and for how many steps. So the
+// run is simulated in several orders, and the interval holds all of their peaks.
 
 // Varying is what is known about a run of varying lengths besides its figures.
 type Varying struct {
 	Steps    int         `json:"steps"`            // optimizer steps that were simulated
-	Longest  int         `json:"longest"`          // tokens of the longest batch among them
+	Longest  int         `json:"longest"`          // tokens of the longest batch in these steps
 	PeakStep int         `json:"peak_step"`        // the step that the peak of reserved bytes was reached in, from 1
 	PeakAt   int         `json:"peak_length"`      // tokens of the longest batch of that step
 	Orders   int         `json:"orders,omitempty"` // how many orders were simulated; 0 if lengths were given in order, or the run is too long
-	Spread   *[2]uint64  `json:"spread,omitempty"` // the least and the most bytes that they reserved
+	Spread   *[2]uint64  `json:"spread,omitempty"` // the least and the most bytes that these orders reserved
 	Growth   [][2]uint64 `json:"growth"`           // steps, and the bytes reserved after them
-	Remedies []Remedy    `json:"remedies"`         // changes with which it would reserve less, the best first
+	Remedies []Remedy    `json:"remedies"`         // changes with which the run would reserve less, the best first
 }
 
 // orders is how many seeds a run is simulated with.
@@ -64,7 +64,7 @@ func (a *Answer) vary(ctx context.Context) error {
 	return err
 }
 
-// stepEnds is the events that the steps after the first begin with, and the end of the last.
+// stepEnds returns the events at which the steps after the first begin, and the end of the last step.
 func stepEnds(t *stream.Trace) (out []int) {
 	phase := uint32(simulate.Load)
 	for i := range t.Events {
@@ -78,13 +78,13 @@ func stepEnds(t *stream.Trace) (out []int) {
 	return append(out, len(t.Events))
 }
 
-// firstAfter is the step that an event belongs to.
+// firstAfter returns the index of the step that an event belongs to.
 func firstAfter(ends []int, event int) int {
 	i, _ := slices.BinarySearch(ends, event+1)
 	return min(i, len(ends)-1)
 }
 
-// growth is what is reserved after some steps, and after all of them.
+// growth returns the bytes reserved after each milestone, and after all steps.
 func (a *Answer) growth(ends []int, steps int) (out [][2]uint64) {
 	for _, n := range append(slices.Clone(milestones), steps) {
 		if n > steps || n > len(ends) || len(out) > 0 && uint64(n) <= out[len(out)-1][0] {
@@ -97,7 +97,7 @@ func (a *Answer) growth(ends []int, steps int) (out [][2]uint64) {
 	return out
 }
 
-// noteSteps has a play note the peak of reserved bytes at the end of each step.
+// noteSteps makes a play note the peak of reserved bytes at the end of each step.
 func (a *Answer) noteSteps(o *playing) {
 	if a.Setup.Lengths == nil || a.Run == nil || a.run.loops != nil {
 		return
@@ -112,7 +112,7 @@ func (a *Answer) noteSteps(o *playing) {
 	}
 }
 
-// spread simulates other orders, and widens the interval to hold them.
+// spread simulates other orders, and widens the interval to hold their peaks.
 func (a *Answer) spread(ctx context.Context) error {
 	if a.Setup.Lengths.Each != nil {
 		return nil
@@ -141,7 +141,7 @@ func (a *Answer) holdSpread() {
 	a.Interval[1] += high
 }
 
-// reservedAs is what the run reserves after a change to its setup. Memory has no limit.
+// reservedAs returns the bytes that the run reserves after a change to its setup, if memory has no limit.
 func (a *Answer) reservedAs(ctx context.Context, change func(s *setup.Setup)) (uint64, error) {
 	s := *a.Setup
 	s.Limit = 0

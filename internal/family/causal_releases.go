@@ -33,7 +33,7 @@ type lossPath struct {
 	shifted bool // the shared function copies the logits without the last token
 }
 
-// lossPath is the one of the run's release.
+// lossPath returns the path of the run's release.
 func (r Run) lossPath() lossPath {
 	switch {
 	case r.Transformers == 0 || r.Transformers >= paddedLabels:

@@ -14,7 +14,7 @@ import (
 // experts work one after the other on the tokens that chose them. How many those are depends on the
 // numbers; here every expert gets as many.
 
-// expertModules is the release from which experts are one parameter for all of them.
+// expertModules is the first release in which one parameter holds all experts.
 const expertModules = 500
 
 // newExperts makes the experts of a layer as the run's release has them.
@@ -66,7 +66,7 @@ func (m *expertList) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return final.Reshape(B, S, H)
 }
 
-// tokens is how many tokens choose expert i of all, where all are chosen alike.
+// tokens returns how many of all tokens choose expert i, if experts are chosen evenly.
 func (m *moeShape) tokens(all, i int) int {
 	n := all * m.chosen / m.experts
 	if i < all*m.chosen%m.experts {

@@ -21,10 +21,10 @@ type tuneDecoder struct {
 	norm   *tuneNorm
 	output *nn.Linear // nil if it is tied: TiedLinear
 	rope   *tuneRope
-	packed tunePacked // of the current forward
+	packed tunePacked // the mask and positions of the current forward
 }
 
-// tunePacked is what a packed batch brings besides its tokens; both are nil otherwise.
+// tunePacked is what a packed batch brings besides its tokens; mask and positions are nil for other batches.
 type tunePacked struct{ mask, positions *shadow.Tensor }
 
 // Roped is a model whose rotary embedding a program can compute again.

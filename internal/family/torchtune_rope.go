@@ -18,7 +18,7 @@ type tuneRope struct {
 	dim, length  int
 	base         float64
 	scaled       bool           // Llama3ScaledRoPE
-	halves       bool           // Qwen2's: halves of a head are rotated, in the model's type
+	halves       bool           // Qwen2's: the halves of a head are rotated, in the model's type
 	theta, cache *shadow.Tensor // buffers
 }
 
@@ -73,7 +73,7 @@ func (r *tuneRope) build() {
 	fn.Return(nil)
 }
 
-// listed joins two results that are in a list, which Python takes apart from its end.
+// listed joins two tensors in a list, which Python drops from its end.
 func listed(dim int, join func(int, ...*shadow.Tensor) *shadow.Tensor, first, second *shadow.Tensor) *shadow.Tensor {
 	first.Hold()
 	second.Hold()
@@ -83,7 +83,7 @@ func listed(dim int, join func(int, ...*shadow.Tensor) *shadow.Tensor, first, se
 	return out
 }
 
-// scale is apply_scaling: frequencies one by one, where a comparison decides what is computed.
+// scale is apply_scaling. It treats one frequency at a time; a comparison decides what is computed for it.
 func (r *tuneRope) scale(freqs *shadow.Tensor) *shadow.Tensor {
 	const short, long = 8192.0 / 4, 8192.0 // wavelengths
 	w := r.b.W
@@ -119,7 +119,8 @@ func (m *tuneDecoder) rotate(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(rotatePairs(fn, x, table))
 }
 
-// rows returns the table's rows for the tokens of a batch: the first ones, or those of their positions.
+// rows returns the table's rows for the tokens of a batch: the first seq rows, or those at positions if it is not
+// nil.
 func (r *tuneRope) rows(seq int, positions *shadow.Tensor) *shadow.Tensor {
 	if positions == nil {
 		return r.cache.Slice(0, 0, seq).Unsqueeze(0)
@@ -127,7 +128,7 @@ func (r *tuneRope) rows(seq int, positions *shadow.Tensor) *shadow.Tensor {
 	return r.cache.IndexAt(0, positions)
 }
 
-// rotatePairs rotates neighbours in float32.
+// rotatePairs rotates pairs of neighbouring elements in float32.
 func rotatePairs(fn *shadow.Frame, x, table *shadow.Tensor) *shadow.Tensor {
 	B, S, H, D := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
 	pairs := fn.Let(x.Float().Reshape(B, S, H, D/2, 2))

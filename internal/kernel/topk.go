@@ -5,7 +5,7 @@ package kernel
 // topk over several blocks for each slice: native/cuda/TensorTopK.cu, namespace mbtopk.
 
 const (
-	topkThreads = 256 // of a block
+	topkThreads = 256 // threads of a block
 	topkDigits  = 256 // values of one digit of the radix select
 	topkBlocks  = 6   // blocks on a multiprocessor: its registers over 40 for each thread
 )

@@ -33,8 +33,8 @@ func (x settings) vary(s, base *setup.Setup) {
 	}
 }
 
-// otherOrders is in how many further orders of its samples a candidate has to fit, where they are drawn and
-// the room is not to be used up.
+// otherOrders returns in how many further orders a candidate has to fit: none if lengths are given in order, or the
+// room may be used up.
 func (s *search) otherOrders(r room) int {
 	if s.base.Lengths == nil || s.base.Lengths.Each != nil || !r.careful {
 		return 0
@@ -42,7 +42,7 @@ func (s *search) otherOrders(r room) int {
 	return 2
 }
 
-// lengthLevers is what may help where lengths vary, besides expandable segments.
+// lengthLevers returns the changes that may help if lengths vary, besides expandable segments.
 func (s *search) lengthLevers() (out []lever) {
 	for i, r := range estimate.LengthRemedies(s.base) {
 		out = append(out, lever{r.Change, r.Costs, func(x *settings) { x.lengths = i + 1 }})

@@ -42,7 +42,7 @@ type quantity struct {
 	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
 }
 
-// of is the quantity of a step whose column is n.
+// of returns the quantity of a step whose column has the value n.
 func (q quantity) of(n int64) int64 {
 	n = min(max(n+q.Shift, 1), maxQuantity)
 	if q.Stride > 1 {
@@ -54,7 +54,7 @@ func (q quantity) of(n int64) int64 {
 	return n
 }
 
-// String is the quantity as a report names it.
+// String returns the quantity as a report names it.
 func (q quantity) String() string {
 	name := q.Column
 	if q.Shift != 0 {
@@ -105,7 +105,7 @@ func (p *Program) HasLength() bool {
 	return true
 }
 
-// WithLengths is p with the length of each step given. It needs HasLength.
+// WithLengths returns p with the length of each step given. HasLength must be true.
 func (p *Program) WithLengths(lengths []int64) *Program {
 	q, rg := *p, *p.ragged
 	rg.given = lengths

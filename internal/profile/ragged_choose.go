@@ -4,7 +4,7 @@ package profile
 
 import "slices"
 
-// worthwhile is the share of all bytes that another quantity has to explain to be one.
+// worthwhile is the share of all bytes that a further quantity has to explain to be chosen.
 const worthwhile = 0.002
 
 // choose picks the quantities that explain the most bytes, one after another, and returns their indices
@@ -35,7 +35,7 @@ func (r *raggedFitter) choose() []int {
 	return chosen
 }
 
-// weighed is what one family of allocations, or several with the same sizes, takes.
+// weighed is the observed sizes of one or several families of allocations, and the sum of their bytes.
 type weighed struct {
 	obs    []observation
 	weight float64
@@ -44,7 +44,7 @@ type weighed struct {
 // maxWeighed bounds the work of choosing.
 const maxWeighed = 160
 
-// heaviest are the sizes that change from step to step and take the most.
+// heaviest returns the sizes that change from step to step, those with the most bytes first.
 func (r *raggedFitter) heaviest() []weighed {
 	plain := r.solver(nil)
 	index := map[string]int{}
@@ -77,7 +77,7 @@ func (r *raggedFitter) heaviest() []weighed {
 	return out[:min(len(out), maxWeighed)]
 }
 
-// unexplained is what a solver has no formula for, and the weight of what it has one for.
+// unexplained returns the sizes that s has no exact formula for, and in gain the weight of all others.
 func unexplained(s *sums, all []weighed) (left []weighed, gain float64) {
 	for _, w := range all {
 		if f := s.solve(w.obs, 2); f != nil && f.certainty == Exact {
@@ -89,7 +89,7 @@ func unexplained(s *sums, all []weighed) (left []weighed, gain float64) {
 	return left, gain
 }
 
-// solver is one for the quantities of the run and these of the candidates.
+// solver returns a solver for the quantities of the run and the chosen candidates.
 func (r *raggedFitter) solver(chosen []int) *sums {
 	points := make([][]int64, len(r.table.values))
 	for i, v := range r.table.values {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// table is the columns of all steps of all recordings. Equal columns are one.
+// table holds the columns of all steps of all recordings. Equal columns are stored once.
 type table struct {
 	run        []string   // the quantities of a run
-	candidates []quantity // what changes from step to step, the base columns first
+	candidates []quantity // quantities that change from step to step, the base columns first
 	rows       []map[string]int64
 	values     [][]int64 // by point: the quantities of the run, then the candidates
 }
@@ -22,7 +22,7 @@ var rounds = []int64{4, 8, 16, 32, 64}
 // maxCandidates bounds the work of choosing quantities.
 const maxCandidates = 12
 
-// newTable makes a table of the points that recordings passed; at are the sizes of the runs.
+// newTable returns the table of the steps in rows; at holds the sizes of the run at each step.
 func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	t := &table{run: names, rows: rows}
 	var seen [][]int64
@@ -61,8 +61,8 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	return t
 }
 
-// shifted is a column of a call as one of the loader that differs from it by the same number in all steps, if
-// there is one: what the data has later is known for the loader.
+// shifted returns a column of a call as a shifted column of the loader, if there is one that differs from it by the
+// same number in all steps: later data is known for the loader's columns only.
 func (t *table) shifted(name string) quantity {
 	if strings.HasPrefix(name, fromData) {
 		return quantity{Column: name}
@@ -80,12 +80,12 @@ func (t *table) shifted(name string) quantity {
 	return quantity{Column: name}
 }
 
-// changes reports whether a column is not always the same.
+// changes reports whether a column differs between steps.
 func (t *table) changes(name string) bool {
 	return slices.ContainsFunc(t.rows, func(row map[string]int64) bool { return row[name] != t.rows[0][name] })
 }
 
-// batchAmong is the quantity of a run that is its number of samples; -1 is none.
+// batchAmong returns the index of the quantity that is the run's number of samples, or -1.
 func batchAmong(names []string) int {
 	if len(names) == 1 {
 		return 0
@@ -101,8 +101,8 @@ func column(n int, at func(i int) int64) []int64 {
 	return out
 }
 
-// names are the columns that every step has. What the loader gives comes first, because the data beyond the
-// recorded steps is known for that; dimensions come before what tensors hold.
+// names returns the columns that every step has. The loader's columns come first, because the data beyond the
+// recorded steps is known for them; dimensions come before the contents of tensors.
 func (t *table) names() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(t.rows[0])) {
@@ -138,8 +138,8 @@ func varies(steps [][]map[string]int64) bool {
 	return false
 }
 
-// isDimension reports whether a column is one of a shape, and not what a tensor holds: labels differ in every
-// step without any effect.
+// isDimension reports whether a column is a dimension of a shape, and not the contents of a tensor: labels differ in
+// every step without any effect.
 func isDimension(name string) bool {
 	return !strings.HasSuffix(name, ".sum") && !strings.HasSuffix(name, ".most")
 }

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// data is what the quantities of a step can be. Units are what was seen together: single samples, or batches
-// of some number of them. A batch of another size is made of units.
+// data is the values that the quantities of a step can have. A unit is what was seen together: a single sample, or a
+// batch. A batch of another size is made of units.
 type data struct {
 	Source string   `json:"source"` // Samples, Batches or Steps
 	Unit   int64    `json:"unit"`   // samples in a unit
 	Units  []unit   `json:"units"`
 	Rules  []string `json:"rules"`            // by quantity: how units make a batch
-	Batch  int      `json:"batch"`            // which quantity of the run is the number of samples; -1 is none
+	Batch  int      `json:"batch"`            // index of the run's quantity that is the number of samples, or -1
 	Order  bool     `json:"order,omitempty"`  // units are in the order in which the run takes them
 	Sorted bool     `json:"sorted,omitempty"` // the program chooses which samples make a batch, so units are not combined at random
 }
 
-// unit is the base values of the quantities, before rounding.
+// unit holds the values of the quantities before rounding.
 type unit []int64
 
-// The rules: a batch is padded to its longest sample, holds all of its samples, or is of one size anyway.
+// The rules: a batch is padded to its longest sample, holds all of its samples, or always has the same size.
 const (
 	longest = "max"
 	total   = "sum"
@@ -38,10 +38,10 @@ const (
 	FromSteps   = "steps"
 )
 
-// enoughBatches is the number of batches from which they are better than the recorded steps.
+// enoughBatches is the number of batches from which the batches are preferred to the recorded steps.
 const enoughBatches = 8
 
-// data finds out what the quantities can be.
+// data returns the values that the quantities can have, from the best source there is.
 func (r *raggedFitter) data() data {
 	d := data{Batch: batchAmong(r.table.run)}
 	for i, q := range r.program.ragged.quantities {
@@ -60,7 +60,7 @@ func (r *raggedFitter) data() data {
 	return d
 }
 
-// fromSamples takes samples of the data set, if the loader showed some for every quantity.
+// fromSamples fills d with samples of the data set, and reports whether the loader showed samples for every quantity.
 func (r *raggedFitter) fromSamples(d *data) bool {
 	var units []unit
 	for _, n := range r.notes {
@@ -74,7 +74,7 @@ func (r *raggedFitter) fromSamples(d *data) bool {
 	return true
 }
 
-// fromBatches takes the batches that would have come next.
+// fromBatches fills d with the batches that would have come next, and reports whether there are enough.
 func (r *raggedFitter) fromBatches(d *data) bool {
 	k := len(r.notes) - 1
 	units := r.units(r.notes[k].Ahead.Batches)
@@ -85,8 +85,8 @@ func (r *raggedFitter) fromBatches(d *data) bool {
 	return true
 }
 
-// fromCalls takes the lengths of single samples that a tensor shows which the model is called with: a mask, or
-// rows that are padded.
+// fromCalls fills d with the lengths of single samples, and reports whether an argument of the model shows them: a
+// mask, or padded rows.
 func (r *raggedFitter) fromCalls(d *data) bool {
 	var units []unit
 	for k, n := range r.notes {
@@ -107,7 +107,8 @@ func (r *raggedFitter) fromCalls(d *data) bool {
 	return !d.Sorted && len(units) > 0
 }
 
-// eachOf is the samples of a call whose longest and total give all quantities of its step.
+// eachOf returns the samples of a call, from a tensor whose longest and total length give all quantities of the step;
+// nil if no tensor does.
 func (r *raggedFitter) eachOf(c noted, point int, d *data) []unit {
 	for _, name := range slices.Sorted(keys(c.Inputs)) {
 		t := c.Inputs[name]
@@ -132,7 +133,7 @@ func (r *raggedFitter) eachOf(c noted, point int, d *data) []unit {
 	return nil
 }
 
-// fromSteps takes the recorded steps of the largest run.
+// fromSteps fills d with the recorded steps of the largest run.
 func (r *raggedFitter) fromSteps(d *data) {
 	k := len(r.notes) - 1
 	d.Source, d.Unit = FromSteps, r.batchOf(k, d)
@@ -152,7 +153,7 @@ func (r *raggedFitter) batchOf(k int, d *data) int64 {
 	return r.points[k][d.Batch]
 }
 
-// units are the quantities of batches that the loader gave, nil if it does not show one of them.
+// units returns the quantities of batches that the loader gave, or nil if the loader does not show all of them.
 func (r *raggedFitter) units(batches []inputs) []unit {
 	var out []unit
 	for _, b := range batches {
@@ -170,8 +171,8 @@ func (r *raggedFitter) units(batches []inputs) []unit {
 	return out
 }
 
-// rule finds out how samples make a batch: by groups of samples that the loader put together, or else by how
-// the quantity grows with the batch.
+// rule returns how samples make a batch for quantity i: judged by groups of samples that the loader put together, or
+// else by how the quantity grows with the batch.
 func (r *raggedFitter) rule(i int, q quantity) string {
 	sums, most, groups := 0, 0, 0
 	for _, n := range r.notes {
@@ -202,7 +203,7 @@ func (r *raggedFitter) rule(i int, q quantity) string {
 	return r.ruleByGrowth(q)
 }
 
-// ruleByGrowth compares the means of the smallest and the largest batch.
+// ruleByGrowth returns the rule that the means of the smallest and the largest batch suggest.
 func (r *raggedFitter) ruleByGrowth(q quantity) string {
 	mean := func(k int) float64 {
 		sum, n := 0.0, 0.0
@@ -225,7 +226,7 @@ func (r *raggedFitter) ruleByGrowth(q quantity) string {
 // maxUnits is how many units a profile keeps.
 const maxUnits = 4000
 
-// thinned keeps some of many, evenly.
+// thinned returns at most maxUnits of the units, evenly spaced.
 func thinned(units []unit) []unit {
 	if len(units) <= maxUnits {
 		return units
@@ -247,11 +248,11 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// maxDrawn bounds the units that are drawn for a step. So many have the longest of the data among them, and their
-// sum is as near to its mean as it matters.
+// maxDrawn bounds the units that are drawn for a step. With so many, the longest sample of the data is among them,
+// and their sum is close to its mean.
 const maxDrawn = 4096
 
-// draw is the quantities of a step with this many samples.
+// draw returns random quantities of a step with this many samples.
 func (rg *ragged) draw(random *rand.Rand, samples int64) []int64 {
 	d := &rg.data
 	share := float64(samples) / float64(d.Unit)

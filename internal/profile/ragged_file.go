@@ -10,7 +10,7 @@ type raggedHeader struct {
 	Quantities []quantity       `json:"quantities"`
 	Data       data             `json:"data"`
 	Steps      [][][]int64      `json:"steps"`   // by variant, by step: the first event, then the quantities
-	Carried    []map[uint32]int `json:"carried"` // by variant
+	Carried    []map[uint32]int `json:"carried"` // by variant: ragged.carried
 }
 
 // raggedVersion is the format of files with steps that differ.
@@ -31,7 +31,7 @@ func (rg *ragged) header() *raggedHeader {
 	return h
 }
 
-// version is the format that a program is written in.
+// version returns the format that a program is written in.
 func (p *Program) version() byte {
 	if p.ragged != nil {
 		return raggedVersion
@@ -39,7 +39,7 @@ func (p *Program) version() byte {
 	return fileVersion
 }
 
-// names counts the quantities of a step.
+// names returns the number of quantities of a step.
 func (h *raggedHeader) names() int {
 	if h == nil {
 		return 0
@@ -47,7 +47,7 @@ func (h *raggedHeader) names() int {
 	return len(h.Quantities)
 }
 
-// ragged checks what a header says against the variants that were read.
+// ragged returns the header's contents, after checking them against the variants of p.
 func (h *raggedHeader) ragged(p *Program) (*ragged, error) {
 	if h == nil {
 		return nil, nil
@@ -117,7 +117,8 @@ func (h *raggedHeader) steps(steps [][]int64, v *variant) ([]recordedStep, error
 	return out, nil
 }
 
-// checkCarried makes sure that what the last step frees of the one before has a counterpart in it.
+// checkCarried returns an error if an allocation that is carried over, or its counterpart in the last step, does not
+// exist.
 func (h *raggedHeader) checkCarried(carried map[uint32]int, v *variant, begin int) error {
 	_, count := lastStep(v, begin)
 	for id, j := range carried {

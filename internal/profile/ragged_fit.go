@@ -15,7 +15,7 @@ type raggedFitter struct {
 	notes      []*notes
 	sections   [][]section
 	table      *table
-	explaining []monomial // products of what changes, which may explain how sizes do
+	explaining []monomial // products of changing quantities that may explain changing sizes
 	families   *families
 	members    map[int32]*family
 	order      []int32 // the families, in the order of their first appearance
@@ -24,7 +24,7 @@ type raggedFitter struct {
 	abouts     map[string]*formula // sums that give sizes up to a block
 }
 
-// ragged is a fitter for recordings whose steps differ, or nil: they do not, or the probe did not see it.
+// ragged returns a fitter for recordings whose steps differ, or nil if they do not, or the probe did not see it.
 func (f *fitter) ragged() *raggedFitter {
 	r := &raggedFitter{fitter: f, abouts: map[string]*formula{}}
 	var steps [][]map[string]int64
@@ -46,7 +46,7 @@ func (f *fitter) ragged() *raggedFitter {
 	return r
 }
 
-// tabulate numbers the steps of all recordings and lists what they have.
+// tabulate numbers the steps of all recordings and makes the table of their columns.
 func (r *raggedFitter) tabulate(steps [][]map[string]int64) {
 	var rows []map[string]int64
 	var at [][]int64
@@ -145,7 +145,7 @@ func (r *raggedFitter) write(k int) {
 func (r *raggedFitter) place(k int, v variant, begins []int) {
 	names := v.order()
 	v.inOrder()
-	v.made = v.before // what came after the last step is not made
+	v.made = v.before // allocations after the last step are left out
 	for i := range v.events {
 		if v.events[i].kind == stream.Alloc {
 			v.made++
@@ -165,7 +165,7 @@ func (r *raggedFitter) place(k int, v variant, begins []int) {
 	r.program.variants = append(r.program.variants, v)
 }
 
-// pointAt is the point of an event.
+// pointAt returns the point (the number of the step) that an event of recording k belongs to.
 func (r *raggedFitter) pointAt(k, event int) int {
 	point := r.sections[k][0].point
 	for _, s := range r.sections[k] {
@@ -176,7 +176,7 @@ func (r *raggedFitter) pointAt(k, event int) int {
 	return point
 }
 
-// stepValues are the chosen quantities at a point.
+// stepValues returns the chosen quantities at a point.
 func (r *raggedFitter) stepValues(point int) []int64 {
 	var out []int64
 	for _, c := range r.chosen {
@@ -185,7 +185,7 @@ func (r *raggedFitter) stepValues(point int) []int64 {
 	return out
 }
 
-// formula is the formula of an allocation: that of its family.
+// formula returns the formula of an allocation, which is its family's.
 func (r *raggedFitter) formula(k int, id uint32) *formula {
 	m := r.members[r.families.of(k, id)]
 	obs := m.obs
@@ -203,7 +203,7 @@ func (r *raggedFitter) formula(k int, id uint32) *formula {
 	return r.sums.nearest(obs, batchAmong(r.table.run))
 }
 
-// about is a sum that gives sizes up to a block, once for equal ones.
+// about returns a sum that gives the sizes up to a block, computed once for equal sizes.
 func (r *raggedFitter) about(obs []observation) *formula {
 	key := textOf(obs)
 	f, ok := r.abouts[key]
@@ -214,8 +214,8 @@ func (r *raggedFitter) about(obs []observation) *formula {
 	return f
 }
 
-// carriedOver are the allocations of the last step but one that the last one frees, each with its counterpart
-// in the last step.
+// carriedOver returns the allocations of the last step but one that the last step frees, each with its counterpart in
+// the last step.
 func (r *raggedFitter) carriedOver(k int) map[uint32]uint32 {
 	sections := r.sections[k]
 	last, before := sections[len(sections)-1], sections[len(sections)-2]
@@ -235,8 +235,7 @@ func (r *raggedFitter) carriedOver(k int) map[uint32]uint32 {
 	return out
 }
 
-// alone is the formula for a size that was seen once: a multiple of the first product that divides it, the
-// largest first.
+// alone returns the formula for a size that was seen once: a multiple of the largest product that divides it.
 func (s *sums) alone(o observation) *formula {
 	for mono := len(s.monos) - 1; mono > 0; mono-- {
 		if v := s.values[o.recording][mono]; s.monos[mono].degree() <= 2 && s.monos[mono].flat() && v > 1 && o.size%uint64(v) == 0 {
@@ -246,7 +245,7 @@ func (s *sums) alone(o observation) *formula {
 	return &formula{terms: []term{{int64(o.size), 0}}, certainty: Fitted}
 }
 
-// textOf is a key for observations.
+// textOf returns a key for observations.
 func textOf(obs []observation) string {
 	var key []byte
 	for _, o := range obs {

@@ -8,8 +8,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// A ragged run depends on the samples that come, and on their order. Its margin is that of other draws: shorter
-// runs reserve less, and in longer ones a longer batch comes. Two runs with different seeds are up to 40 % apart.
+// otherRuns returns the runs that the margin of a ragged run is taken from. Shorter runs reserve less, and in longer
+// runs a longer batch comes. Two runs with different seeds are up to 40 % apart.
 func (p *Program) otherRuns() (out []drawnRun) {
 	for _, steps := range []int{usualSteps / 2, 2 * usualSteps, 4 * usualSteps} {
 		out = append(out, drawnRun{seed: 0, steps: steps})
@@ -26,7 +26,7 @@ type drawnRun struct {
 	steps int
 }
 
-// drawing is p for one run only.
+// drawing returns p restricted to one run.
 func (p *Program) drawing(run drawnRun) *Program {
 	q, rg := *p, *p.ragged
 	rg.only = &run
@@ -34,7 +34,7 @@ func (p *Program) drawing(run drawnRun) *Program {
 	return &q
 }
 
-// middle is p for the run with the median peak alone, which is played once instead of being looked for.
+// middle returns p restricted to the run with the median peak, so that the median is looked for only once.
 func (p *Program) middle(values []int64) *Program {
 	if p.ragged.given != nil {
 		return p
@@ -50,7 +50,7 @@ func (p *Program) middle(values []int64) *Program {
 	return p.drawing(run)
 }
 
-// raggedMargin is Margin for a run whose steps differ.
+// raggedMargin implements Margin for a run whose steps differ.
 func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
 	w := &worstCase{peak: peak, plain: p}
 	w.because(Drawn)

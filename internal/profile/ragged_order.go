@@ -11,8 +11,8 @@ import (
 // with different seeds were up to 40 % apart. A program that sets its seeds takes its samples in the same order
 // each time, whatever the batch. Recordings show whether it does, and then that order is played.
 
-// inOrder takes the samples, or the smallest batches, in the order of the run, if all recordings have the same:
-// whichever reach farther.
+// inOrder fills d with the samples, or the smallest batches, in the order of the run, whichever reach farther. It
+// reports whether all recordings have the same order.
 func (r *raggedFitter) inOrder(d *data) bool {
 	if d.Batch < 0 || d.Sorted {
 		return false
@@ -22,7 +22,7 @@ func (r *raggedFitter) inOrder(d *data) bool {
 	one := func(int) int64 { return 1 }
 	each := func(k int) int64 { return r.batchOf(k, d) }
 	if samples != nil && !r.agree(samples, one, d) {
-		return false // another order each time
+		return false // the order differs between recordings
 	}
 	if batches != nil && !r.agree(batches, each, d) {
 		batches = nil
@@ -49,7 +49,7 @@ func (r *raggedFitter) agree(orders [][]unit, samples func(recording int) int64,
 	return true
 }
 
-// batches are the batches of a run, those of the recorded steps and the next ones.
+// batches returns the batches of a run: those of the recorded steps, then those that would have come next.
 func (r *raggedFitter) batches(n *notes) []unit {
 	var all []inputs
 	for _, b := range n.Batches {
@@ -58,7 +58,7 @@ func (r *raggedFitter) batches(n *notes) []unit {
 	return r.units(append(all, n.Ahead.Batches...))
 }
 
-// orders are the units of each recording; nil if one has none.
+// orders returns the units of each recording, or nil if a recording has none.
 func (r *raggedFitter) orders(of func(*notes) []unit) [][]unit {
 	var out [][]unit
 	for _, n := range r.notes {
@@ -71,10 +71,10 @@ func (r *raggedFitter) orders(of func(*notes) []unit) [][]unit {
 	return out
 }
 
-// sameOrder reports whether units of a samples each and units of b samples each are the same samples in the same
-// order, as far as both go.
+// sameOrder reports whether x, with a samples in each unit, and y, with b samples in each, hold the same samples in
+// the same order, as far as both go.
 func sameOrder(x, y []unit, a, b int64, rules []string) bool {
-	i, j := int(b), int(a) // that many of x are as many samples as that many of y
+	i, j := int(b), int(a) // i units of x have as many samples as j units of y
 	for ; i > 1 && j > 1 && i%2 == 0 && j%2 == 0; i, j = i/2, j/2 {
 	}
 	for g := 0; (g+1)*i <= len(x) && (g+1)*j <= len(y); g++ {
@@ -85,7 +85,7 @@ func sameOrder(x, y []unit, a, b int64, rules []string) bool {
 	return i <= len(x) && j <= len(y)
 }
 
-// joined is the quantities of a batch that is made of units.
+// joined returns the quantities of a batch that is made of units.
 func joined(units []unit, rules []string) unit {
 	out := make(unit, len(rules))
 	for _, u := range units {
@@ -100,7 +100,7 @@ func joined(units []unit, rules []string) unit {
 	return out
 }
 
-// next is step i of the run in its order; nil where the known order ends.
+// next returns the quantities of step i of the run, or nil after the end of the known order.
 func (rg *ragged) next(i int, samples int64) []int64 {
 	d := &rg.data
 	if samples%d.Unit != 0 {
@@ -117,8 +117,8 @@ func (rg *ragged) next(i int, samples int64) []int64 {
 	return out
 }
 
-// between is step i where its batch does not consist of whole units: the units that it touches, of sums their
-// share.
+// between returns the quantities of step i if its batch does not consist of whole units: those of all units that it
+// touches, with totals scaled to its number of samples.
 func (rg *ragged) between(i int, samples int64) []int64 {
 	d := &rg.data
 	from, to := int64(i)*samples, int64(i+1)*samples
@@ -137,7 +137,7 @@ func (rg *ragged) between(i int, samples int64) []int64 {
 	return out
 }
 
-// inOrder is a run of so many steps in the known order, then at random.
+// inOrder returns a run of the given number of steps: first in the known order, then at random.
 func (rg *ragged) inOrder(random *rand.Rand, samples int64, steps int) drawn {
 	out := make(drawn, steps)
 	for i := range out {

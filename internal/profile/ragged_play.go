@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// usualSteps is how many steps of a ragged run are played. Each finds its holes in other places than the one
+// usualSteps is how many steps of a ragged run are played. Each step leaves holes in other places than the step
 // before, and a longer batch may still come; later steps rarely take more.
 const usualSteps = 40
 
@@ -39,7 +39,7 @@ func (p *Program) runAt(values []int64, seed uint64, steps int) drawn {
 	return out
 }
 
-// samples is the number of samples of a step.
+// samples returns the number of samples in a step.
 func (rg *ragged) samples(values []int64) int64 {
 	if b := rg.data.Batch; b >= 0 {
 		return values[b]
@@ -47,7 +47,7 @@ func (rg *ragged) samples(values []int64) int64 {
 	return 1
 }
 
-// asGiven is the run whose lengths the user gave.
+// asGiven returns the run whose lengths the user gave.
 func (rg *ragged) asGiven() drawn {
 	out := make(drawn, len(rg.given))
 	for i, n := range rg.given {
@@ -58,8 +58,8 @@ func (rg *ragged) asGiven() drawn {
 	return out
 }
 
-// raggedTrace writes the stream of a drawn run: the recorded steps with their sizes as drawn, then the last of
-// them again and again.
+// raggedTrace returns the stream of a drawn run: the recorded steps with their sizes as drawn, then the last recorded
+// step again and again.
 func (p *Program) raggedTrace(v *variant, values []int64, run drawn, at Point) (*stream.Trace, error) {
 	w := &raggedWriter{p: p, v: v, at: values, index: slices.IndexFunc(p.variants, func(x variant) bool { return slices.Equal(x.at, v.at) })}
 	w.trace = stream.New(len(v.events) * max(1, len(run)/max(1, len(p.ragged.steps[w.index]))))
@@ -82,7 +82,7 @@ type raggedWriter struct {
 	at    []int64
 	index int
 	trace *stream.Trace
-	ids   []uint32 // by allocation of the variant: in the trace, one more; 0 is not made
+	ids   []uint32 // by allocation of the variant: its id in the trace plus 1; 0 if it was not made
 	sizes []uint64 // by formula, in the present step
 }
 
@@ -111,7 +111,7 @@ func (w *raggedWriter) write(run drawn) error {
 	return nil
 }
 
-// evaluate computes the sizes of a step.
+// evaluate computes w.sizes for a step.
 func (w *raggedWriter) evaluate(step []int64) (err error) {
 	values := slices.Concat(w.at, step)
 	monos := w.p.at(values)
@@ -138,12 +138,12 @@ func (w *raggedWriter) event(e *event) {
 	}
 }
 
-// again repeats the last step. What it frees of the step before is the counterpart in the step that was played
-// before; whatever is left of that one at the end is freed too.
+// again repeats the last step, once for each step of run. A repeated step frees the counterparts of what the last
+// step frees of the step before; whatever is then left of the step before is freed too.
 func (w *raggedWriter) again(begin int, run drawn) error {
 	events := w.v.events[begin:]
 	first, count := lastStep(w.v, begin)
-	before := make([]uint32, count) // of the step before: in the trace, one more
+	before := make([]uint32, count) // allocations of the step before: ids in the trace plus 1
 	for i := range before {
 		before[i] = w.ids[first+uint32(i)]
 	}
@@ -161,8 +161,8 @@ func (w *raggedWriter) again(begin int, run drawn) error {
 	return nil
 }
 
-// lastStep is the first allocation of the step that begins at an event and ends with the variant, and how many
-// it makes.
+// lastStep returns the first allocation of the step that begins at event begin and ends with the variant, and how
+// many allocations the step makes.
 func lastStep(v *variant, begin int) (first uint32, count int) {
 	first = v.made
 	for _, e := range v.events[begin:] {
@@ -213,7 +213,7 @@ func (w *raggedWriter) free(e *event, ids []uint32, j int) {
 	}
 }
 
-// peaksOf are the peaks of a drawn run.
+// peaksOf returns the peaks of a drawn run.
 func (p *Program) peaksOf(values []int64, run drawn, at Point, kept uint64) (*Prediction, error) {
 	v := p.nearest(values)
 	trace, err := p.raggedTrace(v, values, run, at)
@@ -244,7 +244,7 @@ func (p *Program) play(v *variant, trace *stream.Trace, at Point, kept uint64) (
 	return &Prediction{At: at, PeakAllocated: played.PeakAllocated, PeakReserved: played.PeakReserved}, nil
 }
 
-// raggedPredict draws several runs and returns the peaks of the one with the median, and which one it is.
+// raggedPredict draws several runs and returns the peaks of the run with the median peak, and which run that is.
 func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Prediction, drawnRun, error) {
 	type outcome struct {
 		*Prediction
@@ -261,7 +261,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 	var all []outcome
 	count := uint64(seeds)
 	if p.ragged.data.Order {
-		count = 1 // the run as it will be
+		count = 1 // the order is known, so there is only one run
 	}
 	for seed := range count {
 		got, err := p.peaksOf(values, p.runAt(values, seed, usualSteps), at, kept)
@@ -277,7 +277,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 	return m.Prediction, drawnRun{m.seed, usualSteps}, nil
 }
 
-// raggedRun is the stream of the run with the median peak.
+// raggedRun returns the stream of the run with the median peak.
 func (p *Program) raggedRun(values []int64, at Point) (*Run, error) {
 	_, run, err := p.raggedPredict(values, at, 0)
 	if err != nil {
@@ -291,7 +291,7 @@ func (p *Program) raggedRun(values []int64, at Point) (*Run, error) {
 	return &Run{Trace: trace, Start: v.start}, nil
 }
 
-// requestedOf is Requested for a stream.
+// requestedOf implements Requested for a stream.
 func requestedOf(v *variant, trace *stream.Trace) uint64 {
 	held := make([]uint64, trace.Allocations())
 	now := v.begun(held)

@@ -11,15 +11,15 @@ import (
 
 // section is a stretch of a recording: what comes before the first step, or a step.
 type section struct {
-	event  int    // the first
-	first  uint32 // the first allocation
+	event  int    // its first event
+	first  uint32 // its first allocation
 	next   uint32 // the first allocation after it
-	point  int    // its step among all steps of all recordings; that of the first step before it
+	point  int    // the number of its step among all steps of all recordings; before the first step, that of the first step
 	events int    // the number of events
 }
 
-// cut divides a recording at the ends of its steps. What comes after the last one is left out: the run was
-// ended there.
+// cut divides a recording at the ends of its steps. Events after the last step are left out: the run was stopped
+// there.
 func cut(d *snapshot.Device, n *notes) []section {
 	ends := append([]int64{n.begin()}, n.Ends...)
 	out := make([]section, len(ends))
@@ -48,8 +48,8 @@ func cut(d *snapshot.Device, n *notes) []section {
 	return out
 }
 
-// begin is when the first step began, as far as is known: when the model was first called, or when the loader
-// gave the batch for that.
+// begin returns when the first step began, as far as is known: when the model was first called, or when the loader
+// gave the batch for that call.
 func (n *notes) begin() int64 {
 	t := n.Ends[0]
 	for _, c := range slices.Concat(n.Calls, n.Batches) {
@@ -61,7 +61,7 @@ func (n *notes) begin() int64 {
 // family is the allocations that correspond to one another, over all steps of all recordings.
 type family struct {
 	obs []observation // by point, in order; recording is the point
-	odd bool          // two allocations of one step with different sizes: the alignment went wrong
+	odd bool          // one step has two allocations with different sizes: the alignment went wrong
 }
 
 // families joins the allocations of aligned sections (a forest of disjoint sets).
@@ -92,7 +92,7 @@ func (f *families) find(i int32) int32 {
 	return i
 }
 
-// of is the family of an allocation of a recording.
+// of returns the family of an allocation of a recording.
 func (f *families) of(recording int, id uint32) int32 {
 	return f.find(int32(f.offset[recording]) + int32(id))
 }
@@ -102,7 +102,7 @@ func (f *families) join(a, b int32) {
 	f.parent[max(a, b)] = min(a, b)
 }
 
-// place is a section of a recording.
+// place identifies a section of a recording.
 type place struct{ recording, section int }
 
 // alignSections aligns every step with the one before it, and with its counterpart in the recording before.
@@ -146,8 +146,8 @@ func (r *raggedFitter) ratios(from, to int) []ratio {
 	return out
 }
 
-// endSpans lets every allocation that outlives its step live forever: how long it lives depends on the next
-// step, and after the last one it is not known.
+// endSpans lets every allocation that outlives its step live forever: how long it lives depends on the next step, and
+// after the last step that is not known.
 func endSpans(lives []lifetime, sections []section) {
 	for _, s := range sections {
 		for id := s.first; id < s.next; id++ {

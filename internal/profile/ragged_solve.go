@@ -8,15 +8,14 @@ import (
 	"slices"
 )
 
-// A step of its own size is a point at which all sizes are observed, so there are many more observations than
-// a formula has parts. The solver tries sums of few products of the quantities and takes the first that gives
-// every observed size to the byte.
+// Each step has its own size, so there are many more observations than a formula has parts. The solver tries sums of
+// few products of the quantities and takes the first sum that gives every observed size to the byte.
 
 // sums finds formulas over many points.
 type sums struct {
 	monos  []monomial
 	values [][]int64   // by point, by monomial
-	floats [][]float64 // the same
+	floats [][]float64 // values as floats
 	seen   map[string]*formula
 }
 
@@ -35,7 +34,7 @@ func newSums(monos []monomial, points [][]int64) *sums {
 	return s
 }
 
-// solve is the simplest formula with up to so many parts, nil if there is none.
+// solve returns the simplest formula with at most this many parts, or nil if there is none.
 func (s *sums) solve(obs []observation, parts int) *formula {
 	key := binary.AppendUvarint(nil, uint64(parts))
 	for _, o := range obs {
@@ -65,7 +64,7 @@ func (s *sums) search(obs []observation, parts int) *formula {
 	return nil
 }
 
-// distinct counts the points that differ.
+// distinct counts the different points among observations.
 func (s *sums) distinct(obs []observation) int {
 	n := 0
 	for i, o := range obs {
@@ -76,7 +75,7 @@ func (s *sums) distinct(obs []observation) int {
 	return n
 }
 
-// choices lists the ascending choices of k out of n.
+// choices yields every choice of k out of n numbers, each in ascending order.
 func choices(n, k int) func(yield func([]int) bool) {
 	return func(yield func([]int) bool) {
 		c := make([]int, k)
@@ -102,7 +101,7 @@ func choices(n, k int) func(yield func([]int) bool) {
 	}
 }
 
-// about is the simplest sum that gives every size up to a block of the allocator; nil if there is none. cuDNN
+// about returns the simplest sum that gives every size up to a block of the allocator, or nil if there is none. cuDNN
 // rounds the parts of a workspace up, so that no sum gives the sizes of a recurrent layer to the byte.
 func (s *sums) about(obs []observation) *formula {
 	distinct := s.distinct(obs)
@@ -116,7 +115,7 @@ func (s *sums) about(obs []observation) *formula {
 	return nil
 }
 
-// near is the coefficients of the chosen products that give every size up to a block.
+// near returns coefficients of the chosen products that give every size up to a block.
 func (s *sums) near(obs []observation, choice []int) []term {
 	coefs, ok := s.leastSquares(obs, choice)
 	if !ok {
@@ -140,7 +139,7 @@ func (s *sums) near(obs []observation, choice []int) []term {
 	return terms
 }
 
-// fit is the coefficients of the chosen products, whole numbers that give every size; nil if there are none.
+// fit returns the coefficients of the chosen products if whole numbers give every size, otherwise nil.
 func (s *sums) fit(obs []observation, choice []int) []term {
 	coefs, ok := s.leastSquares(obs, choice)
 	if !ok {
@@ -208,9 +207,9 @@ func (s *sums) leastSquares(obs []observation, choice []int) ([]float64, bool) {
 	return out, true
 }
 
-// nearest is the formula for sizes that no sum explains: a multiple of the product that they follow most
-// closely, the largest multiple seen. Sizes that follow none, such as those that depend on single samples, are
-// taken to grow with the run alone, from their mean.
+// nearest returns the formula for sizes that no sum explains: a multiple of the product that they follow most
+// closely, with the largest multiple seen. Sizes that follow no product, such as those that depend on single samples,
+// are taken to grow with the run alone, from their mean.
 func (s *sums) nearest(obs []observation, run int) *formula {
 	best, least, coef := 0, math.Inf(1), 0.0
 	for i, m := range s.monos {
@@ -228,10 +227,10 @@ func (s *sums) nearest(obs []observation, run int) *formula {
 	return &formula{terms: []term{{int64(math.Ceil(coef)), uint8(best)}}, certainty: Bounded}
 }
 
-// followed is the spread up to which sizes follow a product.
+// followed is the largest ratio between the multiples of a product for sizes to follow it.
 const followed = 1.3
 
-// shares are the least and the largest multiple of a product among sizes.
+// shares returns the least and the largest multiple of a product among the sizes.
 func (s *sums) shares(obs []observation, mono int) (low, high float64) {
 	low = math.Inf(1)
 	for _, o := range obs {
@@ -241,7 +240,7 @@ func (s *sums) shares(obs []observation, mono int) (low, high float64) {
 	return low, high
 }
 
-// first is the product of a single quantity, of that one.
+// first returns the index of the product that is the quantity alone, or 0.
 func (s *sums) first(quantity int) int {
 	for i, m := range s.monos {
 		if m.degree() == 1 && quantity >= 0 && m[quantity] == 1 {

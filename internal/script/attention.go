@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Functions that the models that a script builds itself need: attention, norms and causal masks.
+// Functions for models that a script builds itself: attention, norms and causal masks.
 
 func registerAttention() {
 	natives["torch.nn.functional.scaled_dot_product_attention"] = attention
@@ -54,7 +54,7 @@ func outer(_ *interpreter, a arguments) value {
 	return x.Unsqueeze(1).Mul(y).Hold()
 }
 
-// markCausal remembers that a mask is causal, and returns it.
+// markCausal remembers that the mask v is causal, and returns v.
 func (in *interpreter) markCausal(v value) value {
 	switch t := v.(type) {
 	case *hostTensor:
@@ -65,7 +65,7 @@ func (in *interpreter) markCausal(v value) value {
 	return hold(v)
 }
 
-// causalMask reports whether a mask is known to be causal: torch.nn's own, or the upper triangle of torch.triu.
+// causalMask reports whether v is known to be a causal mask: torch.nn's own, or the upper triangle of torch.triu.
 func (in *interpreter) causalMask(v value) value {
 	switch t := v.(type) {
 	case *hostTensor:

@@ -35,8 +35,9 @@ func gradOf(in *interpreter, a arguments) value {
 	return grads
 }
 
-// differentiate runs the backward. With create_graph, gradients have a graph themselves: it keeps those
-// that this backward multiplies, until the next one has run, which runs the first graph alone.
+// differentiate runs the backward from root. If twice is set (create_graph), the gradients that this backward
+// multiplies are kept until the next backward has run, as their own graph would keep them; that graph itself is not
+// run.
 func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tensor, g *shadow.Tensor, keeps, twice bool) value {
 	if !twice {
 		return gradients(root.GradOf(inputs, g, keeps))
@@ -49,7 +50,7 @@ func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tenso
 	return out
 }
 
-// gradients returns the results of grad as a tuple.
+// gradients returns grads, the results of torch.autograd.grad, as a tuple.
 func gradients(grads []*shadow.Tensor) value {
 	out := &list{tuple: true}
 	for _, t := range grads {
@@ -70,7 +71,7 @@ func (in *interpreter) freeGraphs() {
 	in.graphs = nil
 }
 
-// backwardOf implements torch.autograd.backward(tensors, grad_tensors, retain_graph) of one tensor after the other.
+// backwardOf implements torch.autograd.backward(tensors, grad_tensors, retain_graph), one tensor after the other.
 func backwardOf(in *interpreter, a arguments) value {
 	grads := in.tensors(a.or(1, "grad_tensors", nil))
 	for i, t := range in.tensors(a.or(0, "tensors", nil)) {

@@ -14,10 +14,10 @@ func registerCheckpoint() {
 	natives["torch.utils.checkpoint.checkpoint"] = checkpointed
 }
 
-// checkpointOptions are the arguments that checkpoint does not pass on.
+// checkpointOptions are the arguments of checkpoint that it does not pass on to the function.
 var checkpointOptions = []string{"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
 
-// checkpointed implements checkpoint(function, *args, use_reentrant=…, **kwargs). The older kind is the default.
+// checkpointed implements checkpoint(function, *args, use_reentrant=…, **kwargs). use_reentrant=True is the default.
 func checkpointed(in *interpreter, a arguments) value {
 	fn, ok := a.get(0, "function")
 	if !ok {
@@ -38,7 +38,7 @@ func checkpointed(in *interpreter, a arguments) value {
 	return in.checkpointNewer(fn, call)
 }
 
-// checkpointNewer is use_reentrant=False. The function and its arguments are kept until the region is done.
+// checkpointNewer implements use_reentrant=False. The function and its arguments are kept until the region is done.
 func (in *interpreter) checkpointNewer(fn value, call arguments) value {
 	hold(fn)
 	call.held()
@@ -59,7 +59,7 @@ func (in *interpreter) checkpointNewer(fn value, call arguments) value {
 	return out
 }
 
-// checkpointOlder is use_reentrant=True, for a function that returns one tensor.
+// checkpointOlder implements use_reentrant=True, for a function that returns one tensor.
 func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 	var inputs []*shadow.Tensor
 	for _, v := range call.pos {
@@ -67,7 +67,7 @@ func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 			inputs = append(inputs, t)
 		}
 	}
-	hold(fn) // as long as the graph may run it, which here is to the end
+	hold(fn) // the graph may run fn again at any time, so fn is never dropped
 	pos := slices.Clone(call.pos)
 	for _, v := range pos {
 		if _, ok := v.(*shadow.Tensor); !ok {
@@ -99,8 +99,8 @@ func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 	return out
 }
 
-// abandoning runs f. If a checkpoint stops it because nothing more needs to be computed again, everything that the
-// functions inside it held is dropped, as for an exception.
+// abandoning runs f. If a checkpoint stops f early because nothing more needs to be computed again, everything that
+// the functions inside f held is dropped, as for an exception.
 func (in *interpreter) abandoning(f func() value) value {
 	scopes, pending, at := len(in.scopes), len(in.pending), in.at
 	defer func() {
@@ -125,11 +125,11 @@ func (in *interpreter) abandon(scopes, pending int) {
 	in.scopes = in.scopes[:scopes]
 }
 
-// pend remembers values of an expression that is not finished; finish forgets them.
+// pend remembers values of an expression that is not finished; finish(mark) forgets them.
 func (in *interpreter) pend(vs ...value) (mark int) {
 	mark = len(in.pending)
 	in.pending = append(in.pending, vs...)
 	return mark
 }
 
-func (in *interpreter) finish(mark int) { in.pending = in.pending[:min(mark, len(in.pending))] } // a generator may have fewer
+func (in *interpreter) finish(mark int) { in.pending = in.pending[:min(mark, len(in.pending))] } // a generator may have fewer pending values

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// What a script does to a model's parts before the model is on the card: fewer layers, other embeddings. Such a model
-// is built as if its configuration said so, since host memory is not counted.
+// Changes to a model's parts before the model is on the card: fewer layers, other embeddings. The model is built as
+// if its configuration had asked for them, since host memory is not counted.
 
-// notFollowed is the note on any other change.
+// notFollowed is the note on any other change to a model's parts.
 const notFollowed = "a part of the model is replaced here, which is not followed; the figure may be too high or too low"
 
-// cutLayers implements model.layers = v, where v holds some of these layers, and reports whether that was possible.
+// cutLayers implements model.layers = v if v holds some of the model's own layers, and reports whether it could.
 func (in *interpreter) cutLayers(n *network, path string, v value) bool {
 	if o, ok := v.(*instance); ok {
 		v, _ = o.attrs.get("_items")
@@ -33,7 +33,7 @@ func (in *interpreter) cutLayers(n *network, path string, v value) bool {
 	return len(kept) == len(l.items) && in.keepLayers(&submodule{of: n, path: path}, len(kept))
 }
 
-// parentOf returns the path of a module's owner.
+// parentOf returns the path of the module that contains the module at path.
 func parentOf(path string) string {
 	before, _, _ := cutLast(path)
 	return before
@@ -51,8 +51,8 @@ func (in *interpreter) deleteLayers(m *submodule, key value) {
 	}
 }
 
-// keepLayers makes the model with k of its layers, if they are all that the configuration counts and the model is
-// not made yet.
+// keepLayers builds the model with only k of its layers. It reports false if the configuration counts other layers
+// too, or the model has already been built.
 func (in *interpreter) keepLayers(m *submodule, k int) bool {
 	n := m.of
 	if n.net != nil || n.config == nil || k < 1 {
@@ -68,7 +68,7 @@ func (in *interpreter) keepLayers(m *submodule, k int) bool {
 	return false
 }
 
-// hasKey reports whether a configuration itself has a key, rather than a synonym of it.
+// hasKey reports whether the configuration has the key itself, rather than a synonym of it.
 func (in *interpreter) hasKey(c *configValue, key string) bool {
 	_, own := c.changed[key]
 	_, there := in.Config[key]
@@ -94,7 +94,7 @@ func (n *network) resize(in *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// every returns the items of a list that a slice selects.
+// every returns the items that the slice selects.
 func (s *slice) every(items []value) []value {
 	lo, hi := s.bounds(len(items))
 	step, ok := s.step.(int)

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/pysrc"
 
-// What scripts ask about dataclasses. Their constructor is in calls.go.
+// Functions of the module dataclasses. The constructor of a dataclass is in calls.go.
 
 func registerDataclasses() {
 	natives["dataclasses.fields"] = fieldsOf
@@ -13,7 +13,7 @@ func registerDataclasses() {
 	natives["dataclasses.is_dataclass"] = func(_ *interpreter, a arguments) value { return classOf(a.or(0, "obj", nil)) != nil }
 }
 
-// classOf returns a class, or the class of an object; nil for everything else.
+// classOf returns v if it is a class, its class if it is an object, and nil otherwise.
 func classOf(v value) *class {
 	switch v := v.(type) {
 	case *class:
@@ -45,7 +45,7 @@ func fieldsOf(_ *interpreter, a arguments) value {
 	return out
 }
 
-// fieldType returns the type of a field if it is a simple one of Python.
+// fieldType returns the type of a field if it is one of Python's simple types.
 func (c *class) fieldType(name string) value {
 	if n, ok := c.types[name].(*pysrc.Name); ok {
 		switch n.ID {
@@ -63,7 +63,7 @@ func (c *class) fieldType(name string) value {
 	return unknown{}
 }
 
-// asDict implements dataclasses.asdict(…), including objects inside.
+// asDict implements dataclasses.asdict(…), also for objects inside the object.
 func (in *interpreter) asDict(v value) value {
 	o, ok := v.(*instance)
 	if !ok {

@@ -2,15 +2,15 @@
 
 package script
 
-// Evaluating is how a loop known by name evaluates; the zero value is not at all.
+// Evaluating is how a loop known by name evaluates; the zero value means that it does not.
 type Evaluating struct {
-	Batch       int  // samples of a forward pass
-	Batches     int  // forward passes
+	Batch       int  // samples in a forward pass
+	Batches     int  // forward passes in an evaluation
 	Every       int  // optimizer steps between evaluations
-	KeepsLogits bool // the logits of all batches are kept until it ends
+	KeepsLogits bool // the logits of all batches are kept until the evaluation ends
 }
 
-// record is the evaluation as such a loop sees it, None where there is none.
+// record returns the evaluation in the form that such a loop reads, or None if there is no evaluation.
 func (e Evaluating) record() value {
 	if e.Batches == 0 {
 		return nil

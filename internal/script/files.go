@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Files of settings that a script opens: JSON and YAML. Their values decide sizes and counts.
+// Settings files that a script opens: JSON and YAML. Their values decide sizes and counts.
 
 // fileValue is a file that the script has opened.
 type fileValue struct{ path string }
@@ -50,7 +50,7 @@ func (f *fileValue) call(in *interpreter, name string, _ arguments) value {
 	return unknown{}
 }
 
-// textOf returns the contents of a file.
+// textOf returns the contents of a file, and reports whether it could be read.
 func (in *interpreter) textOf(name string) (string, bool) {
 	if in.Read == nil {
 		return "", false
@@ -63,7 +63,7 @@ func (in *interpreter) textOf(name string) (string, bool) {
 	return text, true
 }
 
-// decodes returns a function that decodes a file or a text.
+// decodes returns a native function that applies decode to the contents of a file or to a string.
 func decodes(decode func(*interpreter, string) (any, error)) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		var text string
@@ -102,7 +102,7 @@ func (in *interpreter) decodeYAML(text string) (any, error) {
 	return in.YAML(text)
 }
 
-// decoded returns decoded JSON or YAML as Python's values.
+// decoded converts decoded JSON or YAML to Python's values.
 func (in *interpreter) decoded(v any) value {
 	in.grow(1)
 	switch v := v.(type) {

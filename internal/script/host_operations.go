@@ -10,10 +10,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// Operations on tensors in host memory. They run on tensors of a world of their own, whose events nobody reads, so
-// that shapes follow from the same code as on the card.
+// Operations on tensors in host memory. They run in a world of their own, whose events nobody reads, so that shapes
+// follow from the same code as on the card.
 
-// maxScratch limits the events of the host's world; it begins anew then.
+// maxScratch is the number of events after which the host's world is replaced by a new one.
 const maxScratch = 1 << 14
 
 // onHost calls f in the host's world. Host tensors among the arguments become tensors of that world, and tensors in
@@ -29,7 +29,7 @@ func (in *interpreter) onHost(a arguments, f func(a arguments) value) (out value
 		in.World, in.scopes = card, listed
 		switch e := recover().(type) {
 		case nil:
-		case string, runtime.Error: // shapes that do not match, since a value is not known well enough
+		case string, runtime.Error: // shapes do not match because a value is not known well enough
 			out = unknown{}
 		default:
 			panic(e)
@@ -55,7 +55,7 @@ func (in *interpreter) asCard(vs []value) []value {
 	return out
 }
 
-// asHost is the reverse of asCard.
+// asHost returns v with tensors of the current world replaced by host tensors: the reverse of asCard.
 func (in *interpreter) asHost(v value) value {
 	switch v := v.(type) {
 	case *shadow.Tensor:
@@ -106,7 +106,8 @@ func (in *interpreter) hostFunction(path string, a arguments) (v value, ok bool)
 	return v, !isUnknown(v)
 }
 
-// hostOperation returns l op r for host tensors. What no op of ours does is known by its shape and type alone.
+// hostOperation returns l op r and true if both are in host memory. If tensorOperation does not know the operator,
+// only the result's shape and type are known.
 func (in *interpreter) hostOperation(op string, l, r value) (value, bool) {
 	if !hostOnly(l, r) {
 		return nil, false

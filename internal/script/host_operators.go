@@ -6,7 +6,7 @@ import "snug/internal/shadow"
 
 // Operators of tensors in host memory, of which only shape and dtype are known.
 
-// hostSizes returns l op r by the shapes and types alone, if one of them is a host tensor.
+// hostSizes returns l op r from the shapes and types alone, and whether l or r is a host tensor.
 func hostSizes(op string, l, r value) (value, bool) {
 	a, okA := l.(*hostTensor)
 	b, okB := r.(*hostTensor)
@@ -21,7 +21,7 @@ func hostSizes(op string, l, r value) (value, bool) {
 	return nil, false
 }
 
-// hostPair returns a op b; a product of matrices is not known.
+// hostPair returns a op b. The result is unknown if op is a matrix product or the shapes do not match.
 func hostPair(op string, a, b *hostTensor) value {
 	size := broadcastSizes(a.size, b.size)
 	if size == nil || op == "@" {
@@ -34,7 +34,7 @@ func hostPair(op string, a, b *hostTensor) value {
 	return &hostTensor{size: size, dtype: hostResult(op, dt, nil)}
 }
 
-// hostResult returns the dtype of a tensor's operation with a number.
+// hostResult returns the dtype of the result when op combines a tensor of type dt with a number.
 func hostResult(op string, dt shadow.DType, with value) shadow.DType {
 	if dt.Floating() {
 		return dt
@@ -48,7 +48,7 @@ func hostResult(op string, dt shadow.DType, with value) shadow.DType {
 	return dt
 }
 
-// hostComparison compares host tensors, or one with a number.
+// hostComparison compares two host tensors, or a host tensor and a number; it returns false for all other values.
 func hostComparison(l, r value) (value, bool) {
 	a, okA := l.(*hostTensor)
 	b, okB := r.(*hostTensor)
@@ -87,7 +87,7 @@ func hostWhere(a arguments) value {
 	return unknown{}
 }
 
-// broadcastSizes returns the shape of an operation on two tensors, or nil if their shapes do not match.
+// broadcastSizes returns the broadcast shape of a and b, or nil if they do not match.
 func broadcastSizes(a, b []int) []int {
 	if len(a) < len(b) {
 		a, b = b, a

@@ -19,7 +19,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	copies(o.ownParameters())
 	copies(o.ownBuffers())
 	copies(o.children())
-	for i, k := range o.attrs.keys { // lists that refer to the modules and parameters again
+	for i, k := range o.attrs.keys { // lists may refer to the copied modules and parameters
 		if l, ok := o.attrs.vals[i].(*list); ok {
 			c.attrs.set(k, in.copiedValue(l, done))
 		}
@@ -72,7 +72,7 @@ func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	return hold(v)
 }
 
-// copiedTensor returns a copy of a tensor in its own memory.
+// copiedTensor returns a copy of t in memory of its own.
 func (in *interpreter) copiedTensor(t *shadow.Tensor) *shadow.Tensor {
 	trained := t.RequiresGrad()
 	if !t.Here() {

@@ -18,7 +18,8 @@ func registerModules() {
 
 func firstTensor(_ *interpreter, a arguments) value { return hold(a.or(0, "tensor", nil)) }
 
-// newParameter implements nn.Parameter(data, requires_grad). It takes no memory if its data is on the host.
+// newParameter implements nn.Parameter(data, requires_grad). The parameter takes no memory on the card if data is in
+// host memory.
 func newParameter(in *interpreter, a arguments) value {
 	trained, ok := a.or(1, "requires_grad", true).(bool)
 	var p *shadow.Tensor
@@ -35,13 +36,13 @@ func newParameter(in *interpreter, a arguments) value {
 	return p
 }
 
-// parameterOf returns the tensor if an attribute is an nn.Parameter.
+// parameterOf returns v as a tensor, and whether v is an nn.Parameter.
 func parameterOf(v value) (*shadow.Tensor, bool) {
 	t, ok := v.(*shadow.Tensor)
 	return t, ok && t.Name() != ""
 }
 
-// register names a parameter after the attribute it is assigned to.
+// register gives the parameter v the name of the attribute that it is assigned to.
 func (o *instance) register(name string, v value) {
 	if p, ok := parameterOf(v); ok && p.Name() == "parameter" {
 		p.Rename(name)
@@ -87,7 +88,7 @@ func (o *instance) members(is func(name string, v value) bool) []member {
 	return out
 }
 
-// everyModule calls f for a module and all modules inside it, outer first, each once, with their paths.
+// everyModule calls f once for a module and for each module inside it, outer modules first, with their paths.
 func everyModule(v value, path string, seen map[value]bool, f func(path string, m value)) {
 	if seen[v] {
 		return

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// applies implements module.apply(fn), inner modules first.
+// applies implements module.apply(fn): inner modules first.
 func (in *interpreter) applies(v value, fn value) {
 	if o, ok := v.(*instance); ok {
 		for _, c := range o.children() {
@@ -45,7 +45,7 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	}
 }
 
-// moveTo returns the device and dtype that to(…), cuda(), half() and so on ask for.
+// moveTo returns the device and dtype that a call of to(…), cuda(), half() or a similar method asks for.
 func moveTo(name string, a arguments) (device string, dt shadow.DType) {
 	switch name {
 	case "cuda":

@@ -10,9 +10,10 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// Arguments of torch's optimizers that change what they allocate, and classes that have no name in a setup.
+// Optimizers of torch.optim that a setup has no name for: arguments that change what they allocate, and further
+// classes.
 
-// groupArguments reads arguments of an optimizer, which a parameter group may replace.
+// groupArguments are the arguments of an optimizer, some of which a parameter group may replace.
 type groupArguments struct {
 	a     arguments
 	group *dict
@@ -27,7 +28,7 @@ func (g groupArguments) value(i int, name string) value {
 	return g.a.or(i, name, nil)
 }
 
-// some reports whether a number is given and not zero.
+// some reports whether the argument is a number other than zero.
 func (g groupArguments) some(i int, name string) bool {
 	x, ok := number(g.value(i, name))
 	return ok && x != 0
@@ -38,8 +39,8 @@ func (g groupArguments) is(i int, name string) bool {
 	return on
 }
 
-// foreachOf describes an optimizer in foreach form whose arguments, or whose class, have no name in a setup. It
-// returns false for all others.
+// foreachOf describes an optimizer in foreach form whose class or arguments have no name in a setup; ok is false for
+// all others.
 func foreachOf(class string, g groupArguments) (f train.Foreach, ok bool) {
 	count := func(on bool) int { return map[bool]int{true: 1}[on] }
 	decays := g.some(4, "weight_decay")
@@ -73,7 +74,7 @@ func (in *interpreter) foreachOptimizer(path, class string, a arguments) value {
 	return &optimizerValue{opt: train.NewForeach(in.World, how, groups), params: slices.Concat(groups...)}
 }
 
-// groupDicts returns the dict of each parameter group; nil stands for a single group without one.
+// groupDicts returns the dict of each parameter group; a single nil means one group without a dict.
 func groupDicts(params value) []*dict {
 	l, ok := params.(*list)
 	if !ok || len(l.items) == 0 {

@@ -5,18 +5,18 @@ package script
 import "snug/internal/shadow"
 
 // Attention masks with zeros take another path through a model than masks of ones, which are dropped. The contents of
-// tensors are not known, but their history tells: a mask that began as zeros or had zeros put in has some, and one
-// that was compared from other values may have.
+// tensors are not known, but their history is: a mask that was made of zeros or had zeros assigned has some, and a
+// mask that is the result of a comparison may have some.
 
 // zeros says what is known of the zeros in a tensor.
 type zeros int
 
 const (
-	someZeros  zeros = iota + 1 // it was made of zeros, or some were put in
-	maybeZeros                  // it was computed by a comparison
+	someZeros  zeros = iota + 1 // the tensor was made of zeros, or had zeros assigned
+	maybeZeros                  // the tensor is the result of a comparison
 )
 
-// marks stores what is known of a tensor of integers or truth values.
+// marks stores what is known of the zeros in v, a tensor of integers or truth values.
 func (in *interpreter) marks(v value, z zeros) {
 	switch t := v.(type) {
 	case *hostTensor:
@@ -39,12 +39,12 @@ func (in *interpreter) marks(v value, z zeros) {
 	in.zeros[v] = z
 }
 
-// countable reports whether a mask may have this type.
+// countable reports whether an attention mask may have the type dt.
 func countable(dt shadow.DType) bool {
 	return dt == shadow.Bool || dt == shadow.Int64 || dt == shadow.Int32
 }
 
-// zerosIn returns what is known of a value's zeros. A list has those of its items.
+// zerosIn returns what is known of the zeros in v; for a list, of those in its items.
 func (in *interpreter) zerosIn(v value) zeros {
 	switch v := v.(type) {
 	case *hostTensor, *shadow.Tensor:
@@ -59,7 +59,7 @@ func (in *interpreter) zerosIn(v value) zeros {
 	return 0
 }
 
-// inherits marks the result of a call of something native: tensors made of zeros, and those computed from marked ones.
+// inherits marks out, the result of a native function, if the function makes zeros or an argument is marked.
 func (in *interpreter) inherits(out, fn value, a arguments) {
 	switch f := fn.(type) {
 	case namespace:
@@ -84,7 +84,7 @@ func (in *interpreter) inherits(out, fn value, a arguments) {
 	}
 }
 
-// putsZero marks a tensor that part of is set to zero.
+// putsZero marks the tensor t if v, which is assigned to a part of it, is zero.
 func (in *interpreter) putsZero(t, v value) {
 	switch v {
 	case 0, false:
@@ -92,7 +92,7 @@ func (in *interpreter) putsZero(t, v value) {
 	}
 }
 
-// noteMask notes how a mask that may have zeros was counted.
+// noteMask adds a note on how a mask that may have zeros was counted.
 func (in *interpreter) noteMask(z zeros, masked bool) {
 	switch {
 	case z == 0 || masked && z == someZeros:

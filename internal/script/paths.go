@@ -10,7 +10,7 @@ import (
 // pathValue is a pathlib.Path.
 type pathValue string
 
-// pathText returns the text of a path, which may be a string.
+// pathText returns the text of a path or a string, and false for all other values.
 func pathText(v value) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -36,7 +36,7 @@ func joinedPath(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// joinedTexts joins the parts of a path. An absolute part replaces those before it.
+// joinedTexts joins the parts of a path. An absolute part replaces all parts before it.
 func joinedTexts(parts []value) (joined string, ok bool) {
 	for _, v := range parts {
 		p, known := pathText(v)

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/shadow"
 
-// What sentence-transformers' trainer needs and Python cannot say.
+// Natives for site-packages/sentence_transformers.py.
 
 func registerSentences() {
 	natives["snug.sentences"] = sentences
@@ -12,11 +12,11 @@ func registerSentences() {
 	natives["datasets.Dataset.from_dict"] = func(_ *interpreter, a arguments) value { return hold(a.or(0, "mapping", unknown{})) }
 }
 
-// labelColumns are the names of columns that hold a label and not a text.
+// labelColumns are the names of columns that hold a label instead of a text.
 var labelColumns = map[string]bool{"label": true, "labels": true, "score": true, "scores": true}
 
-// textColumns is how many texts a sample of a data set has: the columns of a table that the script makes, or as many
-// as the loss compares.
+// textColumns returns how many texts a sample has: the number of text columns if the script makes the table itself,
+// otherwise as many as the loss compares.
 func textColumns(_ *interpreter, a arguments) value {
 	d, ok := a.or(0, "dataset", nil).(*dict)
 	if !ok {
@@ -31,7 +31,8 @@ func textColumns(_ *interpreter, a arguments) value {
 	return n
 }
 
-// sentences is a batch of texts in so many columns, tokenized: each tensor has the column's name before its own.
+// sentences returns a tokenized batch of texts in the given number of columns. The name of each tensor begins with
+// that of its column.
 func sentences(in *interpreter, a arguments) value {
 	columns, _ := a.or(0, "columns", 2).(int)
 	out := &dict{record: true, batch: true}

@@ -11,12 +11,12 @@ import (
 // around is what a script has put around the forward of a module: hooks, another forward, another mode.
 type around struct {
 	before, after []*hookHandle
-	eval          *bool // set by train() or eval() of this part
-	reached       bool  // the module was called
+	eval          *bool // the mode set by this module's train() or eval(); nil if neither was called
+	reached       bool  // the module has been called
 	inner         func(x *shadow.Tensor) []*shadow.Tensor
 }
 
-// hookHandle is a hook of a module, and the handle that removes it.
+// hookHandle is a hook of a module, and also the handle that removes the hook.
 type hookHandle struct {
 	fn     value
 	kwargs bool // with_kwargs=True
@@ -63,7 +63,7 @@ func (m *submodule) set(in *interpreter, name string, v value) {
 	m.own.set(name, hold(v))
 }
 
-// evaluates reports whether the part is in evaluation mode.
+// evaluates reports whether the module is in evaluation mode.
 func (m *submodule) evaluates() bool {
 	if m.eval != nil {
 		return *m.eval
@@ -71,7 +71,7 @@ func (m *submodule) evaluates() bool {
 	return m.of.mode.Eval
 }
 
-// setTraining implements train() and eval() of a part: of all modules in it.
+// setTraining implements train() and eval() of a part of the model, for all modules in it.
 func (m *submodule) setTraining(in *interpreter, on bool) {
 	off := !on
 	if m.path == m.of.base(in) {
@@ -92,7 +92,7 @@ func (n *network) setMode(eval bool) {
 	}
 }
 
-// changed reports whether a script has put anything around the part.
+// changed reports whether a script has put anything around the module.
 func (m *submodule) changed() bool {
 	_, patched := m.own.get("forward")
 	return patched || hooked(m.before) || hooked(m.after) || m.eval != nil && *m.eval != m.of.mode.Eval
@@ -107,8 +107,8 @@ func hooked(hs []*hookHandle) bool {
 	return false
 }
 
-// surrounded runs a forward of the model with what the script has put around its parts.
-// embeds is the input of the model in place of what its embedding returns; nil if it has none.
+// surrounded runs a forward of the model with what the script has put around its parts. embeds replaces the output of
+// the model's embedding; it is nil if the script passes none.
 func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward func()) {
 	all := map[string]shadow.Around{}
 	for path, m := range n.parts {
@@ -134,7 +134,7 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 	}
 }
 
-// surrounds returns the function that is called in place of the module: nn.Module._call_impl.
+// surrounds returns the function that is called in place of the module, as nn.Module._call_impl would be.
 func (m *submodule) surrounds(in *interpreter) shadow.Around {
 	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 		m.reached = true
@@ -172,7 +172,7 @@ func (m *submodule) hook(in *interpreter, h *hookHandle, x *shadow.Tensor, out [
 	return in.invoke(h.fn, arguments{pos: args})
 }
 
-// together returns the results of a forward: a tensor or a tuple, with references of their own.
+// together returns the results of a forward as a tensor or a tuple, with references of its own.
 func together(out []*shadow.Tensor) value {
 	if len(out) == 1 {
 		return out[0].Hold()
@@ -188,7 +188,7 @@ func together(out []*shadow.Tensor) value {
 	return l
 }
 
-// withHooked returns the results of a forward after a hook or another forward has returned v, which it takes over.
+// withHooked returns the results of a forward after a hook or a replaced forward has returned v. It takes v over.
 func withHooked(in *interpreter, out []*shadow.Tensor, v value) []*shadow.Tensor {
 	got := in.tensors(v)
 	if v == nil || len(got) == 0 || len(got) > len(out) {
@@ -207,7 +207,7 @@ func withHooked(in *interpreter, out []*shadow.Tensor, v value) []*shadow.Tensor
 	return out
 }
 
-// forwards runs the module's forward, or the one set in its place.
+// forwards runs the module's forward, or the function that the script has put in its place.
 func (m *submodule) forwards(in *interpreter, x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 	f, ok := m.own.get("forward")
 	if !ok {
@@ -229,13 +229,13 @@ func (m *submodule) forwards(in *interpreter, x *shadow.Tensor, others []*shadow
 	}
 	out := held(got)
 	if len(out) == 1 {
-		out = append(out, nil) // the weights of an attention
+		out = append(out, nil) // the attention weights
 	}
 	drop(v)
 	return out
 }
 
-// shortPath names a block without its number.
+// shortPath returns the path of a block without the block's number.
 func shortPath(path string) string {
 	steps := strings.Split(path, ".")
 	for i, s := range steps {
@@ -253,7 +253,7 @@ func held(ts []*shadow.Tensor) []*shadow.Tensor {
 	return ts
 }
 
-// forward is module.forward(x, …): the module's own, also after another was set.
+// forward implements module.forward(x, …): always the module's own, even if the script has set another.
 func (m *submodule) forward(in *interpreter, a arguments) value {
 	x, ok := a.or(0, "hidden_states", nil).(*shadow.Tensor)
 	if !ok || m.inner == nil {
@@ -267,7 +267,7 @@ func (m *submodule) forward(in *interpreter, a arguments) value {
 	return v
 }
 
-// withIDs adds token ids of the shape that inputs_embeds has to the arguments of a model. They have no memory: only
+// withIDs returns the arguments of a model with token ids of inputs_embeds' shape added. The ids take no memory: only
 // their shape is used.
 func (in *interpreter) withIDs(embeds *shadow.Tensor, a arguments) arguments {
 	var ids *shadow.Tensor

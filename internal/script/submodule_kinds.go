@@ -4,11 +4,11 @@ package script
 
 import "strings"
 
-// withoutParameters are classes of modules that have no parameters, which are not in the tree of a model's modules.
+// withoutParameters are classes of modules without parameters. Such modules are not in the tree of a model's modules.
 var withoutParameters = []string{"Dropout", "GELU", "ReLU", "SiLU", "Tanh", "Sigmoid", "Identity", "Softmax", "Activation"}
 
-// isOf implements isinstance(module, kind) for a part of the model. Classes of the model's own are told by the names
-// of their modules.
+// isOf implements isinstance(module, kind); known is false if kind is not a class. The model's own classes are
+// recognized by the names of their modules.
 func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	name := ""
 	switch k := kind.(type) {
@@ -35,7 +35,7 @@ func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	return m.isNamed(class), true
 }
 
-// isNamed reports whether a class of transformers, such as BertLayer, is that of the module.
+// isNamed reports whether the module is of the transformers class, such as BertLayer.
 func (m *submodule) isNamed(class string) bool {
 	outer, last, _ := cutLast(m.path)
 	switch {

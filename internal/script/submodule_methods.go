@@ -47,7 +47,7 @@ func (m *submodule) call(in *interpreter, name string, a arguments) value {
 	return hold(m)
 }
 
-// changes calls a method that changes the part and returns it.
+// changes calls a method that changes the part of the model and returns it.
 func (m *submodule) changes(in *interpreter, name string, a arguments) {
 	switch name {
 	case "requires_grad_":
@@ -70,20 +70,20 @@ func (m *submodule) changes(in *interpreter, name string, a arguments) {
 	}
 }
 
-// namedParameters returns the parameters with their names inside the part.
+// namedParameters returns the part's parameters, with their names relative to the part.
 func (m *submodule) namedParameters(in *interpreter) (out []member) {
 	for _, p := range m.parameters(in) {
 		name := strings.TrimPrefix(p.Name(), m.path+".")
 		if !m.has(p.Name()) {
-			name = "weight" // another module's
+			name = "weight" // the parameter belongs to another module
 		}
 		out = append(out, member{name, p})
 	}
 	return out
 }
 
-// listed returns the modules inside the one at a path, with their names there: itself first, if given, then all or
-// only the direct ones.
+// listed returns the modules inside the module at path, with names relative to it: self first, unless it is nil, then
+// all modules or only the direct ones.
 func (n *network) listed(in *interpreter, path string, self value, direct bool) (out []member) {
 	if self != nil {
 		out = append(out, member{"", self})
@@ -100,7 +100,7 @@ func (n *network) listed(in *interpreter, path string, self value, direct bool) 
 	return out
 }
 
-// embeddings implements get_input_embeddings() and get_output_embeddings().
+// embeddings implements get_output_embeddings() if out is set, otherwise get_input_embeddings().
 func (n *network) embeddings(in *interpreter, out bool) value {
 	found := ""
 	for _, m := range n.modules(in, "") {

@@ -11,25 +11,25 @@ import (
 	"snug/internal/shadow"
 )
 
-// Survey is what a script itself shows of its run. Each part is empty until the script shows it.
+// Survey is what a script itself shows of its run. Each field is empty if the script does not show it.
 type Survey struct {
-	Model Sighting // the first model that it loads
-	Batch Sighting // samples of a training batch
-	Seq   Sighting // tokens of a sample
-	Open  string   // where a model is loaded whose name is not known
-	Saw   []string // models that are not known, with their lines
+	Model Sighting // the first model that the script loads
+	Batch Sighting // the number of samples in a training batch
+	Seq   Sighting // the number of tokens in a sample
+	Open  string   // the place where a model is loaded whose name is not known
+	Saw   []string // models that snug does not know, with their lines
 }
 
-// Sighting is a value that a script shows, and where.
+// Sighting is a value that a script shows, and its place in the script.
 type Sighting struct {
-	Name   string         // of a model, as its libraries look it up
-	Config map[string]any // of a model whose configuration is written in the script
+	Name   string         // the model's name, as its library looks it up
+	Config map[string]any // the model's configuration, if it is written in the script
 	N      int
 	Where  string // file:line, or the option of the command line
 }
 
-// Sizes of what a script leaves open while it is surveyed. Nothing is allocated for them; a tensor that still has
-// them when it enters the model came from data that the script does not show.
+// The batch size and length of a survey, if the setup does not give them. Nothing is allocated for them; if a tensor
+// has one of these sizes when it enters the model, its size comes from data that the script does not show.
 const (
 	OpenBatch = 1009
 	OpenSeq   = 10007
@@ -41,13 +41,13 @@ type surveyed struct{}
 // surveyor collects what a script shows.
 type surveyor struct {
 	Survey
-	known   bool       // the model is known: the survey ends where it is called
-	byName  bool       // the batch size is that of an argument, which a loader's takes the place of
-	lengths []Sighting // arguments that are named for the length
+	known   bool       // the model is known, so the survey ends when the model is called
+	byName  bool       // Batch comes from an argument's name; a loader's batch size replaces it
+	lengths []Sighting // arguments whose names stand for the length
 }
 
-// Look follows the script until it has shown its first model or, if that is known, until it calls it for training.
-// An error means that it could not be followed so far.
+// Look follows the script until it has shown its first model or, if known is set, until it calls the model for
+// training. An error means that the script could not be followed so far.
 func Look(run Run, known bool) (Survey, error) {
 	run.Batch, run.Seq = OpenBatch, OpenSeq
 	in := newInterpreter(run)
@@ -57,8 +57,8 @@ func Look(run Run, known bool) (Survey, error) {
 	return in.survey.Survey, err
 }
 
-// loads notes which model the script loads: by its name, or with a configuration that the script writes. The class
-// is that of a model or a configuration.
+// loads notes which model the script loads: by its name, or with a configuration that the script writes. class is the
+// class of a model or of a configuration.
 func (in *interpreter) loads(class, method string, a arguments) {
 	if in.survey == nil {
 		return
@@ -95,7 +95,7 @@ func knownType(class string) string {
 	return ""
 }
 
-// sawModel notes the first model of the script, and ends the survey if that was what it is for.
+// sawModel notes the first model of the script, and ends the survey if it looks for the model only.
 func (in *interpreter) sawModel(m Sighting) {
 	x := in.survey
 	if x == nil || x.Model.Where != "" {
@@ -108,7 +108,7 @@ func (in *interpreter) sawModel(m Sighting) {
 	}
 }
 
-// sawModelNamed is snug.loads(name), for library files.
+// sawModelNamed implements snug.loads(name), for the files in site-packages.
 func sawModelNamed(in *interpreter, a arguments) value {
 	if name, ok := a.or(0, "name", nil).(string); ok {
 		in.sawModel(Sighting{Name: name})
@@ -129,7 +129,7 @@ func (in *interpreter) sawBatch(n int) {
 	}
 }
 
-// sawSize notes the value of an argument that is named for the batch size or the length.
+// sawSize notes the value of an argument whose name stands for the batch size or the length.
 func (in *interpreter) sawSize(name string, v value, where string) {
 	x := in.survey
 	n, ok := v.(int)
@@ -144,7 +144,7 @@ func (in *interpreter) sawSize(name string, v value, where string) {
 	}
 }
 
-// sawField notes a field of a dataclass that the command line fills in: its value there, or its default.
+// sawField notes a field of a dataclass that the command line fills in: its value there if given, or its default.
 func (in *interpreter) sawField(name string, v, otherwise value, given bool) {
 	if given {
 		in.sawSize(name, v, "--"+name+" of "+in.File.Path)
@@ -153,7 +153,7 @@ func (in *interpreter) sawField(name string, v, otherwise value, given bool) {
 	in.sawSize(name, otherwise, in.place())
 }
 
-// trains ends a survey where the model is called for training.
+// trains ends a survey when the model is called for training.
 func (in *interpreter) trains(input *shadow.Tensor, tokens bool) {
 	x := in.survey
 	if x == nil || input == nil || !in.World.GradEnabled() {
@@ -168,8 +168,8 @@ func (in *interpreter) trains(input *shadow.Tensor, tokens bool) {
 	panic(surveyed{})
 }
 
-// sawLength notes the length of the model's input. An argument that is named for it is preferred, since the script
-// may cut a token off.
+// sawLength notes the length of the model's input. The value of an argument whose name stands for the length is
+// preferred, since the script may cut a token off.
 func (x *surveyor) sawLength(input Sighting) {
 	for off := range 2 {
 		for _, named := range x.lengths {
@@ -199,8 +199,9 @@ var (
 	}
 )
 
-// sizeOfArgument returns the value of an argument that is named for a size. One with the setup's size stands for it,
-// and so does a default, unless the setup has its sizes from the script.
+// sizeOfArgument returns the value of an argument whose name stands for a size. The setup's size replaces a value
+// equal to the one the survey saw. It also replaces a default, unless the setup has learned its sizes from the
+// script.
 func (in *interpreter) sizeOfArgument(name string, v value, given bool) value {
 	if in.survey != nil {
 		return v

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/shadow"
 
-// What site-packages/torchtune.py needs of the model.
+// Natives for site-packages/torchtune.py that need the model. The model itself: internal/family/torchtune.go.
 
 func registerTorchtune() {
 	natives["snug.torchtune_model"] = torchtuneModel
@@ -25,7 +25,7 @@ var builderModules = []string{
 	"torchtune.models.mistral", "torchtune.models.qwen2", "torchtune.models.qwen2_5",
 }
 
-// torchtuneModel makes the setup's model from torchtune's modules, at once, with adapters if a rank is given.
+// torchtuneModel builds the setup's model from torchtune's modules at once, with adapters if a rank is given.
 func torchtuneModel(in *interpreter, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda", bare: true}
 	n.loading.Torchtune = true
@@ -38,7 +38,7 @@ func torchtuneModel(in *interpreter, a arguments) value {
 	return n
 }
 
-// ropeInit implements rope_init of the model's rotary embedding.
+// ropeInit implements rope_init() of the model's rotary embedding.
 func ropeInit(in *interpreter, a arguments) value {
 	if n, ok := a.or(0, "", nil).(*network); ok {
 		n.there(in).RopeInit()
@@ -46,7 +46,7 @@ func ropeInit(in *interpreter, a arguments) value {
 	return nil
 }
 
-// listOf returns tensors in a list, which takes them over.
+// listOf returns a list of the tensors ts, which it takes over.
 func listOf(ts []*shadow.Tensor) value {
 	l := &list{}
 	for _, t := range ts {

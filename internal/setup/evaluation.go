@@ -15,23 +15,23 @@ type Evaluation struct {
 	Batches     int  `json:"batches,omitempty"`      // forward passes of an evaluation; 0 is FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
 
-	logits atomic.Uint64 `json:"-"` // bytes of a batch's, once it was simulated
+	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits, once a batch was simulated
 }
 
-// Learn remembers how large the logits of a batch are.
+// Learn remembers how many bytes the logits of a batch take.
 func (e *Evaluation) Learn(logits uint64) { e.logits.Store(logits) }
 
-// Logits is how large the logits of a batch are, once it was simulated; 0 before.
+// Logits returns the bytes of a batch's logits once a batch was simulated, and 0 before.
 func (e *Evaluation) Logits() uint64 { return e.logits.Load() }
 
 // FewBatches is how many batches an evaluation has if nothing says how many: unless it keeps their logits, more take
 // no more memory.
 const FewBatches = 4
 
-// Turns is how many batches an evaluation has.
+// Turns returns how many batches an evaluation has.
 func (e *Evaluation) Turns() int { return cmp.Or(e.Batches, FewBatches) }
 
-// EvaluationBatch is the samples of a forward pass of the evaluation.
+// EvaluationBatch returns the number of samples in a forward pass of the evaluation.
 func (s *Setup) EvaluationBatch() int { return cmp.Or(s.Evaluation.Batch, s.Batch) }
 
 // EvaluatesAfter reports whether an evaluation comes after step i of the simulated ones: at its interval, and after
@@ -56,10 +56,10 @@ func (s *Setup) evaluationPhrase() []string {
 	return []string{text}
 }
 
-// checkEvaluation has nothing to compare: each field stands alone.
+// checkEvaluation does nothing: no field depends on another.
 func (o *object) checkEvaluation(*Setup) {}
 
-// largestBatch is the samples of the largest forward pass, and the field that says so.
+// largestBatch returns the number of samples in the largest forward pass, and the field that gives it.
 func (s *Setup) largestBatch() (field string, samples int) {
 	if s.Evaluation != nil && s.Evaluation.Batch > s.Batch {
 		return "evaluation.batch", s.Evaluation.Batch
@@ -67,7 +67,7 @@ func (s *Setup) largestBatch() (field string, samples int) {
 	return "batch", s.Batch
 }
 
-// completeEvaluation refuses evaluations that are not the setup's to describe.
+// completeEvaluation returns an error if the script has its own evaluation, or the model has no logits to keep.
 func (s *Setup) completeEvaluation() error {
 	e := s.Evaluation
 	switch {

@@ -44,7 +44,7 @@ func (d *dataFile) csv(r io.Reader, comma rune) error {
 	return nil
 }
 
-// rowObject is a row as an object. Lengths are numbers, everything else is text.
+// rowObject returns a row as an object. Lengths are numbers, everything else is text.
 func rowObject(names, row []string) map[string]any {
 	out := map[string]any{}
 	for i, text := range row[:min(len(row), len(names))] {

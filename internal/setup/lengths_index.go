@@ -59,7 +59,7 @@ func (d *dataFile) numpy(in *bufio.Reader) error {
 
 var errShort = errors.New("it ends too early")
 
-// numbers reads whole numbers of some bytes each.
+// numbers reads n whole numbers of size bytes each.
 func (d *dataFile) numbers(in io.Reader, n, size int, signed, big bool) error {
 	buf := make([]byte, size)
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// lengthKeys are the fields that hold a number of tokens, tokenKeys those that hold the tokens.
+// lengthKeys are the fields that hold a number of tokens, tokenKeys the fields that hold the tokens.
 var (
 	lengthKeys = []string{"length", "len", "num_tokens", "n_tokens", "token_count", "tokens_count", "seq_len"}
 	tokenKeys  = []string{"input_ids", "tokens", "token_ids"}
@@ -45,7 +45,7 @@ func (d *dataFile) lines(r io.Reader, extension string) error {
 	return in.Err()
 }
 
-// line is a number, or JSON.
+// line adds the sample of a line, which is a number or JSON.
 func (d *dataFile) line(text []byte) error {
 	if n, err := strconv.Atoi(string(text)); err == nil {
 		return d.number(float64(n))
@@ -60,7 +60,7 @@ func (d *dataFile) line(text []byte) error {
 	return d.value(v)
 }
 
-// value is a sample, or a list of them.
+// value adds a sample, or a list of samples.
 func (d *dataFile) value(v any) error {
 	switch v := v.(type) {
 	case float64:
@@ -83,7 +83,7 @@ func (d *dataFile) value(v any) error {
 	return errors.New("holds no number of tokens")
 }
 
-// number is a length that is written out.
+// number adds a sample whose length is written out.
 func (d *dataFile) number(f float64) error {
 	if f != math.Trunc(f) || f < 1 || f > maxSeq {
 		return Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
@@ -91,7 +91,7 @@ func (d *dataFile) number(f float64) error {
 	return d.add(int(f))
 }
 
-// object is a sample with fields: its length, its tokens, or its texts.
+// object adds a sample with fields: its length, its tokens, or its texts.
 func (d *dataFile) object(v map[string]any) error {
 	for _, key := range lengthKeys {
 		if f, ok := v[key].(float64); ok {
@@ -109,7 +109,7 @@ func (d *dataFile) object(v map[string]any) error {
 	return Wrong("has no field with its length or its text; known: %s, %s, text, content, prompt, instruction, messages, conversations", strings.Join(lengthKeys, ", "), strings.Join(tokenKeys, ", "))
 }
 
-// startsList reports whether a file is one JSON list over several lines, or on one.
+// startsList reports whether a file is a single JSON list, on one line or several.
 func startsList(head []byte) bool {
 	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	if len(head) == 0 || head[0] != '[' {

@@ -13,8 +13,8 @@ type Order int
 
 // The orders.
 const (
-	AsDrawn      Order = iota // as they come
-	LongestFirst              // as they come, but the step with the longest batch is the first one
+	AsDrawn      Order = iota // samples as they come
+	LongestFirst              // samples as they come, but the step with the longest batch is the first
 	Grouped                   // samples of similar length together, as the Trainer's group_by_length does
 	Packed                    // samples one after another in rows of the longest length, so that no batch is shorter
 )
@@ -23,36 +23,36 @@ const (
 // (transformers 5.17, trainer_pt_utils.py, get_length_grouped_indices).
 const megaBatch = 50
 
-// Ordered is the lengths in another order.
+// Ordered returns the lengths in another order.
 func (l *Lengths) Ordered(o Order) *Lengths {
 	out := *l
 	out.order = o
 	return &out
 }
 
-// Padded is the lengths with each batch padded to a multiple of to tokens, but to no more than most.
+// Padded returns the lengths with each batch padded to a multiple of to tokens, but to no more than most.
 func (l *Lengths) Padded(to, most int) *Lengths {
 	out := *l
 	out.pad, out.most = to, most
 	return &out
 }
 
-// CutTo is the lengths with longer samples cut.
+// CutTo returns the lengths with samples cut to at most most tokens.
 func (l *Lengths) CutTo(most int) *Lengths {
 	out := *l
 	out.cut = most
 	return &out
 }
 
-// Fixed is the lengths of each micro-batch of each step, whatever else is said.
+// Fixed returns lengths whose Tokens are these, for each micro-batch of each step, whatever the other fields say.
 func (l *Lengths) Fixed(tokens [][]int) *Lengths {
 	out := *l
 	out.fixed = tokens
 	return &out
 }
 
-// Tokens is the length of each micro-batch of each step: from the list, or drawn sample by sample, where a
-// batch is as long as its longest sample.
+// Tokens returns the length of each micro-batch of each step: from the list, or drawn sample by sample; a batch is as
+// long as its longest sample.
 func (s *Setup) Tokens() [][]int {
 	l := s.Lengths
 	if l == nil {
@@ -75,7 +75,8 @@ func (s *Setup) Tokens() [][]int {
 	return out
 }
 
-// batches gives the length of one batch after another, for step i of a run of n batches.
+// batches returns a function that returns the length of the next batch, which belongs to step i. The run has n
+// batches.
 func (l *Lengths) batches(r *rand.Rand, samples, n int) func(i int) int {
 	var group []int
 	return func(i int) int {
@@ -96,7 +97,7 @@ func (l *Lengths) batches(r *rand.Rand, samples, n int) func(i int) int {
 	}
 }
 
-// longestOf is how long a batch of so many samples is.
+// longestOf draws a batch of so many samples and returns its length.
 func (l *Lengths) longestOf(r *rand.Rand, samples int) (n int) {
 	for range samples {
 		n = max(n, l.draw(r))
@@ -104,7 +105,7 @@ func (l *Lengths) longestOf(r *rand.Rand, samples int) (n int) {
 	return n
 }
 
-// grouped is the batches of a run that is one epoch: its samples are sorted by length within each mega-batch,
+// grouped returns the batches of a run that is one epoch: its samples are sorted by length within each mega-batch,
 // and the longest of all changes places with the first.
 func (l *Lengths) grouped(r *rand.Rand, samples, batches int) []int {
 	drawn := make([]int, batches*samples)
@@ -126,7 +127,7 @@ func (l *Lengths) grouped(r *rand.Rand, samples, batches int) []int {
 	return out
 }
 
-// padded is a length as it is after cutting and padding.
+// padded returns a length after cutting and padding.
 func (l *Lengths) padded(n int) int {
 	if l.cut > 0 {
 		n = min(n, l.cut)
@@ -145,7 +146,7 @@ func toFront(steps [][]int) {
 	steps[0] = first
 }
 
-// longestStep is the first step with the longest batch.
+// longestStep returns the index of the first step with the longest batch.
 func longestStep(steps [][]int) (at int) {
 	for i, s := range steps {
 		if slices.Max(s) > slices.Max(steps[at]) {
@@ -155,8 +156,8 @@ func longestStep(steps [][]int) (at int) {
 	return at
 }
 
-// Sampled is the first steps of a run of varying lengths, and the one with its longest batch, with at most so
-// many micro-batches each: the first ones and the longest.
+// Sampled returns the first steps of a run of varying lengths and the step with its longest batch, each with at most
+// micros micro-batches: the first ones and the longest.
 func Sampled(tokens [][]int, steps, micros int) [][]int {
 	if len(tokens) == 0 {
 		return nil

@@ -11,17 +11,17 @@ import (
 
 // Survey is what a script itself shows of its run. Each part is empty if the script does not show it.
 type Survey struct {
-	Model Sighting // the first model that it loads
+	Model Sighting // the first model that the script loads
 	Batch Sighting // samples of a training batch
 	Seq   Sighting // tokens of a sample
-	Open  string   // where it loads a model whose name is only known when it runs
-	Saw   []string // models that are not known, with their lines
+	Open  string   // the place where the script loads a model whose name is only known when it runs
+	Saw   []string // models that snug does not know, with their lines
 }
 
 // Sighting is a value that a script shows, and where.
 type Sighting struct {
-	Name   string         // of a model, as its libraries look it up
-	Config map[string]any // of a model whose configuration is written in the script
+	Name   string         // the model's name, as its library looks it up
+	Config map[string]any // the model's configuration, if it is written in the script
 	N      int
 	Where  string // file:line, or the option of its command line
 }
@@ -103,7 +103,7 @@ func (from Source) modelOf(m Sighting, folder string) map[string]any {
 	return map[string]any{"name": m.Name}
 }
 
-// noModel is the error for a script that does not show its model.
+// noModel returns the error for a script that does not show its model.
 func noModel(s *Setup, own Survey, err error) error {
 	switch {
 	case errors.Is(err, ErrUnknownModel):
@@ -116,7 +116,7 @@ func noModel(s *Setup, own Survey, err error) error {
 	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give one with {model.name}: if the script builds its own from torch.nn, that is simulated and the given one is not used", s.loopName(), SawText(own.Saw), s.loopName())
 }
 
-// SawText says which models that are not known a script makes.
+// SawText returns a sentence on the models of a script that snug does not know.
 func SawText(saw []string) string {
 	if len(saw) == 0 {
 		return ""
@@ -124,10 +124,10 @@ func SawText(saw []string) string {
 	return ", only " + strings.Join(saw, ", ")
 }
 
-// Unsimulated is the error for a model of a script that no family simulates.
+// Unsimulated returns the error for a model of a script that no family simulates.
 func Unsimulated(text string) error { return unknownModel("%s", text) }
 
-// noBatch is the error for a script that does not show its batch size.
+// noBatch returns the error for a script that does not show its batch size.
 func noBatch(s *Setup, err error) error {
 	if err != nil {
 		return Wrong("{batch} is missing, and %s cannot be followed to its first batch (%v); give the samples per forward with {batch}", s.loopName(), err)

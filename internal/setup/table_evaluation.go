@@ -2,7 +2,7 @@
 
 package setup
 
-// evaluationSettings is the rows of what a run does between steps.
+// evaluationSettings returns the rows of the table for the evaluation between steps.
 func evaluationSettings() []Setting {
 	return []Setting{
 		{

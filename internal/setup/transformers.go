@@ -23,7 +23,7 @@ var contemporary = []struct{ torch, transformers int }{
 	{201, 437}, {202, 440}, {203, 443}, {204, 445}, {205, 448}, {206, 451}, {207, 455}, {208, 457}, {209, 457},
 }
 
-// TransformersRelease is the release of transformers whose code runs: 445 for 4.45.
+// TransformersRelease returns the release of transformers whose code runs: 445 for 4.45.
 func (v Versions) TransformersRelease() int {
 	if v.Transformers != "" {
 		return release(v.Transformers)
@@ -37,8 +37,8 @@ func (v Versions) TransformersRelease() int {
 	return NewestTransformersRelease
 }
 
-// AssumedTransformers is the release that is assumed because only PyTorch's is given; "" if it is the
-// newest known or was given.
+// AssumedTransformers returns the release that is assumed because only PyTorch's is given; "" if it is the newest
+// known or was given.
 func (v Versions) AssumedTransformers() string {
 	n := v.TransformersRelease()
 	if v.Transformers != "" || n == NewestTransformersRelease {
@@ -69,7 +69,7 @@ func (s *Setup) MovedByTransformers() bool {
 	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
 }
 
-// release is 445 for "4.45.2".
+// release returns a version as a number: 445 for "4.45.2".
 func release(version string) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {

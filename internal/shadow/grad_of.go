@@ -13,7 +13,7 @@ import (
 // capturing says what a call of grad wants.
 type capturing struct {
 	at   map[*node][]*capture
-	runs map[*node]bool // nodes on the way to a capture
+	runs map[*node]bool // nodes between the root and a capture
 }
 
 // capture is one gradient that is asked for.

@@ -17,8 +17,8 @@ func (r *run) evaluates() bool {
 	return r.s.Evaluation != nil && r.s.Dist == nil && r.calling == nil && r.script == nil
 }
 
-// evaluate is an evaluation in a function of its own: model.eval(), and under no_grad a forward pass for each batch.
-// Of its outputs the logits are kept in a list, or nothing.
+// evaluate runs an evaluation in a function of its own: model.eval(), and under no_grad a forward pass for each
+// batch. Of the outputs, the logits are kept in a list, or nothing.
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")
@@ -43,7 +43,7 @@ func (r *run) evaluate() {
 	*r.shape = was
 }
 
-// predict is one forward pass of an evaluation; the logits are the caller's.
+// predict runs one forward pass of an evaluation; the caller takes over the logits.
 func (r *run) predict(keeps bool) *shadow.Tensor {
 	var out family.Outputs
 	if keeps {
@@ -62,8 +62,8 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 	return out.Logits
 }
 
-// evaluation is the setup's, for a loop known by name. If it is due less often than the
-// simulated steps, it runs once, after the last of them.
+// evaluation returns the setup's evaluation, for a loop known by name. If it is due less often than the simulated
+// steps, it runs once, after the last of them.
 func evaluation(s *setup.Setup) script.Evaluating {
 	e := s.Evaluation
 	if e == nil {

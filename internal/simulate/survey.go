@@ -11,7 +11,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// maxSurveyed limits the events before a script trains, as those of an evaluation.
+// maxSurveyed limits the events before a script trains, such as those of an evaluation.
 const maxSurveyed = 1_000_000
 
 // Survey follows the script of a setup only to learn what it shows of its run: the model, if the setup has none yet,
@@ -50,7 +50,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	}, unsimulated(err)
 }
 
-// unsimulated gives the error for a model that no family simulates its kind.
+// unsimulated turns the script's error for a model that no family simulates into the setup's.
 func unsimulated(err error) error {
 	var no *script.Unsimulated
 	if errors.As(err, &no) {

@@ -19,7 +19,7 @@ type addedToken struct {
 	Normalized bool   `json:"normalized"`
 }
 
-// added is a set of such tokens, by their first byte, the longest first.
+// added is a set of added tokens, by their first byte, the longest first.
 type added struct{ by [256][]addedToken }
 
 func (a *added) add(content string, t addedToken) {
@@ -32,8 +32,8 @@ func (a *added) add(content string, t addedToken) {
 	a.by[content[0]] = list
 }
 
-// cut gives the parts of a text in order, with the place where each begins: those between added tokens, and
-// the tokens. The leftmost token comes first, and of several the longest.
+// cut calls part for each part of a text in order, with the place where it begins: added tokens, and the texts
+// between them. The leftmost token comes first; of several at one place, the longest.
 func (a *added) cut(text string, part func(text string, at int, token bool)) {
 	from := 0
 	rest := func(to int) {
@@ -58,7 +58,7 @@ func (a *added) cut(text string, part func(text string, at int, token bool)) {
 		if t.RStrip {
 			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
 		}
-		if start < from { // its space belongs to the token before
+		if start < from { // the token before has taken the space
 			start = from
 		}
 		rest(start)
@@ -69,7 +69,7 @@ func (a *added) cut(text string, part func(text string, at int, token bool)) {
 	rest(len(text))
 }
 
-// at is the longest token that begins at a place.
+// at returns the longest token that begins at text[i], and whether there is one.
 func (a *added) at(text string, i int) (addedToken, bool) {
 	for _, t := range a.by[text[i]] {
 		if strings.HasPrefix(text[i:], t.Content) {
@@ -79,7 +79,7 @@ func (a *added) at(text string, i int) (addedToken, bool) {
 	return addedToken{}, false
 }
 
-// alone reports whether no letter or digit touches a stretch of text.
+// alone reports whether no letter or digit touches text[start:end].
 func alone(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])

@@ -9,18 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// bpe merges the characters of a word, the pair that was learned first before all others, and of equal pairs
-// the leftmost.
+// bpe merges the characters of a word: always the pair that was learned first, and of equal pairs the leftmost.
 type bpe struct {
 	vocab        map[string]int
 	merges       map[[2]int]merge
-	unknown      int // the token for what is not known; -1 for none
+	unknown      int // the token for unknown characters; -1 if there is none
 	prefix, end  string
-	fuses, bytes bool // unknown characters in a row are one token; bytes stand for them where they can
+	fuses, bytes bool // fuses: unknown characters in a row are one token; bytes: byte tokens replace them if the vocabulary has these
 	whole        bool // a word that is a token is not merged
 }
 
-// merge is what two tokens become, and how early that was learned.
+// merge is the token that two tokens become, and how early that was learned.
 type merge struct{ rank, id int }
 
 func readBPE(raw json.RawMessage) (model, error) {
@@ -73,7 +72,7 @@ func (b *bpe) learn(rank int, raw json.RawMessage) error {
 	return nil
 }
 
-// symbol is a token of a word while it is merged; its neighbours are linked.
+// symbol is a token of a word that is being merged, with links to its neighbours.
 type symbol struct {
 	id         int
 	prev, next int
@@ -89,10 +88,10 @@ func (b *bpe) count(word string) int {
 	return b.merged(b.symbols(word))
 }
 
-// symbols is the characters of a word as tokens.
+// symbols returns the characters of a word as tokens.
 func (b *bpe) symbols(word string) []symbol {
 	out := make([]symbol, 0, len(word))
-	pending := false // an unknown token that is to be added
+	pending := false // an unknown token has yet to be added
 	add := func(id int) { out = append(out, symbol{id: id, prev: len(out) - 1, next: len(out) + 1}) }
 	for at := 0; at < len(word); {
 		_, n := utf8.DecodeRuneInString(word[at:])
@@ -118,7 +117,7 @@ func (b *bpe) symbols(word string) []symbol {
 			continue
 		}
 		if b.unknown < 0 {
-			continue // the library drops it
+			continue // the library drops the character
 		}
 		if pending && !b.fuses {
 			add(b.unknown)
@@ -136,7 +135,7 @@ func (b *bpe) has(token string) bool {
 	return ok
 }
 
-// merged is how many tokens are left when nothing can be merged any more.
+// merged returns how many tokens are left when nothing can be merged any more.
 func (b *bpe) merged(s []symbol) int {
 	n := len(s)
 	if n < 2 {
@@ -158,7 +157,7 @@ func (b *bpe) merged(s []symbol) int {
 		}
 		right := &s[left.next]
 		if m, ok := b.merges[[2]int{left.id, right.id}]; !ok || m.id != c.id {
-			continue // one of them was merged before
+			continue // a token of the pair was merged before
 		}
 		left.id, right.gone, left.next = c.id, true, right.next
 		n--
@@ -188,10 +187,10 @@ func (q candidates) Less(i, j int) bool {
 }
 func (q candidates) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (q *candidates) Push(x any) { *q = append(*q, x.(candidate)) }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (q *candidates) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]

@@ -4,8 +4,8 @@ package tokens
 
 import "strings"
 
-// byteChar is the character that GPT-2 writes for each byte: itself where it can be seen, else one from
-// U+0100 on.
+// byteChar is the character that GPT-2 writes for each byte: the byte itself if it is visible, otherwise a character
+// from U+0100 on.
 var byteChar = func() (out [256]rune) {
 	next := rune(256)
 	for b := range rune(256) {
@@ -19,7 +19,7 @@ var byteChar = func() (out [256]rune) {
 	return out
 }()
 
-// byteChars is a text with each of its bytes as a character.
+// byteChars returns a text with each of its bytes written as a character.
 func byteChars(text string) string {
 	var b strings.Builder
 	b.Grow(2 * len(text))

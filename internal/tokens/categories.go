@@ -7,7 +7,7 @@ import "unicode"
 // The library has Unicode's categories from 2016 (in BertNormalizer, StripAccents and Punctuation), Go has
 // newer ones. These are the characters that differ, found by asking the library about each.
 
-// newPunctuation became punctuation later.
+// newPunctuation are characters that became punctuation after 2016.
 var newPunctuation = [][2]rune{
 	{0x61D, 0x61D}, {0x9FD, 0x9FD}, {0xA76, 0xA76}, {0xC77, 0xC77}, {0xC84, 0xC84}, {0x1B7D, 0x1B7E},
 	{0x2E43, 0x2E4F}, {0x2E52, 0x2E5D}, {0x10EAD, 0x10EAD}, {0x10F55, 0x10F59}, {0x10F86, 0x10F89},
@@ -18,7 +18,7 @@ var newPunctuation = [][2]rune{
 	{0x1E95E, 0x1E95F},
 }
 
-// newMarks became combining marks later, as StripAccents sees it.
+// newMarks are characters that became combining marks after 2016, according to StripAccents.
 var newMarks = [][2]rune{
 	{0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55},
 	{0xC04, 0xC04}, {0xC3C, 0xC3C}, {0xCF3, 0xCF3}, {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81},
@@ -37,7 +37,7 @@ var newMarks = [][2]rune{
 	{0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
 }
 
-// newAccents became nonspacing marks later, or ceased to be ones, as BertNormalizer sees it.
+// newAccents are characters that became nonspacing marks after 2016, or ceased to be, according to BertNormalizer.
 var newAccents = [][2]rune{
 	{0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8E1}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55},
 	{0xC04, 0xC04}, {0xC3C, 0xC3C}, {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA},
@@ -59,13 +59,13 @@ var newAccents = [][2]rune{
 	{0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1E944, 0x1E94A},
 }
 
-// newControls became format characters later.
+// newControls are characters that became format characters after 2016.
 var newControls = [][2]rune{
 	{0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
 }
 
-// isPunctuation is what the library takes for punctuation: every mark of ASCII too, and two that have ceased to
-// be punctuation.
+// isPunctuation reports whether the library takes r for punctuation, which includes every symbol of ASCII and two
+// characters that have ceased to be punctuation.
 func isPunctuation(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -76,13 +76,13 @@ func isPunctuation(r rune) bool {
 	return unicode.IsPunct(r) && !within(r, newPunctuation)
 }
 
-// isMark is what StripAccents removes.
+// isMark reports whether StripAccents removes r.
 func isMark(r rune) bool { return unicode.Is(unicode.M, r) != within(r, newMarks) }
 
-// isAccent is what BertNormalizer removes.
+// isAccent reports whether BertNormalizer removes r as an accent.
 func isAccent(r rune) bool { return unicode.Is(unicode.Mn, r) != within(r, newAccents) }
 
-// isControl is what BertNormalizer takes for a control character.
+// isControl reports whether BertNormalizer takes r for a control character.
 func isControl(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs) != within(r, newControls)
 }

@@ -30,7 +30,7 @@ func readModel(raw json.RawMessage) (model, error) {
 	return nil, refused("model", kind)
 }
 
-// guessModel is the kind of a model that does not say it, as old files do not.
+// guessModel returns the kind of a model from its fields, for old files that do not name it.
 func guessModel(raw json.RawMessage) string {
 	var v struct {
 		Merges  json.RawMessage `json:"merges"`
@@ -54,11 +54,11 @@ type wordLevel struct{}
 
 func (wordLevel) count(string) int { return 1 }
 
-// wordPiece is BERT's: the longest known beginning, then the longest continuation, and so on.
+// wordPiece is BERT's model: the longest known beginning of a word, then the longest continuation, and so on.
 type wordPiece struct {
 	vocab   map[string]int
 	prefix  string
-	longest int // characters of a word
+	longest int // the most characters of a word; longer words are unknown
 	piece   int // bytes of the longest piece
 }
 
@@ -86,7 +86,7 @@ func readWordPiece(raw json.RawMessage) (model, error) {
 
 func (w *wordPiece) count(word string) (n int) {
 	if utf8.RuneCountInString(word) > w.longest {
-		return 1 // unknown
+		return 1 // one token for an unknown word
 	}
 	for at := 0; at < len(word); n++ {
 		end := w.next(word, at)
@@ -98,7 +98,7 @@ func (w *wordPiece) count(word string) (n int) {
 	return n
 }
 
-// next is the end of the longest piece that begins at a place; -1 for none.
+// next returns the end of the longest piece that begins at word[at:], or -1 if there is none.
 func (w *wordPiece) next(word string, at int) int {
 	prefix := ""
 	if at > 0 {
@@ -115,7 +115,7 @@ func (w *wordPiece) next(word string, at int) int {
 	return -1
 }
 
-// byteToken is the name of the token of a byte.
+// byteToken returns the name of a byte's token.
 func byteToken(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
 
 // byteTokens reports whether a vocabulary has a token for each byte of a text.
@@ -128,7 +128,7 @@ func byteTokens(text string, has func(token string) bool) bool {
 	return true
 }
 
-// readSpecials is how many tokens a post-processor adds to one text.
+// readSpecials returns how many tokens a post-processor adds to one text.
 func readSpecials(raw json.RawMessage) (n int, err error) {
 	kind, err := kindOf(raw)
 	if err != nil || kind == "" {
@@ -180,7 +180,7 @@ func templateSpecials(raw json.RawMessage) (n int, err error) {
 	return n, nil
 }
 
-// fields is the words of a merge, in either of its forms.
+// mergePair returns the two tokens of a merge, which is written as "a b" or as ["a", "b"].
 func mergePair(raw json.RawMessage) (a, b string, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer is the changes that a text goes through before it is split, in order.
+// normalizer is the functions that change a text before it is split, in order.
 type normalizer []func(text string) string
 
 func (n normalizer) apply(text string) string {
@@ -20,7 +20,7 @@ func (n normalizer) apply(text string) string {
 	return text
 }
 
-// normalizerFields is every field that a normalizer may have.
+// normalizerFields are all fields that a normalizer may have.
 type normalizerFields struct {
 	Normalizers  []json.RawMessage `json:"normalizers"`
 	Pattern      pattern           `json:"pattern"`
@@ -60,7 +60,7 @@ func readNormalizer(raw json.RawMessage) (normalizer, error) {
 	return nil, refused("normalizer", kind)
 }
 
-// simple is a normalizer that needs no preparation.
+// simple returns a normalizer that needs no preparation.
 func (f *normalizerFields) simple(kind string) func(string) string {
 	switch kind {
 	case "NFC":
@@ -134,7 +134,7 @@ func (f *normalizerFields) strip(s string) string {
 	return s
 }
 
-// bert is BertNormalizer. Without a word on accents they go with the capitals.
+// bert implements BertNormalizer. If strip_accents is not given, accents are removed if lowercase is set.
 func (f *normalizerFields) bert() (out normalizer) {
 	if f.CleanText {
 		out = append(out, clean)
@@ -151,7 +151,7 @@ func (f *normalizerFields) bert() (out normalizer) {
 	return out
 }
 
-// clean removes control characters and makes every space a plain one.
+// clean removes control characters and replaces every white space character with a space.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -166,7 +166,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// han is the ranges that BERT takes for Chinese characters.
+// han are the ranges that BERT takes for Chinese characters.
 var han = [][2]rune{
 	{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F},
 	{0x2B920, 0x2CEAF}, {0xF900, 0xFAFF}, {0x2F800, 0x2FA1F},
@@ -196,7 +196,7 @@ func within(r rune, ranges [][2]rune) bool {
 	return false
 }
 
-// without is a text without some characters.
+// without returns a text without the characters that is selects.
 func without(s string, is func(r rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if is(r) {
@@ -206,7 +206,7 @@ func without(s string, is func(r rune) bool) string {
 	}, s)
 }
 
-// lower is each character in lower case, as Rust has it: one of them becomes two.
+// lower returns a text in lower case as Rust writes it: one character becomes two.
 func lower(s string) string {
 	return strings.ReplaceAll(strings.Map(func(r rune) rune {
 		if r == 'İ' {
@@ -216,7 +216,7 @@ func lower(s string) string {
 	}, s), "İ", "i\u0307")
 }
 
-// nmt is the cleaning of Google's NMT: control characters go, and odd spaces become plain ones.
+// nmt implements the Nmt normalizer: it removes control characters and replaces unusual spaces with plain ones.
 func nmt(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

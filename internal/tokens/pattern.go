@@ -12,14 +12,14 @@ import (
 )
 
 // pattern is a string or a regular expression of Oniguruma. The expressions that tokenizers use are lists of
-// alternatives without anything around them. At each place the first alternative that matches wins, so each
-// can be matched on its own, and the one lookahead among them, \s+(?!\S), by hand.
+// alternatives. The first alternative that matches at a place wins, so each can be matched on its own, and the only
+// lookahead among them, \s+(?!\S), by hand.
 type pattern struct {
 	String *string
 	Regex  *string
 }
 
-// finder is the end of the match that begins at a place of a text; -1 for none.
+// finder returns the end of the match that begins at text[at:], or -1 if there is none.
 type finder func(text string, at int) int
 
 // UnmarshalJSON reads {"String": …}, {"Regex": …} or, as a few files have it, a text.
@@ -37,7 +37,7 @@ func (p *pattern) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// matcher prepares the pattern.
+// matcher returns the function that finds the pattern.
 func (p pattern) matcher() (finder, error) {
 	switch {
 	case p.String != nil && *p.String != "":
@@ -110,14 +110,14 @@ func alternatives(expr string) (out []string) {
 	return append(out, expr[from:])
 }
 
-// What \s, \w and \d mean in Oniguruma, for a class of Go's.
+// The meaning of \s, \w and \d in Oniguruma, in the syntax of Go's character classes.
 const (
 	spaceClass = `\t-\r\x{85}\p{Z}`
 	wordClass  = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}`
 	digitClass = `\p{Nd}`
 )
 
-// unicodeClasses writes the short classes out, which are of ASCII alone in Go.
+// unicodeClasses writes out \s, \w and \d, which in Go match ASCII only.
 func unicodeClasses(expr string) string {
 	var b strings.Builder
 	class := false
@@ -135,7 +135,7 @@ func unicodeClasses(expr string) string {
 		case set == "":
 			b.WriteString(expr[i-1 : i+1])
 		case class && upper:
-			b.WriteString(`(?!)`) // no such class: it is refused
+			b.WriteString(`(?!)`) // Go has no such class and refuses the expression
 		case class:
 			b.WriteString(set)
 		case upper:
@@ -147,7 +147,7 @@ func unicodeClasses(expr string) string {
 	return b.String()
 }
 
-// trailingSpace is \s+(?!\S): spaces to the end of the text, or all but the last before a word.
+// trailingSpace implements \s+(?!\S): spaces to the end of the text, or all but the last before a word.
 func trailingSpace(text string, at int) int {
 	last, end := at, at
 	for end < len(text) {
@@ -173,7 +173,7 @@ type match struct {
 	is       bool
 }
 
-// matches cuts a text at what a pattern finds. Together they are the whole text.
+// matches cuts a text into the matches of a pattern and the stretches between them.
 func matches(text string, find finder) (out []match) {
 	from := 0
 	for i := 0; i < len(text); {

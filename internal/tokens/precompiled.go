@@ -18,7 +18,7 @@ type charsMap struct {
 	texts []byte
 }
 
-// precompiled reads such a table: the length of the array in bytes, the array, the replacements.
+// precompiled reads a charsMap: the length of the array in bytes, the array, the replacements.
 func precompiled(data []byte) (normalizer, error) {
 	wrong := errors.New("its precompiled_charsmap is damaged")
 	if len(data) < 4 {
@@ -35,8 +35,8 @@ func precompiled(data []byte) (normalizer, error) {
 	return normalizer{m.apply}, nil
 }
 
-// apply replaces what the table has: whole characters with their marks where they are short, else each
-// character of them.
+// apply replaces what the table has: a character together with its marks if they are shorter than six bytes,
+// otherwise each of them by itself.
 func (m *charsMap) apply(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -56,7 +56,7 @@ func (m *charsMap) apply(text string) string {
 	return b.String()
 }
 
-// replace writes what a text becomes, if the table says so about its shortest beginning.
+// replace writes the replacement of the shortest beginning of text in the table, and reports whether there is one.
 func (m *charsMap) replace(b *strings.Builder, text string) bool {
 	at, ok := m.find(text)
 	if !ok || at > len(m.texts) {
@@ -67,7 +67,7 @@ func (m *charsMap) replace(b *strings.Builder, text string) bool {
 	return true
 }
 
-// find is the value of the shortest beginning of a text that the array holds.
+// find returns the value of the shortest beginning of text in the array; ok is false if there is none.
 func (m *charsMap) find(text string) (value int, ok bool) {
 	node := offset(m.units[0])
 	for i := range len(text) {
@@ -88,11 +88,11 @@ func (m *charsMap) find(text string) (value int, ok bool) {
 	return 0, false
 }
 
-// offset is how far the children of a unit are away.
+// offset returns the distance from a unit to its children.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// cluster is the bytes of the first character with its marks: the clusters of Unicode, as far as they have
-// less than six bytes.
+// cluster returns the number of bytes of the first character with its marks: a grapheme cluster of Unicode, as far as
+// apply needs it.
 func cluster(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	if r == '\r' && strings.HasPrefix(text[n:], "\n") {
@@ -111,5 +111,5 @@ func cluster(text string) int {
 	return n
 }
 
-// joins reports whether a character is one of the joiners.
+// joins reports whether r is a zero-width joiner or non-joiner.
 func joins(r rune) bool { return r == 0x200C || r == 0x200D }

@@ -16,7 +16,7 @@ type piece struct {
 	first bool
 }
 
-// splitter is the steps that split a text into words.
+// splitter is the functions that split a text into words, in order.
 type splitter []func(p piece) []piece
 
 func (s splitter) split(pieces []piece) []piece {
@@ -32,7 +32,7 @@ func (s splitter) split(pieces []piece) []piece {
 	return pieces
 }
 
-// splitterFields is every field that a pre-tokenizer may have.
+// splitterFields are all fields that a pre-tokenizer may have.
 type splitterFields struct {
 	PreTokenizers  []json.RawMessage `json:"pretokenizers"`
 	AddPrefixSpace *bool             `json:"add_prefix_space"`
@@ -73,7 +73,7 @@ func readSplitter(raw json.RawMessage) (splitter, error) {
 	return f.simple(kind)
 }
 
-// simple is a pre-tokenizer that looks at single characters.
+// simple returns a pre-tokenizer that looks at single characters.
 func (f *splitterFields) simple(kind string) (splitter, error) {
 	switch kind {
 	case "Whitespace":
@@ -163,7 +163,7 @@ func (f *splitterFields) metaspace() (splitter, error) {
 	return append(out, steps...), err
 }
 
-// by splits at what is found. Behaviors are those of the library's SplitDelimiterBehavior.
+// by returns a splitter at the matches of find. behavior is one of the library's SplitDelimiterBehavior.
 func (f *splitterFields) by(find finder, behavior string, invert bool) (splitter, error) {
 	join := map[string]func([]match) []match{
 		"Removed": removed, "Isolated": func(all []match) []match { return all }, "Contiguous": contiguous,
@@ -200,7 +200,7 @@ func mergedWithNext(all []match) []match {
 	return merged(all, func(before, m match) bool { return before.is && !m.is })
 }
 
-// merged joins neighbours, as they were found, where join says so.
+// merged joins a match with its neighbour before, as they were found, if join reports true.
 func merged(all []match, join func(before, m match) bool) (out []match) {
 	for i, m := range all {
 		if i > 0 && join(all[i-1], m) {
@@ -212,7 +212,7 @@ func merged(all []match, join func(before, m match) bool) (out []match) {
 	return out
 }
 
-// each finds single characters.
+// each returns a finder of the single characters that is selects.
 func each(is func(r rune) bool) finder {
 	return func(text string, at int) int {
 		if r, n := utf8.DecodeRuneInString(text[at:]); is(r) {

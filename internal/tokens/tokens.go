@@ -31,7 +31,7 @@ type Counter struct {
 	seen            map[string]int
 }
 
-// model makes tokens of a word; it says how many.
+// model is the kind of tokenizer; count returns how many tokens a word becomes.
 type model interface{ count(word string) int }
 
 // document is a tokenizer.json.
@@ -83,13 +83,13 @@ func (d *document) counter() (c *Counter, err error) {
 	return c, nil
 }
 
-// Count is how many tokens a text has, with the special tokens around it.
+// Count returns how many tokens a text has, with the special tokens around it.
 func (c *Counter) Count(text string) int { return c.CountPlain(text) + c.specials }
 
-// Specials is how many tokens are added around a text.
+// Specials returns how many tokens are added around a text.
 func (c *Counter) Specials() int { return c.specials }
 
-// CountPlain is Count without the special tokens around the text.
+// CountPlain returns Count without the special tokens around the text.
 func (c *Counter) CountPlain(text string) (n int) {
 	c.raw.cut(text, func(part string, at int, token bool) {
 		if token {
@@ -101,7 +101,7 @@ func (c *Counter) CountPlain(text string) (n int) {
 	return n
 }
 
-// rest counts what lies between added tokens.
+// rest counts the tokens of a part between added tokens.
 func (c *Counter) rest(part string, first bool) (n int) {
 	c.normalized.cut(c.normalize.apply(part), func(part string, at int, token bool) {
 		if token {
@@ -117,7 +117,7 @@ func (c *Counter) rest(part string, first bool) (n int) {
 	return n
 }
 
-// Bounds of what is remembered.
+// Limits on the words that a Counter remembers.
 const (
 	maxSeen     = 1 << 16
 	maxSeenWord = 64
@@ -137,7 +137,7 @@ func (c *Counter) word(text string) int {
 	return n
 }
 
-// kindOf is the type of a part of the file; "" where there is none.
+// kindOf returns the type of a part of the file, or "" if the file has no such part.
 func kindOf(raw json.RawMessage) (string, error) {
 	var v *struct{ Type string }
 	if len(raw) == 0 {
@@ -160,7 +160,7 @@ func decode(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// refused is the error for a part that is not known.
+// refused returns the error for a part that is not known.
 func refused(what, kind string) error {
 	return fmt.Errorf("its %s %s is not known here, so that tokens cannot be counted exactly; write a file of their numbers instead, one a line", what, kind)
 }

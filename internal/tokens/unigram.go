@@ -12,12 +12,12 @@ import (
 // unigram chooses the tokens of a word whose scores have the largest sum.
 type unigram struct {
 	scores  map[string]float64
-	longest int // bytes of a piece
+	longest int // bytes of the longest piece
 	unknown float64
-	bytes   bool // bytes stand for unknown characters
+	bytes   bool // byte tokens replace unknown characters
 }
 
-// unknownPenalty is by how much an unknown character is worse than the worst piece.
+// unknownPenalty is how much lower an unknown character scores than the worst piece.
 const unknownPenalty = 10
 
 func readUnigram(raw json.RawMessage) (model, error) {
@@ -49,12 +49,12 @@ func readUnigram(raw json.RawMessage) (model, error) {
 	return u, nil
 }
 
-// best is the best way to a place in a word.
+// best is the best sequence of tokens up to a place in a word.
 type best struct {
 	score   float64
 	from    int
 	reached bool
-	unknown bool // by an unknown character
+	unknown bool // the last token is an unknown character
 }
 
 func (u *unigram) count(word string) int {
@@ -88,7 +88,7 @@ func (b *best) offer(score float64, from int, unknown bool) {
 	}
 }
 
-// back counts the tokens of the best way. Unknown characters in a row are one, or their bytes.
+// back counts the tokens of the best sequence. Unknown characters in a row are one token, or their bytes.
 func (u *unigram) back(word string, ways []best) (n int) {
 	for end := len(word); end > 0; {
 		from := ways[end].from

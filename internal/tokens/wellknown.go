@@ -72,7 +72,7 @@ func llama3(text string, at, digits int) int {
 	return run(text, at, space)
 }
 
-// runeKind is what the expressions tell apart.
+// runeKind is a kind of character that the expressions distinguish.
 type runeKind int
 
 const (
@@ -95,7 +95,7 @@ func kindOfRune(r rune) runeKind {
 	return other
 }
 
-// class is the kind of the character at a place, none at the end.
+// class returns the kind of the character at text[at:], or none at the end.
 func class(text string, at int) runeKind {
 	if at >= len(text) {
 		return none
@@ -104,7 +104,7 @@ func class(text string, at int) runeKind {
 	return kindOfRune(r)
 }
 
-// run is the end of the characters of a kind.
+// run returns the end of the characters of a kind that begin at text[at:].
 func run(text string, at int, kind runeKind) int {
 	for at < len(text) {
 		r, n := utf8.DecodeRuneInString(text[at:])
@@ -116,7 +116,7 @@ func run(text string, at int, kind runeKind) int {
 	return at
 }
 
-// atMost is the end of at most so many digits.
+// atMost returns the end of at most so many digits from text[at:].
 func atMost(text string, at, most int) int {
 	for ; most > 0 && class(text, at) == number; most-- {
 		_, n := utf8.DecodeRuneInString(text[at:])
@@ -125,7 +125,7 @@ func atMost(text string, at, most int) int {
 	return at
 }
 
-// lastLine is \s*[\r\n]+: spaces up to the last end of a line among them.
+// lastLine implements \s*[\r\n]+: spaces up to the last line end among them.
 func lastLine(text string, at int) (end int) {
 	for i := at; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -140,7 +140,7 @@ func lastLine(text string, at int) (end int) {
 	return end
 }
 
-// contraction is 's, 't, 're, 've, 'm, 'll or 'd, in capitals too if fold is set. Folded, a long s counts as an s.
+// contraction matches 's, 't, 're, 've, 'm, 'll or 'd, in capitals too if fold is set; then a long s counts as an s.
 func contraction(text string, at int, fold bool) int {
 	if text[at] != '\'' {
 		return -1
@@ -157,7 +157,7 @@ func contraction(text string, at int, fold bool) int {
 	return -1
 }
 
-// equalFold compares with ASCII in lower case.
+// equalFold reports whether a begins with b, which is ASCII in lower case, in either case.
 func equalFold(a, b string) bool {
 	for i := range len(b) {
 		if a[i]|0x20 != b[i] {

@@ -8,13 +8,14 @@ import "snug/internal/shadow"
 // nadam.py, radam.py, 2.11), with their default arguments. The order of their allocations is recorded without a GPU
 // (testdata/measured/optim_ops.py); no run on a GPU was measured.
 
-// variant is one of them. Its states have the parameter's type and are allocated in the first step, as Adam's are.
+// variant is a relative of Adam. Its states have the parameter's type and are allocated in the first step, as Adam's
+// are.
 type variant struct {
 	decay
 	w      *shadow.World
 	params []*shadow.Tensor
 	state  map[*shadow.Tensor][]*shadow.Tensor
-	states int    // of each parameter
+	states int    // states of each parameter
 	list   string // the op that makes the only list of temporaries
 	kind   kind   // what becomes of the decayed gradients
 }
@@ -23,12 +24,12 @@ type variant struct {
 type kind int
 
 const (
-	releases  kind = iota // they end before the list begins
-	keeps                 // they end with the group
-	overwrite             // they are the list
+	releases  kind = iota // the sums end before the list begins
+	keeps                 // the sums end with the group
+	overwrite             // the sums are the list
 )
 
-// variantOf returns what makes such an optimizer.
+// variantOf returns the constructor of a variant.
 func variantOf(states int, list string, k kind) func(*shadow.World, []*shadow.Tensor) Optimizer {
 	return func(w *shadow.World, params []*shadow.Tensor) Optimizer {
 		return &variant{w: w, params: params, state: map[*shadow.Tensor][]*shadow.Tensor{}, states: states, list: list, kind: k}

@@ -22,7 +22,7 @@ import (
 // FlatSharding is the configuration of FSDP1.
 type FlatSharding struct {
 	World  int          // the number of GPUs
-	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the parameters'
+	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
 	Reduce shadow.DType // reduce_dtype; None is Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
 }
@@ -35,9 +35,9 @@ type FSDP1 struct {
 	cast  uint16      // the stream that shards in param_dtype live on
 	full  uint16      // the stream of gathered parameters, and of their flat gradients
 	post  uint16      // the stream that reduces gradients
-	order []*flatUnit // in which units first ended their forward
+	order []*flatUnit // units in the order in which they first ended their forward
 	kept  []*shadow.Tensor
-	begun bool // the first forward has been
+	begun bool // the first forward has begun
 }
 
 // flatUnit is an FSDP module with its FlatParamHandle.
@@ -47,16 +47,16 @@ type flatUnit struct {
 	trained bool
 	members []*shadow.Tensor // the parameters that the model computes with: parts of flat
 	flat    *shadow.Tensor   // the gathered flat parameter; its storage comes and goes
-	shard   *shadow.Tensor   // this process's part
-	numel   int              // without padding
-	place   int              // in the order of forwards, from 1; 0 is none yet
+	shard   *shadow.Tensor   // this process's part of the flat parameter
+	numel   int              // elements of the flat parameter without padding
+	place   int              // position in FSDP1.order, from 1; 0 before the first forward
 	state   training
 	live    bool // flat has its storage
-	watched bool // the input's gradient gives the parameters up, where nothing is trained
-	arrived int  // members whose gradients have come
+	watched bool // nothing is trained, so the gradient of the input releases the parameters
+	arrived int  // number of members whose gradients have arrived
 }
 
-// NewFSDP1 wraps a model: blocks, layers with trained weights where all else is frozen, and the root.
+// NewFSDP1 wraps a model: its blocks, layers with trained weights if all else is frozen, and the root.
 func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 	w := b.W
 	f := &FSDP1{w: w, how: how, cast: w.Trace.Queue(1), full: w.Trace.Queue(2), post: w.Trace.Queue(3)}
@@ -82,7 +82,7 @@ func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 	return f
 }
 
-// unitOf is the path of the unit that a parameter belongs to; "" is the root.
+// unitOf returns the path of the unit that a parameter belongs to; "" is the root.
 func unitOf(b *nn.Builder, p *shadow.Tensor) string {
 	if p.RequiresGrad() && b.Adapted() {
 		return nn.OwnerOf(p.Name())
@@ -90,7 +90,7 @@ func unitOf(b *nn.Builder, p *shadow.Tensor) string {
 	return b.BlockOf(p.Name())
 }
 
-// watch has gradients counted, and the backward's end noticed.
+// watch registers the hooks that count gradients and notice the end of the backward.
 func (f *FSDP1) watch() {
 	of := map[*shadow.Tensor]*flatUnit{}
 	for _, u := range f.units {
@@ -110,7 +110,7 @@ func (f *FSDP1) watch() {
 	f.w.OnBackward(f.finish)
 }
 
-// flatten makes the flat parameter from the unit's own, and keeps this process's part of it.
+// flatten makes the flat parameter from the unit's parameters, and keeps this process's part of it.
 func (u *flatUnit) flatten() {
 	if len(u.members) == 0 {
 		return
@@ -142,7 +142,7 @@ func (u *flatUnit) flatten() {
 	}
 }
 
-// Upcast holds trained shards in float32, as accelerate does where mixed precision is on.
+// Upcast holds trained shards in float32, as accelerate does if mixed precision is on.
 func (f *FSDP1) Upcast() {
 	for _, u := range f.units {
 		if u.shard != nil && u.trained {
@@ -151,7 +151,7 @@ func (f *FSDP1) Upcast() {
 	}
 }
 
-// Shards is the flat parts that the optimizer updates.
+// Shards returns the flat parts that the optimizer updates.
 func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 	for _, u := range f.units {
 		if u.shard != nil && u.trained {
@@ -194,8 +194,8 @@ func (f *FSDP1) initialize() {
 	}
 }
 
-// finish is the root's callback at the end of backward: what is still gathered goes, and with the hooks
-// what they kept.
+// finish is the root's callback at the end of backward: it releases the parameters that are still gathered, and the
+// hooks with what they kept.
 func (f *FSDP1) finish() {
 	for _, u := range f.units {
 		if u.arrived > 0 {

@@ -4,10 +4,11 @@ package train
 
 import "snug/internal/shadow"
 
-// The hooks of FSDP1 on a unit, and what they allocate (_runtime_utils.py and _flat_param.py, 2.11).
+// The hooks of FSDP1 on a unit, and what they allocate (_runtime_utils.py and _flat_param.py, 2.11). The units:
+// fsdp1.go.
 
-// PreForward gathers the unit's parameters, unless its backward has begun and they are there: then this is
-// a block that runs again.
+// PreForward gathers the unit's parameters, unless its backward has begun and they are there: then a block is run
+// again.
 func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	if u.state == preBackward {
 		return x
@@ -19,10 +20,9 @@ func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return u.watchInput(x)
 }
 
-// watchInput has the parameters of a frozen unit given up when the gradient of its input is there. The
-// hook for that (register_multi_grad_hook) keeps the node that accumulates a leaf's gradient, and so the
-// leaf with its gradient, until the backward's end. The input is a leaf where the older kind of
-// checkpointing runs the unit again.
+// watchInput releases the parameters of a frozen unit when the gradient of its input is there. The hook for that
+// (register_multi_grad_hook) keeps the node that accumulates a leaf's gradient, and so the leaf with its gradient,
+// until the backward's end. The input is a leaf if the older kind of checkpointing runs the unit again.
 func (u *flatUnit) watchInput(x *shadow.Tensor) *shadow.Tensor {
 	out := x.AfterGrad("post_backward_reshard_only", u.reshard)
 	if out == x {
@@ -35,7 +35,7 @@ func (u *flatUnit) watchInput(x *shadow.Tensor) *shadow.Tensor {
 	return out
 }
 
-// PostForward gives the parameters up, except the root's, which backward needs first.
+// PostForward releases the parameters, except the root's, which backward needs first.
 func (u *flatUnit) PostForward(out *shadow.Tensor) {
 	if u.state == preBackward {
 		return
@@ -50,7 +50,7 @@ func (u *flatUnit) PostForward(out *shadow.Tensor) {
 	out.BeforeBackward(u.preBackward)
 }
 
-// preBackward gathers the unit again, and starts to gather the one whose backward comes next.
+// preBackward gathers the unit again, and starts to gather the unit whose backward comes next.
 func (u *flatUnit) preBackward() {
 	if u.state == preBackward {
 		return
@@ -62,8 +62,7 @@ func (u *flatUnit) preBackward() {
 	}
 }
 
-// unshard gathers the flat parameter, through this process's part in param_dtype where that is another
-// type.
+// unshard gathers the flat parameter. If param_dtype is another type, this process's part is cast to it first.
 func (u *flatUnit) unshard() {
 	if u.live || len(u.members) == 0 {
 		return
@@ -81,7 +80,7 @@ func (u *flatUnit) unshard() {
 	low.Drop()
 }
 
-// reshard gives the gathered parameters up.
+// reshard releases the gathered parameters.
 func (u *flatUnit) reshard() {
 	if u.live {
 		u.live = false
@@ -89,8 +88,8 @@ func (u *flatUnit) reshard() {
 	}
 }
 
-// postBackward makes one flat gradient of the members', gives the parameters up and reduces the gradient
-// to this process's part.
+// postBackward makes one flat gradient of the members' gradients, releases the parameters and reduces the gradient to
+// this process's part.
 func (u *flatUnit) postBackward() {
 	f, w := u.f, u.f.w
 	u.arrived = 0
@@ -137,7 +136,7 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 		part = shadow.Replace(part, w.Empty(u.shard.Shape(), u.shard.DType()))
 	}
 	if u.shard.Grad() != nil {
-		part.Drop() // it is added to the one that is there
+		part.Drop() // it has been added to the gradient that is there
 		return
 	}
 	u.shard.SetGrad(part)
