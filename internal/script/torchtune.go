@@ -30,6 +30,9 @@ func torchtuneModel(in *interpreter, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda", bare: true}
 	n.loading.Torchtune = true
 	n.mode.NoCache = true
+	if in.survey != nil && !in.survey.known {
+		panic(failure{path: in.File.Path, at: in.at, text: "the sizes of torchtune's models are not read from its builders"})
+	}
 	if rank, ok := a.or(-1, "rank", nil).(int); ok {
 		drop, _ := number(a.or(-1, "dropout", 0.0))
 		n.loading.Adapters = &Adapters{Rank: rank, Dropout: drop, Targets: texts(in, a.or(-1, "targets", nil))}

@@ -88,7 +88,7 @@ type Row struct {
 type Lever struct {
 	Change string // what changes, for people
 	Price  string // beyond time
-	// Rounds means that the trained weights change, if only by rounding.
+	// Rounds means that the run computes with rounded weights, so that the result of training differs.
 	Rounds bool
 	Can    func(*Setup) bool // whether the lever can be used on a run
 	Pull   func(*Setup)      // changes the run

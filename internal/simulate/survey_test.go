@@ -25,7 +25,7 @@ func TestSurveyedPrograms(t *testing.T) {
 	tried := map[string]bool{}
 	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
 		for _, p := range programs(t, file) {
-			if !p.models(t) || strings.HasPrefix(p.Program, "sentence_transformers/") {
+			if !p.models(t) || strings.HasPrefix(p.Program, "sentence_transformers/") || strings.HasPrefix(p.Program, "torchtune/") {
 				continue
 			}
 			t.Run(p.ID, func(t *testing.T) { p.surveyed(t, tried) })

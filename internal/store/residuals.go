@@ -22,8 +22,8 @@ const enough = 3
 // moment is how long an estimate may search for similar runs; usually it takes a millisecond.
 const moment = 100 * time.Millisecond
 
-// anotherRun is the factor by which an estimate of a different run is too high or too low: the worst of
-// real runs was off by a quarter.
+// anotherRun is the factor between measured and predicted memory above which a row is taken to be of a
+// different run and is skipped. It is generous: the worst estimate of a real run was off by 25 %.
 const anotherRun = 4
 
 // Alike returns the errors of predictions for such runs on this card, under this PyTorch; ok is false if
