@@ -17,7 +17,7 @@ func room(c gpu.Card) string {
 	size := units.Bytes(c.Total)
 	switch {
 	case c.Least:
-		return fmt.Sprintf("of %v, the least that cards of %d GB offer", size, c.Memory)
+		return fmt.Sprintf("of %v (of %d GB as sold)", size, c.Memory)
 	case c.Unnamed:
 		return fmt.Sprintf("of %v", size)
 	case c.Resized:
