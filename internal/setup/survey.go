@@ -39,7 +39,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	}
 	s := &Setup{Loop: loop, Precision: FP32, Optimizer: "adamw"}
 	if err := s.findLoop(from); err != nil {
-		return fields, own, nil // and Decode reports it
+		return fields, own, err
 	}
 	fields = with(fields, nil)
 	if fields["model"] == nil {
