@@ -66,3 +66,9 @@ func Usual(s *setup.Setup, card gpu.Card) Range {
 	r, _ := residuals().About(s, card)
 	return r
 }
+
+// MightNotFit reports whether the run would not fit if the estimate were as far off as others have been.
+func (a *Answer) MightNotFit() bool {
+	limit, total := a.Setup.Limit, a.Card.Total
+	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
+}

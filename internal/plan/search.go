@@ -12,7 +12,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is the state of a search on one card.
+// search is the state of a search on one card. Its simulations are not counted: longRun in plan.go, the limits in
+// rules.go and maxJudged in lengths.go bound them.
 type search struct {
 	*prober
 	req     Request

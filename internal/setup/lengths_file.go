@@ -18,7 +18,8 @@ import (
 
 // A file of lengths has one sample per line: a number of tokens, or a JSON object with that number, with the
 // tokens themselves, or with texts, which a tokenizer counts. A JSON list, a CSV, and the indices of NumPy and
-// Megatron are read as well. See lengths_lines.go, lengths_csv.go and lengths_index.go.
+// Megatron are read as well. See lengths_lines.go, lengths_csv.go,
+// lengths_texts.go and lengths_index.go.
 
 // Limits of a file of lengths.
 const (
