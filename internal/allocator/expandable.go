@@ -123,7 +123,7 @@ func (a *Allocator) cutUnmapped(u int32, bytes uint64) {
 }
 
 // unmapPages returns the whole pages inside the free block i to the device. The
-// pieces before and behind them stay free.
+// pieces before and after them stay free.
 func (a *Allocator) unmapPages(i int32) {
 	b := a.blocks[i]
 	v := a.ranges[b.vrange]

@@ -62,7 +62,7 @@ func (a *Allocator) poolForRestore(s *SegmentState) uint16 {
 	return p.half(s.Small)
 }
 
-// restoreBlock appends one block behind last.
+// restoreBlock appends one block after last.
 func (a *Allocator) restoreBlock(last int32, pool, stream uint16, addr uint64, vrange int32, s BlockState) int32 {
 	i := a.newBlock(pool, stream, addr, s.Size)
 	if last != 0 {

@@ -70,7 +70,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range program.Doubts {
+	for _, d := range program.Warnings {
 		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
 	}
 	report := predictReport{program: program, saved: o.save}

@@ -54,7 +54,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, lacking{m}
 		}
 	}
-	f.doubts = briefly(project.Warnings(fields))
+	f.warnings = briefly(project.Warnings(fields))
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	return f.requestsOver(env, fields)

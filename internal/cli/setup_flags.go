@@ -25,10 +25,10 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command searches for a batch, so that none is required
 
-	guessed bool     // the setup's loop is what files show
-	from    string   // the files that the setup was found in, in words
-	project origin   // origin of their settings; zero if there are none
-	doubts  []string // settings in files that no figure includes
+	guessed  bool     // the setup's loop is what files show
+	from     string   // the files that the setup was found in, in words
+	project  origin   // origin of their settings; zero if there are none
+	warnings []string // settings in files that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {

@@ -34,7 +34,7 @@ type Answer struct {
 	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
 	Source        string     `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil if that is this machine
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs of this machine
 
 	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil where all are equal
 

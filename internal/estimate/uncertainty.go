@@ -122,7 +122,7 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 // unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
 // longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
-	if !simulate.Follows(a.Setup) || !a.Setup.Script.Doubted() {
+	if !simulate.Follows(a.Setup) || !a.Setup.Script.PartlyFollowed() {
 		return o, nil
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}

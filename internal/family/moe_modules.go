@@ -75,7 +75,7 @@ func (m *moeShape) tokens(all, i int) int {
 	return n
 }
 
-// expert is one turn of the loop over experts: n tokens go through it, and are added to the result.
+// expert is one iteration of the loop over experts: n tokens go through it, and are added to the result.
 func (m *expertList) expert(mlp *llamaMLP, n int, hidden, weights, final *shadow.Tensor) {
 	w := hidden.World()
 	fn := w.Func()

@@ -18,7 +18,7 @@ func (s *Session) fit(r *Result) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range program.Doubts {
+	for _, d := range program.Warnings {
 		s.say("note: %s", d)
 	}
 	program.Facts = facts(r.Trials)

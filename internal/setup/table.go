@@ -7,9 +7,10 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row per field of a setup, in the order for readers. A new setting needs a row
-// here, its field in Setup, and code that simulates it. Rows for adapters are in table_adapters.go, those
-// for GPUs, limits and versions in table_place.go; the words that a setting takes are in words.go.
+// The table of settings: one row per field of a setup, in the order in which they are shown. A new setting
+// needs a row here, its field in Setup, and code that simulates it. Rows for adapters are in
+// table_adapters.go, those for GPUs, limits and versions in table_place.go; the words that a setting takes
+// are in words.go.
 
 // one returns a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }

@@ -59,7 +59,7 @@ func (t *Tensor) infer(d []int) Shape {
 		s.d[hole] = t.Numel() / max(known, 1)
 	}
 	if s.Numel() != t.Numel() {
-		panic("shadow: " + t.String() + " has not the elements of " + s.String())
+		panic("shadow: " + t.String() + " does not have as many elements as " + s.String())
 	}
 	return s
 }

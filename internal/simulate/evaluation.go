@@ -18,7 +18,7 @@ func (r *run) evaluates() bool {
 }
 
 // evaluate runs an evaluation in a function of its own: model.eval(), and under no_grad a forward pass for each
-// batch. Of the outputs, the logits are kept in a list, or nothing.
+// batch. It keeps the logits in a list, or nothing.
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")

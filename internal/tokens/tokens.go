@@ -162,5 +162,5 @@ func decode(raw json.RawMessage, into any) error {
 
 // refused returns the error for a part that is not known.
 func refused(what, kind string) error {
-	return fmt.Errorf("its %s %s is not known here, so that tokens cannot be counted exactly; write a file of their numbers instead, one a line", what, kind)
+	return fmt.Errorf("its %s %s is not known here, so tokens cannot be counted exactly; give a file with the number of tokens of each sample instead, one per line", what, kind)
 }

@@ -32,7 +32,7 @@ import (
 //	version  2
 //	id       counts up, as in the name
 //	time     RFC 3339
-//	note     what the change was, for people
+//	note     what the change was, in words
 //	host, folder, inode, seal
 //	         whose journal this is (owner.go)
 //	files    path    relative to the project's folder, links resolved
@@ -59,7 +59,7 @@ type Entry struct {
 	Version int       `json:"version"` // of the journal's format
 	ID      int       `json:"id"`      // counts changes from 1
 	Time    time.Time `json:"time"`    // when the change was made
-	Note    string    `json:"note"`    // what the change was for, for people
+	Note    string    `json:"note"`    // what the change was, in words
 	owner
 	Files []journalFile `json:"files"` // the files that it changed
 }

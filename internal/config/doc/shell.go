@@ -11,7 +11,7 @@ import (
 // shellSyntax reads the scripts that start trainings:
 //
 //	BATCH=8                    BATCH
-//	ACC=${ACC:-4}              ACC: the 4, which holds unless the caller says else
+//	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
 //	python train.py \
 //	  --batch-size $BATCH \    --batch-size: the 8 above
 //	  --lr=1e-4 \              --lr
