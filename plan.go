@@ -39,7 +39,7 @@ type Plan struct {
 	Recommended *Choice `json:"recommended"`
 	// Ladder is the fastest way to run within growing shares of the card.
 	Ladder []Rung `json:"ladder"`
-	// Levers are the changes that save memory, the largest saving first.
+	// Levers are the changes that save memory, largest saving first.
 	Levers []Lever `json:"levers"`
 	// Rejected is what came close, and why it was not taken.
 	Rejected []Rejection `json:"rejected"`

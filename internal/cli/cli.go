@@ -47,7 +47,7 @@ type Env struct {
 	LookupEnv      func(string) (string, bool)              // nil: a variable is set if Getenv returns a value
 	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
 	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
-	WriteFile      func(path string, data []byte) error     // the whole file or nothing of it
+	WriteFile      func(path string, data []byte) error     // writes the whole file, or nothing
 	GPUs           []gpu.Source                             // ways to ask which GPUs are here
 	CPUs           int                                      // number of processors; 0 if not known
 	Environ        func() []string                          // the environment of the commands that snug starts
@@ -172,7 +172,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason returns an error without its operation and path; the message has them already.
+// reason returns an error without its operation and path; the message already has them.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

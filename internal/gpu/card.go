@@ -98,7 +98,7 @@ func (c Card) Flash() bool {
 // LacksFlash reports whether the card is known to have no kernels for flash attention.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
-// Precisions returns the settings of `precision` that make sense on the card: the fastest first, and among
+// Precisions returns the settings of `precision` that make sense on the card: fastest first, and among
 // equals the simplest.
 func (c Card) Precisions() []string {
 	if c.BF16() {

@@ -29,7 +29,7 @@ type aligner struct {
 // none marks an allocation without a counterpart.
 const none = -1
 
-// ratio is num to den, of the size in b to the size in a.
+// ratio is num/den, the size in b divided by the size in a.
 type ratio struct{ num, den uint64 }
 
 // ahead is the number of sure pairs that prove the pair before them.

@@ -63,8 +63,8 @@ func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	return s.Record(ctx)
 }
 
-// Record runs every size of the plan and uses the recordings: a profile of two or more, a comparison with
-// the plan's reference, and a row each in the store.
+// Record runs every size of the plan and uses the recordings: a profile from two or more, a comparison
+// with the plan's reference, and a row for each in the store.
 func (s *Session) Record(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	err := s.measure(ctx, r)

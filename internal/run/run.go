@@ -79,7 +79,7 @@ type Runner interface {
 
 // Exit says how a command ended.
 type Exit struct {
-	Code   int            // as the shell would have it: 128 + n for signal n
+	Code   int            // as a shell reports it: 128 + n for signal n
 	Signal syscall.Signal // the signal that ended it, if any
 }
 
@@ -93,7 +93,7 @@ func (e Exit) Crashed() bool {
 	return false
 }
 
-// String describes the exit for people.
+// String describes the exit in words.
 func (e Exit) String() string {
 	switch {
 	case e.Signal != 0:

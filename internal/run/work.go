@@ -18,9 +18,9 @@ import (
 // A folder of recordings carries the process in its name,
 //
 //	snug-profile-4711-2839204
-//	    lock          held locked by that process, as long as it lives
-//	    outside       files that it is writing beside the user's, a quoted path a line
-//	    snug-run-…    a run each
+//	    lock          locked by that process as long as it lives
+//	    outside       files that it is writing next to the user's, one quoted path per line
+//	    snug-run-…    one folder per run
 //
 // so that the next snug can see that a killed one will not remove it (left.go).
 const (
@@ -51,7 +51,7 @@ func NewWork(parent string) (*Work, error) {
 		_ = os.RemoveAll(path)
 		return nil, err
 	}
-	if filelock.Try(lock) == nil { // where locks do not work, the process still counts
+	if filelock.Try(lock) == nil { // if locks do not work, the process ID still counts
 		_, _ = lock.WriteString(lockedText)
 	}
 	return &Work{Path: path, lock: lock}, nil

@@ -22,7 +22,7 @@ func Follows(s *setup.Setup) bool {
 	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
 }
 
-// follow runs the setup's script in place of a loop of our own.
+// follow runs the setup's script in place of snug's own loop.
 func (r *run) follow() error {
 	s := r.s
 	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {

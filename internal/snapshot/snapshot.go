@@ -3,11 +3,11 @@
 // Package snapshot reads the files that torch.cuda.memory._dump_snapshot
 // writes: the state of PyTorch's caching allocator, and the events that led to it.
 //
-// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this
-// package has a reader of its own that builds dicts, lists, tuples, strings and
-// numbers and refuses every other opcode by name. It does not keep the objects
-// either: the millions of trace entries go straight from the file's bytes into
-// flat tables (see machine.go), in one pass, without loading the whole file.
+// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this package has its own
+// reader, which builds dicts, lists, tuples, strings and numbers. It refuses every other opcode,
+// with an error that names it. It does not keep the objects either: the millions of trace entries
+// go straight from the file's bytes into flat tables (see machine.go), in one pass, without loading
+// the whole file.
 //
 // The path of the data, one file per step:
 //

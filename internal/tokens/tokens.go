@@ -2,8 +2,8 @@
 
 // Package tokens counts the tokens of texts, as a tokenizer.json of Hugging Face's tokenizers library would
 // make them. It knows byte-level BPE (GPT-2, Llama 3, Qwen), BPE with metaspaces and byte fallback (Llama 2,
-// Mistral, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. What it does not know it refuses by
-// name: a count is exact or there is none.
+// Mistral, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. It refuses what it does not know,
+// with an error that names it, so every count is exact.
 //
 // A text passes through the same stages as in the library (tokenizers 0.23): added tokens are cut out, the
 // rest is normalized, split into words, and each word is made into tokens by the model. The post-processor

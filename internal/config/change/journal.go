@@ -39,7 +39,7 @@ import (
 //	         mode    permissions, in octal
 //	         before  the old content in base64; null where there was no file
 //	         after   SHA-256 of the new content
-//	         backup  true for .backup files, which may go without being missed
+//	         backup  true for .backup files, whose loss does no harm
 //
 // Nothing in an entry is obeyed before it is checked: the seal shows that this
 // machine wrote it for this folder, each path has to stay inside the folder, and
