@@ -153,7 +153,7 @@ func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	case p.small || r.expandable:
 		return rest >= minBlock
 	default:
-		return r.size < a.opt.MaxSplitSize && rest > smallSize
+		return r.size < a.opt.MaxSplitSize && rest > SmallSize
 	}
 }
 

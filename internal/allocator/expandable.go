@@ -22,7 +22,7 @@ type virtualRange struct {
 // page returns the unit in which the pool's expandable segments grow.
 func (a *Allocator) page(p *pool) uint64 {
 	if p.small {
-		return smallBuffer
+		return SmallBuffer
 	}
 	return a.opt.LargeSegment
 }

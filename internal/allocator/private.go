@@ -150,10 +150,10 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 			c = &a.captures[len(a.captures)-1-i]
 		}
 		if c.accept == nil || c.accept(a.streams[stream]) {
-			return c.pool.half(size <= smallSize)
+			return c.pool.half(size <= SmallSize)
 		}
 	}
-	if size <= smallSize {
+	if size <= SmallSize {
 		return 0
 	}
 	return 1

@@ -136,7 +136,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
+	return tryAs(s, spread(card, s), most, simulate.Options{Stop: ctx.Err})
 }
 
 // tryAs is try with options for the simulation and the memory that the process finds on the card.

@@ -3,14 +3,14 @@
 package estimate
 
 import (
+	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/units"
 )
 
 // segment is the smallest error of an estimate that is not exact: PyTorch takes memory from the driver in
 // pieces of at least this size.
-const segment = 20 * units.MiB
+const segment = allocator.LargeBuffer
 
 // setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
 // it: uncertainty.go, and the errors of residuals.go.

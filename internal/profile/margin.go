@@ -5,9 +5,9 @@ package profile
 import (
 	"slices"
 
+	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/stream"
-	"snug/internal/units"
 )
 
 // How far a run can be from its prediction follows from what the profile does not know. Of 446 predictions
@@ -69,7 +69,7 @@ const (
 
 // matters is the difference from which plans differ: anything below the smallest segment for large tensors
 // is lost in the allocator's rounding.
-const matters = 20 * units.MiB
+const matters = allocator.LargeBuffer
 
 // Margin finds what a prediction for a card does not determine. A card without a compute capability is
 // that of the recordings. Margin calls peak for what other programs like p reserve at that size; if p

@@ -17,11 +17,12 @@ const (
 	NewestTransformersRelease = 517
 )
 
-// contemporary is, for each release of PyTorch, the newest transformers when the next PyTorch came out.
-// It is assumed if a setup gives only the version of PyTorch, because the newest transformers needs
-// PyTorch 2.5.
+// contemporary is, for each release of PyTorch, the newest transformers when the next but one came out: people
+// change transformers more often than PyTorch, which they keep for about two releases. It is assumed if a setup
+// gives only the version of PyTorch, because the newest transformers needs PyTorch 2.5.
 var contemporary = []struct{ torch, transformers int }{
-	{201, 437}, {202, 440}, {203, 443}, {204, 445}, {205, 448}, {206, 451}, {207, 455}, {208, 457}, {209, 457},
+	{200, 437}, {201, 440}, {202, 443}, {203, 445}, {204, 448}, {205, 451}, {206, 455}, {207, 457}, {208, 457},
+	{209, 503}, {210, 508},
 }
 
 // TransformersRelease returns the release of transformers whose code runs: 445 for 4.45.

@@ -381,6 +381,9 @@ func (r *run) addLora() error {
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
+		if p.CastsEmbeddings() {
+			r.builder.CastEmbeddings()
+		}
 	}
 	if r.s.Checkpointing && !r.tuned() {
 		r.builder.EnableInputRequireGrads()

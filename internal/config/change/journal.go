@@ -18,7 +18,7 @@ import (
 	"snug/internal/files"
 )
 
-// The journal, version 2. Goals: everything needed to restore the files exactly,
+// The journal, version 2. Entries are made in apply.go, and used in revert.go and recover.go. Goals: everything needed to restore the files exactly,
 // in one file per change, readable by a person; useless to an attacker who puts one into a repository
 // for others to clone. Non-goals: being small; being shared between machines.
 //

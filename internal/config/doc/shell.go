@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// shellSyntax reads the scripts that start trainings:
+// shellSyntax reads the scripts that start trainings. shell_scan.go cuts them into words, and shell_match.go says
+// which are variables, defaults, flags or assignments:
 //
 //	BATCH=8                    BATCH
 //	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
