@@ -72,8 +72,8 @@ func transformersOf(over map[string]any) string {
 	return text
 }
 
-// spend removes the version of transformers from what files and flags say: it chose the defaults of their
-// settings and has no other effect on the run.
+// spend removes the version of transformers from the fields of files and flags: it has selected the
+// defaults of their settings, and has no other effect on the run.
 func spend(fields map[string]any) {
 	if versions, _ := fields["versions"].(map[string]any); versions != nil {
 		delete(versions, "transformers")

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Views: another shape over the same memory. They allocate nothing in forward;
+// Views: a different shape over the same memory. They allocate nothing in forward;
 // some do in backward.
 
 // view makes a differentiable view.

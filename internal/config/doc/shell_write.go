@@ -37,7 +37,7 @@ func (shellSyntax) render(src []byte, old *node, value any) (string, any, error)
 func shText(value any, was string) (string, error) {
 	switch v := value.(type) {
 	case nil:
-		return "", fmt.Errorf("%w: a flag has no null", ErrKind)
+		return "", fmt.Errorf("%w: a flag cannot be null", ErrKind)
 	case bool:
 		return likeBool(v, was), nil
 	}
