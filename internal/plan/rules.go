@@ -129,7 +129,8 @@ func (s *search) most() int {
 }
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
-// first: they are faster if they fit.
+// first: they are faster if they fit. The order only saves time. Which variant wins is decided by order in search.go
+// and worthwhile in choose.go.
 func (s *search) variants() []settings {
 	var out []settings
 	for _, checkpointing := range s.rules.checkpointing(s.base) {
