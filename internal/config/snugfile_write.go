@@ -63,7 +63,7 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 	b.WriteString("# model:\n#   name: gpt2\n")
 }
 
-// writeFiles names the files, the main one first.
+// writeFiles names the files, main file first.
 func (p *Project) writeFiles(b *bytes.Buffer) {
 	var names []string
 	if p.Primary != nil {

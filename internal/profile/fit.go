@@ -24,7 +24,7 @@ type fitter struct {
 	devices []*snapshot.Device
 	points  [][]int64
 	lives   [][]lifetime
-	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
+	pairs   [][][]int32 // [to][from]: for each allocation of recording to, its counterpart in from
 	solver  *solver
 	program *Program
 	rules   kernel.Rules        // of the card of the recordings

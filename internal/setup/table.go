@@ -27,7 +27,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: maxBatch,
-			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
+			Required: " is missing; it is the number of samples per GPU and forward pass", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
 		},
