@@ -47,7 +47,7 @@ func (r Run) lossPath() lossPath {
 	return lossPath{shifted: true}
 }
 
-// LossMoved reports whether the causal loss of the model type is computed otherwise in a release than in
+// LossMoved reports whether the causal loss of the model type is computed differently in a release from
 // the newest.
 func (f Facts) LossMoved(release int) bool {
 	return f.OwnLoss.until > 0 && release < paddedLabels

@@ -37,12 +37,13 @@ type candidate struct {
 	settings
 	probe   *estimate.Probe
 	seconds float64
-	rate    float64 // samples a second, over all GPUs
+	rate    float64 // samples per second, over all GPUs
 
 	reserved uint64 // the most bytes that PyTorch holds, once it was measured
 }
 
-// equal is the ratio from which two speeds count as equal: the time model is not more precise.
+// equal is the ratio from which two speeds count as equal, since the time model is not more
+// precise.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
