@@ -233,7 +233,7 @@ func (r estimateReport) place(g estimate.Group) string {
 // plays a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits writes which batch would fit, or which command finds it if that takes long.
+// whatFits writes which batch would fit, or which command finds it if the search would take a long time.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if r.Fits == nil {
 		return nil

@@ -55,7 +55,7 @@ func (s *search) probeAhead() {
 	}
 }
 
-// playAhead plays runs ahead of the search if they take long to play. The search goes through the variants
+// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants
 // in order, so a second processor starts at the other end, and then climbs the ladder. Both store their
 // results, and neither changes the other's. It ends soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {

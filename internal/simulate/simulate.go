@@ -413,7 +413,7 @@ func (r *run) tuned() bool {
 	return is
 }
 
-// thereAre returns the end of an error about targets that do not exist.
+// thereAre returns the last part of the error about targets that do not exist: which ones do.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
