@@ -174,7 +174,8 @@ func (r estimateReport) color() term.Style {
 	return term.Green
 }
 
-// against returns the verdict: whether the run fits.
+// against returns the verdict in words: whether the run fits (finish in estimate/estimate.go), or only just
+// (MightNotFit in estimate/interval.go).
 func (r estimateReport) against(s term.Screen) string {
 	into := ""
 	if r.card.Total > 0 {

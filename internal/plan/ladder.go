@@ -5,7 +5,8 @@ package plan
 import "runtime"
 
 // rungs of the ladder: how much of the card each may use, and what it risks. Only the last one uses the
-// whole card, relying on the simulation.
+// whole card, relying on the simulation. The recommendation's own share is Goal.share in plan.go; margin and reserve
+// are applied in room.go.
 var rungs = []struct {
 	name    string
 	share   float64
