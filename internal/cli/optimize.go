@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ type optimizeOptions struct {
 	goal                 string
 	lock, allow          []string
 	vary                 []string
-	json                 bool
+	json, short          bool
 
 	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
@@ -89,6 +90,7 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per setup and card")
+	f.BoolVar(&o.short, "short", false, shortUsage)
 	return cmd
 }
 
@@ -106,10 +108,15 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	none, notes := false, asides{}
+	none, notes, before := false, asides{}, ""
 	failed, err := answer(env, o.json, today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
+			if !o.json && !o.short {
+				_, _ = io.WriteString(env.Stdout, before)
+				before = "\n\n"
+			}
+			err := o.finish(env, today, where, plans)
 			for _, p := range plans {
 				none = none || p.Recommended == nil
 				now, card := p.Current.Estimate.Setup, p.Card
@@ -123,7 +130,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 					notes.uncounted(env, now)
 				}
 			}
-			return o.finish(env, today, where, plans)
+			return err
 		})
 	if err == nil && failed == 0 && none {
 		return found{}
@@ -153,7 +160,7 @@ func (o *optimizeOptions) check() error {
 	case o.target > maxEffective:
 		return fmt.Errorf("--target-effective-batch %d: that is too many samples per step", o.target)
 	}
-	return nil
+	return shortOrJSON(o.short, o.json)
 }
 
 // read returns the runs as they are. With --profile they are measured first.

@@ -28,7 +28,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	}
 	first := plans[0].Current.Estimate
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(first.Setup.Model.Title(), s.Width)))
+	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(planReport{Plan: plans[0]}.name(), s.Width)))
 	params := ""
 	if first.Params > 0 {
 		params = term.Count(first.Params) + " parameters, "

@@ -26,6 +26,8 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 			}
 		}
 		return nil
+	case o.short:
+		return shortPlans(env.Stdout, env.screen(), plans)
 	case len(plans) > 1:
 		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
 	}

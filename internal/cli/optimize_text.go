@@ -42,11 +42,7 @@ func (r planReport) text(w io.Writer) error {
 
 func (r planReport) title(b *strings.Builder) {
 	a := r.Current.Estimate
-	name := a.Setup.Model.Title()
-	if a.ID != "" && a.ID != name {
-		name = a.ID + ": " + name
-	}
-	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(name+" on "+r.into(), r.s.Width)))
+	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(r.name()+" on "+r.into(), r.s.Width)))
 	samples := samplesText(r.Target)
 	if seq := a.Setup.AsRecorded().Seq; seq > 0 {
 		samples += fmt.Sprintf(" of %s tokens", term.Count(seq))
@@ -58,6 +54,16 @@ func (r planReport) title(b *strings.Builder) {
 		samples += "\n" + strings.Join(wrap(strings.Fields(recordedText(p)), " ", r.s.Width), "\n")
 	}
 	fmt.Fprintf(b, "%s\n\n", samples)
+}
+
+// name returns the name of the run.
+func (r planReport) name() string {
+	a := r.Current.Estimate
+	name := a.Setup.Model.Title()
+	if a.ID != "" && a.ID != name {
+		name = a.ID + ": " + name
+	}
+	return name
 }
 
 // samplesText returns an effective batch in words.

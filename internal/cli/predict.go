@@ -66,10 +66,13 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err := record.CheckReplaceable(nil, o.save); err != nil {
 		return fmt.Errorf("--save %s: %w", o.save, err)
 	}
+	done := env.working("predicting")
+	defer done()
 	program, err := readProgram(env, args)
 	if err != nil {
 		return err
 	}
+	done()
 	for _, d := range program.Doubts {
 		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
 	}

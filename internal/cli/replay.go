@@ -93,6 +93,8 @@ func runReplay(env Env, o replayOptions, path string) error {
 	if err != nil {
 		return err
 	}
+	done := env.working("replaying")
+	defer done()
 	rec, err := readSnapshot(env, path)
 	if err != nil {
 		return err
@@ -114,6 +116,7 @@ func runReplay(env Env, o replayOptions, path string) error {
 			return fmt.Errorf("replaying %s: %w", path, err)
 		}
 	}
+	done()
 	if o.json {
 		err = report.json(env.Stdout)
 	} else {
