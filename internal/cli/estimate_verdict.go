@@ -84,7 +84,7 @@ func (r estimateReport) sentence() string {
 		text = "fits "
 	}
 	text += where
-	if r.MightNotFit() {
+	if *r.Fits && r.MightNotFit() {
 		text += ", but only just"
 	}
 	text += fmt.Sprintf(": %v of %v", units.Bytes(need), units.Bytes(size))
