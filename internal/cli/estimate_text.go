@@ -47,18 +47,18 @@ func (r estimateReport) text(s term.Screen) (string, error) {
 		}
 		sections = append(sections, tensors)
 	default:
-		sections = screenful(sections, s.Height)
+		sections = screenful(sections, s.Height, moreOfEstimate)
 	}
 	sections = slices.DeleteFunc(sections, func(x string) bool { return x == "" })
 	return strings.Join(sections, "\n"), nil
 }
 
-// more is shown if a report was cut.
-const more = "--explain shows the rest: phases, one step over time, the tensors at the peak\n"
+// moreOfEstimate is shown if a report was cut.
+const moreOfEstimate = "--explain shows the rest: phases, one step over time, the tensors at the peak\n"
 
-// screenful returns the sections that fit a terminal, with a line about the rest if there is any. All fit
-// where there are no rows.
-func screenful(sections []string, rows int) []string {
+// screenful returns the sections that fit the rows of a terminal, with a line about the rest if there is any.
+// All fit if rows is 0.
+func screenful(sections []string, rows int, more string) []string {
 	used := 0
 	for i, x := range sections {
 		if x == "" {

@@ -19,6 +19,8 @@ func TestFirstScreen(t *testing.T) {
 		"snug estimate llama-3.1-8b --batch 1 --seq 4096 --precision bf16 --lora-rank 16 --gpu RTX-4090",
 		"snug estimate gpt2 --batch 8 --seq 1024",
 		"snug estimate gpt2 --batch 8 --gpu L4 --lengths uniform:64-256 --steps 40",
+		"snug optimize gpt2 --batch 8 --seq 1024 --gpu RTX-3090",
+		"snug optimize llama-3.1-8b --batch 1 --seq 4096 --precision bf16 --lora-rank 16 --gpu RTX-4090",
 	} {
 		c := newConsole(t, "")
 		if err := unix.IoctlSetWinsize(int(c.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {

@@ -31,7 +31,7 @@ type optimizeOptions struct {
 	goal                 string
 	lock, allow          []string
 	vary                 []string
-	json, short          bool
+	json, short, explain bool
 
 	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
@@ -91,6 +91,7 @@ func newOptimize(env Env) *cobra.Command {
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per setup and card")
 	f.BoolVar(&o.short, "short", false, shortUsage)
+	f.BoolVar(&o.explain, "explain", false, "show everything, however low the terminal is")
 	return cmd
 }
 
