@@ -15,6 +15,8 @@ import (
 // called returns the name of a card within a sentence.
 func called(c gpu.Card) string {
 	switch {
+	case c.Least:
+		return fmt.Sprintf("a %d GB card", c.Memory)
 	case c.Unnamed:
 		return units.Bytes(c.Total).String()
 	case c.Resized:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"snug/internal/estimate"
+	"snug/internal/setup"
 	"snug/internal/term"
 	"snug/internal/units"
 )
@@ -104,10 +105,7 @@ func (r estimateReport) into() (where string, need, size uint64) {
 	if limit > 0 && (total == 0 || int64(limit-r.PeakReserved) < int64(total-r.DevicePeak)) {
 		return "the limit", r.PeakReserved, limit
 	}
-	if r.card.Least {
-		return fmt.Sprintf("a %d GB card", r.card.Memory), r.DevicePeak, total
-	}
-	if r.card.Unnamed && total > 0 {
+	if r.card.Unnamed && !r.card.Least && total > 0 {
 		return "the card", r.DevicePeak, total
 	}
 	return called(r.card), r.DevicePeak, total
@@ -147,5 +145,9 @@ func (r estimateReport) advice() string {
 	if r.Fits == nil || *r.Fits {
 		return ""
 	}
-	return "snug optimize with the same flags looks for settings that fit."
+	text := "snug optimize with the same flags looks for settings that fit."
+	if f := r.options.setupFlags; r.Setup.Precision == "fp32" && f.file == "" && f.project.place == "" && !f.flags.Changed("precision") && !setup.ReadsScript(r.Setup.Loop) {
+		text = "This is in fp32, since no --precision is given; bf16 or amp-bf16 takes less. " + text
+	}
+	return text
 }

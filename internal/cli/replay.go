@@ -67,6 +67,7 @@ func newReplay(env Env) *cobra.Command {
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
 	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded or own")
+	alsoCalled(cmd, "alloc-conf", "allocator") // as in a setup
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }

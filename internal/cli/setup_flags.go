@@ -43,6 +43,7 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	}
 	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ...")
 	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (as sold), 24GiB or 24GB")
+	alsoCalled(cmd, "allocator", "alloc-conf") // as in snug replay
 }
 
 // profileExt is how the name of a profile ends.

@@ -14,7 +14,7 @@ func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
 		d := Distance(strings.ToLower(got), strings.ToLower(n))
-		if d < least && (digits(got) == digits(n) || d == 1 && len(digits(got)) != len(digits(n))) {
+		if d < least && (SameDigits(got, n) || d == 1 && len(digits(got)) != len(digits(n))) {
 			best, least = n, d
 		}
 	}
@@ -23,6 +23,9 @@ func Nearest(got string, names []string) string {
 	}
 	return best
 }
+
+// SameDigits reports whether two names have the same digits, in any order.
+func SameDigits(a, b string) bool { return digits(a) == digits(b) }
 
 // digits returns the digits of a name in ascending order, so that swapped ones are equal.
 func digits(name string) string {
