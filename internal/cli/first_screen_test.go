@@ -20,6 +20,7 @@ func TestFirstScreen(t *testing.T) {
 		"snug estimate gpt2 --batch 8 --seq 1024",
 		"snug estimate gpt2 --batch 8 --gpu L4 --lengths uniform:64-256 --steps 40",
 		"snug optimize gpt2 --batch 8 --seq 1024 --gpu RTX-3090",
+		"snug optimize gpt2 --batch 4 --seq 64 --gpu all",
 		"snug optimize llama-3.1-8b --batch 1 --seq 4096 --precision bf16 --lora-rank 16 --gpu RTX-4090",
 	} {
 		c := newConsole(t, "")
@@ -28,7 +29,7 @@ func TestFirstScreen(t *testing.T) {
 		}
 		c.types(command + "\n")
 		c.sees(command)
-		c.sees("--explain shows the rest")
+		c.sees("--explain shows the")
 		c.sees("\r\n$ ")
 		_, answer, _ := strings.Cut(c.screen(), command+"\r\n")
 		if rows := strings.Count(answer, "\n") + 1; rows > 24 {

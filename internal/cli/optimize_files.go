@@ -30,7 +30,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	case o.short:
 		return shortPlans(env.Stdout, env.screen(), plans)
 	case len(plans) > 1:
-		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
+		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"), o.rows(env))
 	}
 	intro, after := o.introduce(env, t, where), ""
 	if report != nil {
@@ -44,12 +44,20 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	if where.here {
 		cpus = env.CPUs
 	}
-	rows := 0
-	if height := env.screen().Height; height > 0 && !o.explain {
-		rows = max(height-strings.Count(intro+after, "\n"), 1)
+	rows := o.rows(env)
+	if rows > 0 {
+		rows = max(rows-strings.Count(intro+after, "\n"), 1)
 	}
 	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus}.text(rows)+after)
 	return err
+}
+
+// rows returns how many rows an answer may have, 0 for any number.
+func (o *optimizeOptions) rows(env Env) int {
+	if o.explain {
+		return 0
+	}
+	return env.screen().Height
 }
 
 // introduce returns what was assumed: that this is an example, or which card was found.

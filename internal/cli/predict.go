@@ -75,7 +75,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	}
 	done()
 	for _, d := range program.Doubts {
-		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
+		env.note(d)
 	}
 	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
