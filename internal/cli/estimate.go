@@ -30,7 +30,12 @@ const estimateLong = `Show how much GPU memory a training run takes, without run
 The run is simulated op by op, and its allocations go through a model of
 PyTorch's caching allocator, so fragmentation is included. The setup comes from
 a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
-file. Without either, snug reads the training configs in the folder.`
+file. Without either, snug reads the training configs in the folder. The run has
+to fit the card that --gpu names, or else the card of this machine; with --json,
+only a card that is named counts.
+
+On a terminal, the report is as long as the screen; --explain shows all of it,
+with the tensors that are alive at the peak.`
 
 // ofProfiles is in the help of the commands that accept a profile as the model.
 const ofProfiles = `A profile (--model memory.snug) covers the recorded run, at any value of the

@@ -31,7 +31,7 @@ func (r estimateReport) text(s term.Screen) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sections := []string{verdict, r.run(s), r.components(s), r.varying(s), r.phases(s)}
+	sections := []string{verdict, r.varying(s), r.run(s), r.components(s), r.phases(s)}
 	chart, err := r.timeline(s)
 	if err != nil {
 		return "", err

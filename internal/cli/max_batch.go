@@ -26,7 +26,9 @@ type maxBatchOptions struct {
 	short bool
 }
 
-const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory.
+const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory: the card
+that --gpu names, or else the card of this machine (with --json, only a card
+that is named counts).
 
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
@@ -39,7 +41,7 @@ func newMaxBatch(env Env) *cobra.Command {
 		Use:     "max-batch [MODEL]",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
-		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
+		Example: "  snug max-batch gpt2 --seq 1024 --precision amp-bf16 --gpu RTX-4090\n  snug max-batch --setup run.yaml --short",
 		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runMaxBatch(cmd.Context(), env, o) },
 	}

@@ -49,10 +49,10 @@ runs a few steps at small batches, as with snug profile. For a known model, this
 shows how accurate its estimates are on this machine. For any other model, snug
 plans with the recorded profile, as with --model memory.snug.`
 
-const optimizeExample = `  snug optimize --model gpt2 --batch 4 --accumulation 8 --gpu RTX-4090
+const optimizeExample = `  snug optimize gpt2 --seq 1024 --batch 4 --accumulation 8 --gpu RTX-4090
   snug optimize --setup run.yaml --gpu A100-80GB --gpus 4 --lock precision
   snug optimize --setup run.yaml --gpu all
-  snug optimize --model bert-base --gpu-memory 24 --target-effective-batch 256
+  snug optimize bert-base --seq 128 --gpu-memory 24 --target-effective-batch 256
   snug optimize --profile -- python train.py --batch-size {batch}`
 
 func newOptimize(env Env) *cobra.Command {
@@ -76,7 +76,7 @@ func newOptimize(env Env) *cobra.Command {
 	o.add(cmd)
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Lookup("gpu").Usage = "`name` of the card, a list of names, or all"
+	f.Lookup("gpu").Usage = "`name` of the card, a list of names, or all (default: this machine's)"
 	f.BoolVar(&o.auto, "auto", false, "use the GPU of this machine, unless --gpu or --gpu-memory is given")
 	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
 	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples per step over all GPUs (default: unchanged)")
