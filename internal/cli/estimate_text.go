@@ -19,7 +19,7 @@ import (
 func (r estimateReport) shown(env Env) (string, error) {
 	defer env.working("searching the largest batch")()
 	if r.options.short {
-		return r.short()
+		return r.short(), nil
 	}
 	return r.text(env.screen())
 }

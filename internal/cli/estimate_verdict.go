@@ -25,12 +25,8 @@ func (r estimateReport) verdict(s term.Screen) (string, error) {
 	if r.origin != "" {
 		b.WriteString(paragraph(r.origin+".", s))
 	}
-	batch, err := r.whatFits()
-	if err != nil {
-		return "", err
-	}
 	load, err := loadText(r.Answer, r.card)
-	for _, text := range []string{batch, load, r.advice()} {
+	for _, text := range []string{r.whatFits(), load, r.advice()} {
 		if text != "" {
 			b.WriteString(paragraph(text, s))
 		}
@@ -116,18 +112,18 @@ func (r estimateReport) into() (where string, need, size uint64) {
 const searchable = 500_000
 
 // whatFits says which batch would fit, or which command finds it if that takes long.
-func (r estimateReport) whatFits() (string, error) {
+func (r estimateReport) whatFits() string {
 	if r.Fits == nil {
-		return "Name a card with --gpu to see whether it fits.", nil
+		return "Name a card with --gpu to see whether it fits."
 	}
 	if r.Events() > searchable {
-		return "This run takes a long time to simulate; use snug max-batch to find the largest batch that fits.", nil
+		return "This run takes a long time to simulate; use snug max-batch to find the largest batch that fits."
 	}
 	m, err := r.largest()
-	if err != nil {
-		return "", err
+	if err != nil { // a script has a batch of its own
+		return fmt.Sprintf("The largest batch is not known: %v.", err)
 	}
-	return m.text(r.card), nil
+	return m.text(r.card)
 }
 
 // largest searches the largest batch that fits.

@@ -25,16 +25,14 @@ func shortOrJSON(short, json bool) error {
 }
 
 // short returns the verdict and the largest batch.
-func (r estimateReport) short() (string, error) {
+func (r estimateReport) short() string {
 	line := r.name() + " " + r.sentence()
 	if r.Fits != nil && r.Events() <= searchable {
-		m, err := r.largest()
-		if err != nil {
-			return "", err
+		if m, err := r.largest(); err == nil { // a script may have a batch of its own
+			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 		}
-		line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 	}
-	return line + "\n", nil
+	return line + "\n"
 }
 
 // short returns the largest batch and its memory.
