@@ -94,7 +94,7 @@ func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 	}
 	past := env.past(into.name(o.gpu))
 	defer past.Close()
-	over, before, notes := false, "", asides{}
+	over, before, notes := false, "", notesOnce{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, into.card(s), past) },
 		func(a *estimate.Answer) error {
@@ -102,14 +102,14 @@ func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 			card := into.card(a.Setup)
 			defer func() {
 				notes.about(env, a.Setup, card)
-				notes.say(env, o.doubts)
+				notes.say(env, o.warnings)
 				notes.uncounted(env, a.Setup)
 			}()
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.Answer
 					Notes []string `json:"notes,omitempty"`
-				}{a, allNotes(a.Setup, card, o.doubts)})
+				}{a, allNotes(a.Setup, card, o.warnings)})
 			}
 			text, err := estimateReport{a, card, into.origin(card), o}.shown(env)
 			if err == nil {

@@ -68,8 +68,8 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	}
 	past := env.past(into.name(o.gpu))
 	defer past.Close()
-	none, notes, cores := false, asides{}, estimate.NewCores(atOnce())
-	said := asides{} // that the card is this machine's
+	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
+	said := notesOnce{} // that the card is this machine's
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, into.card(s), past, cores) },
 		func(a edge) error {
@@ -78,7 +78,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 			card := into.card(run)
 			defer func() {
 				notes.about(env, run, card)
-				notes.say(env, o.doubts)
+				notes.say(env, o.warnings)
 				notes.uncounted(env, run)
 			}()
 			if o.json {
@@ -86,7 +86,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 					*estimate.MaxAnswer
 					SureBatch int      `json:"sure_batch"`
 					Notes     []string `json:"notes,omitempty"`
-				}{a.MaxAnswer, a.sure(), allNotes(run, card, o.doubts)})
+				}{a.MaxAnswer, a.safeBatch(), allNotes(run, card, o.warnings)})
 			}
 			if from := into.origin(card); from != "" && !o.short && !said[from] {
 				said[from] = true
@@ -126,8 +126,8 @@ type edge struct {
 	safe *estimate.Answer
 }
 
-// sure returns the largest batch that is sure to fit, or 0 if none is.
-func (m edge) sure() int {
+// safeBatch returns the largest batch that is sure to fit, or 0 if none is.
+func (m edge) safeBatch() int {
 	if m.safe == nil {
 		return 0
 	}

@@ -42,7 +42,7 @@ func (m edge) short(card gpu.Card) string {
 		return fmt.Sprintf("%s: no batch fits %s; 1 needs %v\n", m.name(), into, held(m.Next))
 	}
 	line := fmt.Sprintf("%s: batch %s fits %s, with %v", m.name(), term.Count(m.MaxBatch), into, held(m.Best))
-	if sure := m.sure(); sure < m.MaxBatch {
+	if sure := m.safeBatch(); sure < m.MaxBatch {
 		line += fmt.Sprintf("; sure up to %s", term.Count(sure))
 	}
 	return line + "\n"

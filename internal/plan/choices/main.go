@@ -104,8 +104,8 @@ func same(a, b *setup.Setup) bool {
 	return a.Batch == b.Batch && a.Optimizer == b.Optimizer && a.Checkpointing == b.Checkpointing && a.Allocator == b.Allocator
 }
 
-// choice returns a setup as a choice, and whether it is worth measuring: not if its tensors alone exceed
-// the cap, nor with expandable segments if it fits anyway.
+// choice returns a setup as a choice, and whether it is worth measuring. It is not if its tensors alone
+// exceed the cap, or if it has expandable segments and fits without them.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)
 	if err != nil {
