@@ -39,7 +39,6 @@ func (r room) card(s *setup.Setup) gpu.Card {
 		return r.named
 	}
 	c := r.here.Card
-	c.Here = true
 	c.Total -= r.taken()
 	return c
 }
@@ -60,14 +59,14 @@ func (r room) name(flag string) string {
 	return flag
 }
 
-// origin says that a card is this machine's; "" for others.
-func (r room) origin(c gpu.Card) string {
-	if !c.Here {
+// origin says that the card for a setup is this machine's; "" for others.
+func (r room) origin(s *setup.Setup) string {
+	if r.here == nil || s.Limit > 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s is the card of this machine (cuda:%d); --gpu names another", c.Name, r.here.Ordinal)
+	inUse := ""
 	if taken := r.taken(); taken > 0 {
-		text = fmt.Sprintf("%s is the card of this machine (cuda:%d), with %v in use; --gpu names another", c.Name, r.here.Ordinal, units.Bytes(taken))
+		inUse = fmt.Sprintf(", with %v in use", units.Bytes(taken))
 	}
-	return text
+	return fmt.Sprintf("%s is the card of this machine (cuda:%d)%s; --gpu names another", r.here.Name, r.here.Ordinal, inUse)
 }

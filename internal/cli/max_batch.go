@@ -88,7 +88,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 					Notes     []string `json:"notes,omitempty"`
 				}{a.MaxAnswer, a.safeBatch(), allNotes(run, card, o.warnings)})
 			}
-			if from := into.origin(card); from != "" && !o.short && !said[from] {
+			if from := into.origin(run); from != "" && !o.short && !said[from] {
 				said[from] = true
 				_, _ = io.WriteString(env.Stdout, paragraph(from+".", env.screen()))
 			}

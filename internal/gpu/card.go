@@ -38,7 +38,6 @@ type Card struct {
 	Unnamed bool // nothing is known but Total: the rest is the reference's
 	Least   bool // Total is the least of the cards that are sold with Memory
 	Resized bool // Total was given by the user and is not that of such cards
-	Here    bool // it is in this machine, and Total is the part that no other process holds
 }
 
 // Rates are peak rates in operations per second (a multiply-add is two), dense,

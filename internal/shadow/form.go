@@ -25,7 +25,7 @@ func (w *World) Form(id uint32, described *World) (Form, bool) {
 	if w.origin != nil {
 		id = w.origin[id]
 	}
-	if at := described.Tags[id].form; at > 0 {
+	if at := described.Tags[id].Form; at > 0 {
 		return described.forms[at-1], true
 	}
 	return Form{}, false
@@ -46,5 +46,5 @@ func (w *World) describe(t *Tensor) {
 		at = uint32(len(w.forms))
 		w.formOf[f] = at
 	}
-	w.Tags[t.mem.id].form = at
+	w.Tags[t.mem.id].Form = at
 }
