@@ -39,7 +39,7 @@ func (e Env) note(text string) {
 	if s := e.errorScreen(); s.Height > 0 {
 		line = strings.Join(wrap(strings.Fields(line), " ", s.Width), "\n")
 	}
-	fmt.Fprintln(e.Stderr, line)
+	fmt.Fprintf(e.Stderr, "%s\n", line)
 }
 
 // allNotes returns all notes on a run on a card, for JSON.

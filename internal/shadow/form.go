@@ -33,7 +33,7 @@ func (w *World) Form(id uint32, described *World) (Form, bool) {
 
 // describe notes the form of a tensor that was just made.
 func (w *World) describe(t *Tensor) {
-	if !w.Describes || t.mem == nil {
+	if t.mem == nil {
 		return
 	}
 	f := Form{t.dtype, t.size, w.op}

@@ -190,7 +190,9 @@ func (w *World) Repeat(from int) bool {
 // Op dispatches an op, with PyTorch's name for it. Call it before the op allocates.
 func (w *World) Op(name string) {
 	w.host(HostOp)
-	w.op = name
+	if w.Describes {
+		w.op = name
+	}
 	if w.Log != nil {
 		w.Log(name)
 	}
