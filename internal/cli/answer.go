@@ -52,7 +52,7 @@ func waitFor[A any](env Env, coming chan reply[A]) reply[A] {
 	return <-coming
 }
 
-// many is the number of answers from which a command is expected to take long.
+// many is the number of answers from which a command is expected to take a long time.
 const many = 100
 
 // queue holds the replies to come, in the order of their requests. Its length is bounded, so that no more

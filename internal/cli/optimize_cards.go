@@ -59,7 +59,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 	if left := fitting(plans) - len(shown); left > 0 {
 		fmt.Fprintf(&b, "and %d slower ones; --explain shows them\n", left)
 	}
-	b.WriteString(elsewise(plans))
+	b.WriteString(otherChanges(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
 		fmt.Fprintf(&b, "\nSpeeds are those of %s, where it was recorded.\n", p.Card)
 	}
@@ -98,8 +98,8 @@ func smallest(plans []*plan.Plan) string {
 	return text
 }
 
-// elsewise lists the changes that have no column in the table.
-func elsewise(plans []*plan.Plan) string {
+// otherChanges lists the changes that have no column in the table.
+func otherChanges(plans []*plan.Plan) string {
 	now := plans[0].Current.Estimate.Setup
 	count, fit, order := map[string]int{}, 0, []string(nil)
 	for _, p := range plans {

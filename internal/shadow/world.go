@@ -87,7 +87,7 @@ type World struct {
 	Folds bool
 	// Describes makes the world keep the Form of each tensor.
 	Describes bool
-	// MaxIterations limits the iterations of loops that are not folded; 0 is no limit.
+	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
 	iterated int // iterations so far

@@ -5,6 +5,7 @@
 // show how close the recommendation comes to the best throughput.
 //
 //	go run ./internal/plan/choices > cases.jsonl
+//	go run ./internal/plan/choices second > cases.jsonl
 package main
 
 import (
@@ -25,7 +26,11 @@ func main() {
 	log.SetFlags(0)
 	out := bufio.NewWriter(os.Stdout)
 	enc := json.NewEncoder(out)
-	for _, r := range runs {
+	asked := runs
+	if len(os.Args) > 1 && os.Args[1] == "second" {
+		asked = second
+	}
+	for _, r := range asked {
 		cases, err := r.cases()
 		if err != nil {
 			log.Fatalf("%s: %v", r.name, err)
