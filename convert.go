@@ -109,7 +109,7 @@ func cardOf(c gpu.Card) Card {
 	return Card{
 		Name: c.Name, Maker: string(c.Maker), Memory: c.Memory, Total: Bytes(c.Total), TotalSeen: c.Seen, Outside: Bytes(c.Outside),
 		OutsideMeasured: c.Measured, Arch: c.Arch, Capability: c.Capability, SMs: c.SMs, Bandwidth: c.Bandwidth,
-		Rates: Rates(c.Rates), Unnamed: c.Unnamed, Least: c.Least, Resized: c.Resized,
+		Rates: Rates(c.Rates), Link: c.Link, Network: c.Network, Unnamed: c.Unnamed, Least: c.Least, Resized: c.Resized,
 	}
 }
 
@@ -122,7 +122,7 @@ func (c Card) internal() gpu.Card {
 	return gpu.Card{
 		Name: c.Name, Maker: gpu.Maker(c.Maker), Memory: c.Memory, Total: uint64(c.Total), Seen: c.TotalSeen, Outside: uint64(c.Outside),
 		Measured: c.OutsideMeasured, Arch: c.Arch, Capability: c.Capability, SMs: c.SMs, Bandwidth: c.Bandwidth,
-		Rates: gpu.Rates(c.Rates), Unnamed: c.Unnamed, Least: c.Least, Resized: c.Resized,
+		Rates: gpu.Rates(c.Rates), Link: c.Link, Network: c.Network, Unnamed: c.Unnamed, Least: c.Least, Resized: c.Resized,
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 type Report struct {
 	Cases         []Case             // of all files
 	IntervalsOnly []Case             // of the files that count only for intervals
+	Held          []Case             // of runs that were only timed and not used to calibrate
 	Added         estimate.Range     // errors of profiles that count gradients or buckets on top
 	Recorded      profile.Residuals  // errors of profiles, by cause
 	Max           []MaxCase          // searches for the largest batch
@@ -64,6 +65,10 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := loadAll(measured, heldTimes)
+	if err != nil {
+		return nil, err
+	}
 	max, err := loadAll(measured, "dev_max.jsonl")
 	if err != nil {
 		return nil, err
@@ -77,7 +82,7 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
 		return nil, err
 	}
-	r.Cases, r.IntervalsOnly, r.Max = Compare(rows), Compare(later), CompareMax(max)
+	r.Cases, r.IntervalsOnly, r.Held, r.Max = Compare(rows), Compare(later), Compare(held), CompareMax(max)
 	return r, r.profiled(measured)
 }
 

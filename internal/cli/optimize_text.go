@@ -118,7 +118,8 @@ func (r planReport) speed(c *plan.Choice) string {
 		return ""
 	}
 	if !fits(r.Current) {
-		return fmt.Sprintf("%.3g/s", c.SamplesPerSecond)
+		_, rate := throughput(c)
+		return rate + "/s"
 	}
 	return fmt.Sprintf("%.2f%s", c.SamplesPerSecond/r.Current.SamplesPerSecond, r.s.Times())
 }
@@ -171,12 +172,20 @@ func (r planReport) recorded() bool { return r.Current.Estimate.Setup.Model.Prog
 // speeds compares the current speed with the recommended one.
 func (r planReport) speeds() []string {
 	was := "does not run"
-	is := fmt.Sprintf("%.4g", r.Recommended.SamplesPerSecond)
+	unit, is := throughput(r.Recommended)
 	if fits(r.Current) {
-		was = fmt.Sprintf("%.4g", r.Current.SamplesPerSecond)
+		_, was = throughput(r.Current)
 		is += ", " + r.speed(r.Recommended)
 	}
-	return []string{"samples / second", was, is}
+	return []string{unit + " / second", was, is}
+}
+
+// throughput returns what a choice trains on in a second: tokens of text, or else samples.
+func throughput(c *plan.Choice) (unit, rate string) {
+	if seq := c.Estimate.Setup.Seq; seq > 0 {
+		return "tokens", term.ThreeDigits(c.SamplesPerSecond * float64(seq))
+	}
+	return "samples", term.ThreeDigits(c.SamplesPerSecond)
 }
 
 func (r planReport) table(b *strings.Builder, t term.Table) {

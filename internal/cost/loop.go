@@ -4,26 +4,26 @@ package cost
 
 import "math"
 
-// span is the effect of some work on the two clocks, whatever they show. Work only adds to a clock, or
-// waits for the later of the two. So it is a matrix over (max, +), where max takes the place of addition
-// and addition that of multiplication, and the same work a thousand times is the thousandth power of that
-// matrix.
-//
-//	host   = max(host + s[0][0], device + s[0][1])
-//	device = max(host + s[1][0], device + s[1][1])
-type span [2][2]float64
+// span is the effect of some work on the clocks, whatever they show. Work only adds to a clock, or waits
+// for the latest of several. So it is a matrix over (max, +), where max takes the place of addition and
+// addition that of multiplication, and the same work a thousand times is the thousandth power of that
+// matrix. Row i says when clock i ends: max over j of clock j + s[i][j].
+type span [clocks][clocks]float64
 
-// spanOf plays work on two pairs of clocks, in each of which only one clock counts.
+// spanOf plays work on sets of clocks, in each of which only one clock counts.
 func spanOf(k *clock, play func(*clock)) (s span) {
 	for from := range s {
-		c := clock{rates: k.rates, c: k.c, host: math.Inf(-1), device: math.Inf(-1)}
-		if from == 0 {
-			c.host = 0
-		} else {
-			c.device = 0
+		c := clock{rates: k.rates, c: k.c}
+		for i, at := range c.all() {
+			*at = math.Inf(-1)
+			if i == from {
+				*at = 0
+			}
 		}
 		play(&c)
-		s[0][from], s[1][from] = c.host, c.device
+		for i, at := range c.all() {
+			s[i][from] = *at
+		}
 	}
 	return s
 }
@@ -32,7 +32,10 @@ func spanOf(k *clock, play func(*clock)) (s span) {
 func (s span) then(t span) (out span) {
 	for i := range out {
 		for j := range out[i] {
-			out[i][j] = max(t[i][0]+s[0][j], t[i][1]+s[1][j])
+			out[i][j] = math.Inf(-1)
+			for via := range s {
+				out[i][j] = max(out[i][j], t[i][via]+s[via][j])
+			}
 		}
 	}
 	return out
@@ -56,5 +59,11 @@ func (s span) times(n int) span {
 
 // pass applies a span to the clock.
 func (k *clock) pass(s span) {
-	k.host, k.device = max(k.host+s[0][0], k.device+s[0][1]), max(k.host+s[1][0], k.device+s[1][1])
+	before := *k
+	for i, at := range k.all() {
+		*at = math.Inf(-1)
+		for j, was := range before.all() {
+			*at = max(*at, *was+s[i][j])
+		}
+	}
 }

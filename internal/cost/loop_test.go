@@ -25,8 +25,17 @@ func TestTimes(t *testing.T) {
 				case 2:
 					tape.Joins(shadow.Kernel{Bytes: float64(x) * 1e6})
 				case 3:
-					if x%32 == 3 {
+					switch x / 4 % 8 {
+					case 0:
 						tape.Sync()
+					case 1:
+						tape.Send(shadow.Kernel{Work: shadow.Gathering, B: 8, Bytes: float64(x) * 1e5})
+					case 2:
+						tape.Send(shadow.Kernel{Work: shadow.Reducing, B: 8, Bytes: float64(x) * 1e5})
+					case 3:
+						tape.Receive(shadow.Gathering)
+					case 4:
+						tape.Receive(shadow.Reducing)
 					}
 				}
 			}
@@ -47,7 +56,7 @@ func TestTimes(t *testing.T) {
 		write(whole, after)
 		seconds := func(tape *Tape) float64 {
 			k := newClock(h200, Calibrated)
-			tape.play(k, more)
+			tape.play(k, tape.timed(k), more)
 			return k.seconds(1)
 		}
 		if got, want := seconds(folded), seconds(whole); math.Abs(got/want-1) > 1e-12 {

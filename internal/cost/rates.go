@@ -2,10 +2,42 @@
 
 package cost
 
-import "snug/internal/gpu"
+import (
+	"cmp"
+
+	"snug/internal/gpu"
+)
+
+// Rates is the speed of a card.
+type Rates struct {
+	Bandwidth float64 // bytes per second
+	Half      float64 // dense matrix operations per second in float16 and bfloat16
+	TF32      float64 // the same in TF32, which convolutions use for float32
+	Single    float64 // operations per second in float32
+	Older     float64 // the same for kernels that do not use the newest instructions
+	SMs       int     // multiprocessors
+	Link      float64 // bytes per second to the other GPUs of a machine
+	Network   float64 // bytes per second to GPUs of other machines
+	sustained float64 // share of the matrix rates that large products reach
+}
+
+// perMachine is the number of GPUs in a machine that has as many as are sold.
+const perMachine = 8
+
+// pcie is the bandwidth between cards whose own is not known: that of a PCIe slot of the fourth generation.
+const pcie = 32e9
+
+// between returns the bandwidth among n GPUs.
+func (r Rates) between(n int) float64 {
+	link := cmp.Or(r.Link, pcie)
+	if n > perMachine {
+		return min(link, cmp.Or(r.Network, pcie))
+	}
+	return link
+}
 
 // RatesOf returns the speed of a card of the catalogue, and false if it is not known. The figures
-// themselves are in gpu/catalogue_*.go. Links between GPUs have no rate: transfers are not modelled.
+// themselves are in gpu/catalogue_*.go and gpu/links.go.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,
@@ -13,12 +45,43 @@ func RatesOf(c gpu.Card) (Rates, bool) {
 		TF32:      c.Rates.TF32,
 		Single:    c.Rates.FP32,
 		SMs:       c.SMs,
-	}
-	if r.TF32 == 0 { // no such units: convolutions run as they are
-		r.TF32 = r.Single
+		Older:     older(c),
+		sustained: sustained(c),
+		Link:      c.Link,
+		Network:   c.Network,
 	}
 	if r.Half == 0 {
 		r.Half = r.Single
 	}
 	return r, r.Bandwidth > 0 && r.Single > 0 && r.SMs > 0
+}
+
+// olderShare is the share of the matrix rate of Hopper and of data-centre Blackwell that kernels written for
+// Ampere reach. These cards run at full speed only with new instructions (wgmma, tcgen05), which neither flash
+// attention 2 nor the memory-efficient kernel uses. Measured for mma.sync on the H100: 62.9 % (Luo and others,
+// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
+const olderShare = 0.52
+
+// older returns the matrix rate in 16 bits for kernels that were written for Ampere.
+func older(c gpu.Card) float64 {
+	rate := max(c.Rates.FP16, c.Rates.BF16)
+	if c.Capability >= 90 && c.Capability < 120 {
+		return olderShare * rate
+	}
+	return rate
+}
+
+// sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre
+// cards the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in
+// TF32 and float32. For the A100 and the H100 others found at most 86 and 80 % (Bekman, "Machine Learning
+// Engineering", maximum achievable matmul FLOPS); their ratio is kept here. GeForce cards run above the clock
+// that their data sheets compute with, at half the chip's rate, and come close to it.
+func sustained(c gpu.Card) float64 {
+	switch {
+	case c.Capability >= 90 && c.Capability < 120:
+		return 0.75
+	case c.Rates.BF16 > 0 && c.Rates.BF16 <= 2*c.Rates.FP32:
+		return 0.95
+	}
+	return 0.8
 }

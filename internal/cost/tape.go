@@ -36,8 +36,11 @@ const (
 	microMark
 	moreMark // the first micro-batch once more, with gradients there
 	updateMark
-	timesMark // the following work is done several times
-	onceMark  // the following work is done once
+	timesMark   // the following work is done several times
+	onceMark    // the following work is done once
+	sendMark    // a transfer between GPUs begins
+	gatherMark  // the device waits for what is gathered
+	receiveMark // the device waits for all transfers
 )
 
 // work holds what the time of an optimizer step is computed from.
@@ -45,13 +48,17 @@ type work struct {
 	optimizer string
 	bytes     float64
 	params    int
+	share     float64 // share of the usual bandwidth: 16-bit states are read in narrower pieces
 	clip      bool
 }
 
 func workOf(optimizer string, params []*shadow.Tensor, clip bool) work {
-	w := work{optimizer: optimizer, params: len(params), clip: clip}
+	w := work{optimizer: optimizer, params: len(params), clip: clip, share: 1}
 	for _, p := range params {
 		w.bytes += float64(p.Bytes())
+	}
+	if len(params) > 0 && params[0].DType().Half() {
+		w.share = 0.8
 	}
 	return w
 }
@@ -80,6 +87,18 @@ func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 
 // Joins notes a gradient that becomes a leaf's gradient.
 func (t *Tape) Joins(k shadow.Kernel) { t.launch(joinMark, k) }
+
+// Send notes a transfer between GPUs.
+func (t *Tape) Send(k shadow.Kernel) { t.launch(sendMark, k) }
+
+// Receive notes that the device waits for transfers.
+func (t *Tape) Receive(kind shadow.Work) {
+	m := mark{kind: receiveMark}
+	if kind == shadow.Gathering {
+		m.kind = gatherMark
+	}
+	t.marks = append(t.marks, m)
+}
 
 // Times notes that the following work is done several times, or once again.
 func (t *Tape) Times(n int) {
@@ -127,35 +146,50 @@ func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
 // Seconds returns the time of the step on a card with these rates, with the given number of micro-batches.
 func (t *Tape) Seconds(r Rates, accumulation int) float64 {
 	k := newClock(r, Calibrated)
-	t.play(k, false)
+	t.play(k, t.timed(k), false)
 	return k.seconds(accumulation)
 }
 
-// play runs the clock through the tape. With more, it runs through the first micro-batch alone, as if
-// gradients existed already.
-func (t *Tape) play(k *clock, more bool) { t.stretch(k, 0, len(t.marks), more) }
+// timed returns how long each of the tape's kernels takes.
+func (t *Tape) timed(k *clock) []float64 {
+	out := make([]float64, len(t.kernels))
+	for i, w := range t.kernels {
+		out[i] = k.takes(w)
+	}
+	return out
+}
+
+// play runs the clock through the tape, whose kernels take the given times. With more, it runs through the
+// first micro-batch alone, as if gradients existed already.
+func (t *Tape) play(k *clock, takes []float64, more bool) { t.stretch(k, takes, 0, len(t.marks), more) }
 
 // stretch runs the clock through some marks.
-func (t *Tape) stretch(k *clock, from, to int, more bool) {
+func (t *Tape) stretch(k *clock, takes []float64, from, to int, more bool) {
 	for i := from; i < to; i++ {
 		switch m := t.marks[i]; m.kind {
 		case hostMark:
 			k.work(m.host)
 		case kernelMark:
-			k.kernel(t.kernels[m.kernel])
+			k.run(takes[m.kernel])
 		case joinMark:
 			if more {
-				k.kernel(t.kernels[m.kernel])
+				k.run(takes[m.kernel])
 			}
 		case syncMark:
 			k.sync()
+		case sendMark:
+			k.send(t.kernels[m.kernel].Work, takes[m.kernel])
+		case gatherMark:
+			k.device = max(k.device, k.gathered)
+		case receiveMark:
+			k.device = max(k.device, k.link)
 		case microMark:
 			k.microDone()
 			if more {
 				return
 			}
 		case moreMark:
-			t.play(k, true)
+			t.play(k, takes, true)
 		case updateMark:
 			k.updated(t.update)
 		case timesMark:
@@ -163,7 +197,7 @@ func (t *Tape) stretch(k *clock, from, to int, more bool) {
 			for end < to && t.marks[end].kind != onceMark {
 				end++
 			}
-			s := spanOf(k, func(c *clock) { t.stretch(c, first, end, more) })
+			s := spanOf(k, func(c *clock) { t.stretch(c, takes, first, end, more) })
 			k.pass(s.times(t.times))
 			i = end
 		}

@@ -47,7 +47,7 @@ func (k *clock) updated(w work) {
 	}
 	n := float64(w.params)
 	k.host += n*k.c.Param + n*each*k.c.Op + all*k.c.Op
-	k.run(passes*w.bytes/(k.rates.Bandwidth*k.c.Memory) + n*each*k.c.Launch)
+	k.run(k.moving(passes*w.bytes, k.c.Stream)/w.share + n*each*k.c.Launch)
 }
 
 // microDone notes that the forward and backward of a micro-batch are done.

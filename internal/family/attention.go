@@ -30,7 +30,7 @@ func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shado
 	case "eager":
 		return n.eagerAttention(q, k, v, a)
 	case "flash":
-		return n.w.FlashAttention(q, k, v).Transpose(1, 2), nil
+		return n.w.FlashAttention(q, k, v, a.causal).Transpose(1, 2), nil
 	}
 	return n.sdpaAttention(q, k, v, a), nil
 }

@@ -70,7 +70,7 @@ type entry struct {
 // catalogue returns every card, in the order in which they are listed.
 var catalogue = sync.OnceValue(func() []entry {
 	return slices.Concat(
-		entries(NVIDIA, datacenter), entries(NVIDIA, professional), entries(NVIDIA, geforce), entries(AMD, instinct))
+		entries(NVIDIA, datacenter), entries(NVIDIA, professional), withoutPeers(entries(NVIDIA, geforce)), entries(AMD, instinct))
 })
 
 func entries(maker Maker, specs []spec) []entry {
@@ -97,6 +97,7 @@ func (s spec) card(maker Maker) Card {
 	if digits, ok := strings.CutPrefix(s.arch, "sm_"); ok {
 		c.Capability, _ = strconv.Atoi(digits)
 	}
+	c.Link, c.Network = s.link(c), network(c)
 	c.Outside = outside(c.Capability)
 	c.Measured = s.name == "H200"
 	return c

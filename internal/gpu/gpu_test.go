@@ -227,3 +227,21 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// TestLinks checks that every name in the table of links is a card.
+func TestLinks(t *testing.T) {
+	known := map[string]Card{}
+	for _, c := range Cards() {
+		known[c.Name] = c
+	}
+	for name := range links {
+		if _, ok := known[name]; !ok {
+			t.Errorf("%s has a link and is not in the catalogue", name)
+		}
+	}
+	for name, want := range map[string]float64{"A100-80GB": 300e9, "A100-80GB-PCIe": 32e9, "RTX-4090": 16e9, "RTX-3090": 32e9, "H100-PCIe": 64e9} {
+		if got := known[name].Link; got != want {
+			t.Errorf("%s: %v bytes a second, want %v", name, got, want)
+		}
+	}
+}

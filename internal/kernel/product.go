@@ -4,21 +4,30 @@ package kernel
 
 import "math"
 
-// productTile is the side of the square of results that one multiprocessor works
-// on in a matrix product.
-const productTile = 128
+// productTiles are the rectangles of results that one multiprocessor works on in a matrix product, and the
+// share of the best rate that each reaches: small ones load more for each operation.
+var productTiles = [...]struct {
+	rows, cols int
+	share      float64
+}{{256, 128, 1}, {128, 256, 1}, {192, 192, 1}, {128, 128, 0.92}, {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.55}}
 
-// ProductWaste returns the factor by which a product of b matrices with m by n results takes longer because
-// its tiles fill the card in whole waves and its edges fill whole tiles.
-func ProductWaste(b, m, n, sms int) float64 {
-	rows, cols := CeilDiv(m, productTile), CeilDiv(n, productTile)
-	tiles := float64(rows * cols * b)
-	padded := tiles * productTile * productTile / (float64(m) * float64(n) * float64(b))
-	waves := tiles / float64(sms)
-	if waves < 1 { // few tiles: the sum is split among the idle multiprocessors
-		return padded
+// productStart is how many steps along the summed dimension a tile takes to begin and to end.
+const productStart = 64
+
+// ProductWaste returns the factor by which a product of b matrices with m by n results, each a sum of k,
+// takes longer than at the card's rate: edges fill whole tiles, tiles fill the card in whole waves, and each
+// takes time to begin. cuBLAS chooses the tile for which that is least.
+func ProductWaste(b, m, n, k, sms int) float64 {
+	best := math.Inf(1)
+	for _, t := range productTiles {
+		tiles := float64(CeilDiv(m, t.rows) * CeilDiv(n, t.cols) * b)
+		padded := tiles * float64(t.rows*t.cols) / (float64(m) * float64(n) * float64(b))
+		if waves := tiles / float64(sms); waves > 1 { // with fewer, the sum is split among idle multiprocessors
+			padded *= math.Ceil(waves) / waves
+		}
+		best = min(best, padded/t.share)
 	}
-	return padded * math.Ceil(waves) / waves
+	return best * float64(k+productStart) / float64(k)
 }
 
 // Grouped returns the workspace of the CUTLASS kernel that multiplies each group of rows by its own matrix, in

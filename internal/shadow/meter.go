@@ -14,6 +14,11 @@ type Meter interface {
 	// Joins means that a leaf receives a gradient. In a micro-batch where the leaf already has one, this
 	// kernel adds the two.
 	Joins(k Kernel)
+	// Send starts a transfer between GPUs.
+	Send(k Kernel)
+	// Receive means that the device waits for the transfers that were started: those that gather, or all
+	// if the kind is Reducing.
+	Receive(kind Work)
 	// Times says how many times the following work is done, until it is called again: n for a loop
 	// iteration that stands for n, then 1.
 	Times(n int)
@@ -37,18 +42,26 @@ type Work uint8
 
 // The kinds of kernels that reach noticeably different shares of a card's rates.
 const (
-	Streaming   Work = iota // reads, computes a little, writes
-	Random                  // pointwise with random numbers: dropout
-	Product                 // a matrix product, or a batch of them
-	Attending               // an attention kernel
-	Convolution             // one of cuDNN's
+	Streaming        Work = iota // reads, computes a little, writes
+	Rowwise                      // streaming with sums over rows or columns: norms, softmax
+	BatchNorming                 // batch norm
+	BatchNormingBack             // its backward
+	Product                      // a matrix product, or a batch of them
+	Attending                    // a flash attention kernel
+	Efficient                    // the memory-efficient attention kernel
+	CudnnAttending               // cuDNN's attention kernel
+	Convolution                  // one of cuDNN's
+	Depthwise                    // a convolution of each channel by itself
+	Gathering                    // a transfer of data that exists before the step
+	Reducing                     // a transfer of results of the kernels before it
 )
 
 // Kernel is the work of one launch.
 type Kernel struct {
 	Work       Work    // the kind of kernel
-	B, M, N, K int     // the sizes of a product
+	B, M, N, K int32   // the sizes of a product; B is the number of GPUs of a transfer, or of a batch norm's channels
 	Flops      float64 // arithmetic operations
+	Draws      float64 // random numbers drawn
 	Bytes      float64 // read and written
 	DType      DType   // type of the arithmetic
 }
@@ -72,6 +85,29 @@ func (w *World) Launch(touched ...*Tensor) {
 	if w.Meter != nil {
 		w.Meter.Kernel(streaming(touched))
 	}
+}
+
+// launchRows counts a kernel that sums over the rows or columns of the tensors that it reads and writes.
+func (w *World) launchRows(touched ...*Tensor) {
+	if w.Meter != nil {
+		k := streaming(touched)
+		k.Work = Rowwise
+		w.Meter.Kernel(k)
+	}
+}
+
+// launchBatchNorm counts a kernel of batch norm. With channels first, each channel is the work of one
+// multiprocessor; M is its elements. With channels last M is 0.
+func (w *World) launchBatchNorm(kind Work, out *Tensor, touched ...*Tensor) {
+	if w.Meter == nil {
+		return
+	}
+	k := streaming(append(touched, out))
+	k.Work, k.B = kind, int32(out.Size(1))
+	if !out.channelsLast() {
+		k.M = int32(out.Numel() / out.Size(1))
+	}
+	w.Meter.Kernel(k)
 }
 
 // joins counts a gradient that a leaf takes over.
@@ -98,15 +134,24 @@ func (w *World) product(out, a, b *Tensor) {
 		return
 	}
 	k := Kernel{
-		Work: Product, B: 1, M: out.Size(-2), N: out.Size(-1), K: a.Size(-1),
+		Work: Product, B: 1, M: int32(out.Size(-2)), N: int32(out.Size(-1)), K: int32(a.Size(-1)),
 		Flops: 2 * float64(out.Numel()) * float64(a.Size(-1)),
 		Bytes: float64(out.Bytes() + a.Bytes() + b.Bytes()),
 		DType: a.dtype,
 	}
 	if out.size.n == 3 {
-		k.B = out.size.d[0]
+		k.B = int32(out.size.d[0])
 	}
 	w.Meter.Kernel(k)
+}
+
+// draws counts a kernel that draws a random number for each element of its result.
+func (w *World) draws(out *Tensor, touched ...*Tensor) {
+	if w.Meter != nil {
+		k := streaming(append(touched, out))
+		k.Draws = float64(out.Numel())
+		w.Meter.Kernel(k)
+	}
 }
 
 // work counts a kernel of matrix products that chooses its own tiles.
@@ -120,4 +165,40 @@ func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 		k.DType = t.dtype
 	}
 	w.Meter.Kernel(k)
+}
+
+// Gather counts an all-gather among n GPUs that makes the given bytes whole on each of them.
+func (w *World) Gather(bytes uint64, n int) { w.transfer(Gathering, float64(bytes), n) }
+
+// ReduceScatter counts a reduction of the given bytes among n GPUs, each of which keeps its part.
+func (w *World) ReduceScatter(bytes uint64, n int) { w.transfer(Reducing, float64(bytes), n) }
+
+// AllReduce counts a reduction of the given bytes among n GPUs, each of which gets the result: a
+// reduce-scatter and an all-gather.
+func (w *World) AllReduce(bytes uint64, n int) { w.transfer(Reducing, 2*float64(bytes), n) }
+
+// transfer counts the bytes that one GPU sends, which in a ring are the parts of all the others.
+func (w *World) transfer(kind Work, bytes float64, n int) {
+	if w.Meter != nil && n > 1 {
+		w.Meter.Send(Kernel{Work: kind, B: int32(n), Bytes: bytes * float64(n-1) / float64(n)})
+	}
+}
+
+// Gathered makes the device wait for the all-gathers.
+func (w *World) Gathered() { w.receive(Gathering) }
+
+// Transferred makes the device wait for all transfers.
+func (w *World) Transferred() { w.receive(Reducing) }
+
+func (w *World) receive(kind Work) {
+	if w.Meter != nil {
+		w.Meter.Receive(kind)
+	}
+}
+
+// Copy counts a kernel that reads and writes the given bytes.
+func (w *World) Copy(bytes uint64) {
+	if w.Meter != nil {
+		w.Meter.Kernel(Kernel{Bytes: 2 * float64(bytes)})
+	}
 }

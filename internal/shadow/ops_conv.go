@@ -143,8 +143,27 @@ func (t *Tensor) inLayout(last bool) *Tensor {
 	return t
 }
 
+// converts returns 1 if cuDNN has to convert the layout of an image, as its kernels want channels last.
+func converts(t *Tensor) int32 {
+	if t.channelsLast() {
+		return 0
+	}
+	return 1
+}
+
 // convWork counts the multiplications of one pass over the output.
 func (w *World) convWork(out, in, weight *Tensor) {
+	if w.Meter == nil {
+		return
+	}
 	perOutput := weight.Numel() / weight.size.d[0]
-	w.work(Convolution, 2*float64(out.Numel())*float64(perOutput), out, in, weight)
+	kind := Convolution
+	if weight.size.d[1] == 1 && weight.size.d[0] > 1 && in.size.d[1] > 1 {
+		kind = Depthwise
+	}
+	w.Meter.Kernel(Kernel{
+		Work: kind, Flops: 2 * float64(out.Numel()) * float64(perOutput), DType: weight.dtype,
+		Bytes: float64(out.Bytes() + in.Bytes() + weight.Bytes()),
+		B:     converts(out), M: int32(out.Numel() / out.size.d[1]), N: int32(out.size.d[1]), K: int32(perOutput),
+	})
 }

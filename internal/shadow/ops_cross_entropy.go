@@ -82,14 +82,14 @@ func (t *Tensor) nll(target *Tensor, how CrossEntropyLoss) *Tensor {
 	}
 	out := w.Empty(size, t.dtype)
 	total := w.Empty(Dims(), t.dtype)
-	w.Launch(out, t)
+	w.Launch(out)
 	n.save(total)
 	dropTemporaries(total)
 	from, dt := t.size, t.dtype
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("nll_loss_backward")
 		out := w.Empty(from, dt)
-		w.Launch(out, out)
+		w.Launch(out)
 		return inputGrads(out)
 	})
 	return n.result(out, t, target)
@@ -114,14 +114,14 @@ func (t *Tensor) nll2d(target *Tensor, how CrossEntropyLoss) *Tensor {
 		size = y.size
 	}
 	out := w.Empty(size, q.dtype)
-	w.Launch(out, q)
+	w.Launch(out)
 	n.save(total)
 	total.Drop()
 	from, dt := q.size, q.dtype
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("nll_loss2d_backward")
 		out := w.Empty(from, dt)
-		w.Launch(out, out)
+		w.Launch(out)
 		return inputGrads(out)
 	})
 	n.output(out, 0)

@@ -13,7 +13,7 @@ func (t *Tensor) Dropout(p float64) *Tensor {
 	w.Op("native_dropout")
 	mask := t.EmptyLike(Bool)
 	out := t.EmptyLike(t.dtype)
-	w.work(Random, 0, out, t, mask)
+	w.draws(out, t, mask)
 	kept := n.save(mask)
 	dropTemporaries(mask)
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.withLayout("native_dropout_backward", kept.get())) })

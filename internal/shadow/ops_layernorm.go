@@ -29,7 +29,7 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 	stat := t.size.With(t.size.n-1, 1)
 	mean := w.Empty(stat, Float32)
 	rstd := w.Empty(stat, Float32)
-	w.Launch(out, t)
+	w.launchRows(out, t)
 	if c != t {
 		c.Drop()
 	} else {
@@ -69,6 +69,9 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 		partW.Drop()
 	}
 	w.Launch(dx, g, x)
+	if dw != nil { // another kernel sums over the rows
+		w.launchRows(g, x)
+	}
 	w.unpin(mark)
 	return dx, dw, db
 }

@@ -58,7 +58,7 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	}
 	t.w.reduceScratch(reductionOf(op, from), t, from, dims, dt)
 	t.w.release(wide)
-	t.w.Launch(out, t)
+	t.w.launchRows(out, t)
 	return out
 }
 

@@ -31,7 +31,7 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	w.Op(op)
 	out := w.Empty(in.size, dt)
 	w.rowMajor(in)()
-	w.Launch(out, in)
+	w.launchRows(out, in)
 	result := n.save(out)
 	from := in.dtype
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.softmaxGrad(op, result.get(), from)) })
@@ -50,7 +50,7 @@ func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
 		g = g.Mul(result)
 	}
 	c := g.Contiguous().Hold()
-	w.Launch(out, c, result)
+	w.launchRows(out, c, result)
 	c.Drop()
 	return out
 }

@@ -85,7 +85,7 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	out := w.emptyStrided(q.size.With(3, v.Size(-1)), q.denseLayout(), q.dtype)
 	lse := n.logSumExp(q.size.With(3, 1))
 	w.kernelScratch(w.Rules.CudnnForward(a.numbers()))
-	w.attentionCost(q, k, 2)
+	w.attentionCost(a, CudnnAttending, 2)
 	n.save(lse)
 	n.save(out)
 	n.save(offset)
@@ -98,7 +98,7 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 		dk := w.emptyStrided(k.size, k.denseLayout(), k.dtype)
 		dv := w.emptyStrided(v.size, v.denseLayout(), v.dtype)
 		w.kernelScratch(w.Rules.CudnnBackward(Attention{Query: q, Key: k}.numbers()))
-		w.attentionCost(q, k, 5)
+		w.attentionCost(a.like(q, k), CudnnAttending, 5)
 		return inputGrads(dq, dk, dv)
 	})
 	return n.result(out)
@@ -119,12 +119,14 @@ func (w *World) efficientAttention(a Attention) *Tensor {
 	out := w.emptyStrided(q.size, bshd(q.size), q.dtype)
 	lse := n.logSumExp(Dims(b, h, (s+31)/32*32))
 	w.kernelScratch(w.Rules.EfficientForward(a.numbers()))
-	w.attentionCost(q, k, 2)
+	w.attentionCost(a, Efficient, 2)
 	n.save(lse)
 	n.save(out)
 	dropTemporaries(lse)
 	n.backward(func(*Tensor) []*Tensor {
-		return w.efficientBackward(sq.get(), sk.get(), sv.get(), mask, n.needsGrad(3))
+		q, k := sq.get(), sk.get()
+		w.attentionCost(a.like(q, k), Efficient, 5)
+		return w.efficientBackward(q, k, sv.get(), mask, n.needsGrad(3))
 	})
 	return n.result(out)
 }
@@ -151,7 +153,6 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 	work := w.alloc(w.kernelBytes(w.Rules.EfficientBackward(Attention{Query: q, Key: k}.numbers())))
 	w.release(delta)
 	w.release(work)
-	w.attentionCost(q, k, 5)
 	return inputGrads(dq, dk, dv, dm)
 }
 
@@ -200,7 +201,28 @@ func bshd(s Shape) Shape {
 	return Dims(n*h*d, d, h*d, 1)
 }
 
-// attentionCost counts the matrix products of an attention kernel.
-func (w *World) attentionCost(q, k *Tensor, products float64) {
-	w.work(Attending, 2*products*float64(q.Numel())*float64(k.Size(2)), q, q, k, k)
+// like returns the arguments of a backward: the saved queries and keys, and the settings of the forward.
+func (a Attention) like(q, k *Tensor) Attention {
+	return Attention{Query: q, Key: k, Dropout: a.Dropout, Causal: a.Causal}
+}
+
+// attentionCost counts the matrix products of an attention kernel, and the random numbers that it draws for
+// dropout. Of a causal kernel's scores half are skipped.
+func (w *World) attentionCost(a Attention, kind Work, products float64) {
+	if w.Meter == nil {
+		return
+	}
+	q, k := a.Query, a.Key
+	scores := float64(q.Size(0)*q.Size(1)*q.Size(2)) * float64(k.Size(2))
+	if a.Causal {
+		scores /= 2
+	}
+	c := Kernel{
+		Work: kind, Flops: 2 * products * scores * float64(q.Size(3)), Bytes: 2 * float64(q.Bytes()+k.Bytes()), DType: q.dtype,
+		B: int32(q.Size(0) * q.Size(1)), M: int32(q.Size(2)), N: int32(k.Size(2)), K: int32(q.Size(3)),
+	}
+	if a.Dropout > 0 {
+		c.Draws = scores
+	}
+	w.Meter.Kernel(c)
 }

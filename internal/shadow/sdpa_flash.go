@@ -13,14 +13,14 @@ import (
 // FlashAttention is flash_attn_func of the flash-attn package, the origin of PyTorch's own kernel, on [B,
 // H, S, D]. It does not support float32: transformers first casts such queries, keys and values to
 // autocast's type, or to the type that a quantized model was loaded in.
-func (w *World) FlashAttention(q, k, v *Tensor) *Tensor {
+func (w *World) FlashAttention(q, k, v *Tensor, causal bool) *Tensor {
 	fn := w.Func(q, k, v)
 	if dt := cmp.Or(w.autocast, w.Loaded); q.dtype == Float32 && dt != None {
 		fn.Set(&q, q.To(dt))
 		fn.Set(&k, k.To(dt))
 		fn.Set(&v, v.To(dt))
 	}
-	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v}))
+	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v, Causal: causal}))
 }
 
 // flashAttention takes heads whose width is a multiple of eight; others are
@@ -56,13 +56,17 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	for _, m := range partial {
 		w.release(m)
 	}
-	w.attentionCost(q, k, 2)
+	w.attentionCost(a, Attending, 2)
 	n.save(lse)
 	so := n.save(out)
 	n.save(rng)
 	n.save(unused)
 	dropTemporaries(lse, rng, unused)
-	n.backward(func(g *Tensor) []*Tensor { return w.flashBackward(g, so.get(), sq.get(), sk.get(), sv.get()) })
+	n.backward(func(g *Tensor) []*Tensor {
+		q, k := sq.get(), sk.get()
+		w.attentionCost(a.like(q, k), Attending, 5)
+		return w.flashBackward(g, so.get(), q, k, sv.get())
+	})
 	return n.result(out)
 }
 
@@ -96,6 +100,5 @@ func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	for i := len(scratch) - 1; i >= 0; i-- {
 		w.release(scratch[i])
 	}
-	w.attentionCost(q, k, 5)
 	return inputGrads(dq, dk, dv)
 }

@@ -29,6 +29,7 @@ const (
 // DDP is DistributedDataParallel around a model.
 type DDP struct {
 	w       *shadow.World
+	world   int
 	view    bool // gradient_as_bucket_view
 	params  []*shadow.Tensor
 	buffers []*shadow.Tensor
@@ -45,17 +46,19 @@ type DDP struct {
 type bucket struct {
 	flat   *shadow.Tensor
 	params []*shadow.Tensor
+	filled int // parameters whose gradients have arrived
 }
 
 // NewDDP wraps a model for a world of this many processes: shapes are compared, parameters and buffers
 // are broadcast, and the first buckets are made.
 func NewDDP(b *nn.Builder, world int, bucketView bool) *DDP {
-	d := &DDP{w: b.W, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
+	d := &DDP{w: b.W, world: world, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
 	defer d.w.NoGrad()()
 	d.verify(world)
 	broadcastCoalesced(d.w, append(b.Parameters(), d.buffers...))
 	d.fill(reversed(assignBuckets(d.params)))
 	d.w.OnGrad(d.reduce)
+	d.w.OnBackward(d.w.Transferred)
 	return d
 }
 
@@ -163,7 +166,7 @@ func (d *DDP) rebuild() {
 }
 
 // reduce is the hook on AccumulateGrad: the gradient is copied into its bucket,
-// or becomes a view of it.
+// or becomes a view of it. A full bucket is reduced while the backward goes on.
 func (d *DDP) reduce(p *shadow.Tensor) {
 	b := d.of[p]
 	if b == nil {
@@ -175,6 +178,10 @@ func (d *DDP) reduce(p *shadow.Tensor) {
 	d.w.Launch(p.Grad(), p.Grad())
 	if d.view && !p.Grad().SharesStorage(b.flat) {
 		p.LayGradInto(b.flat)
+	}
+	if b.filled++; b.filled == len(b.params) {
+		b.filled = 0
+		d.w.AllReduce(b.flat.Bytes(), d.world)
 	}
 }
 

@@ -14,6 +14,7 @@ func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
 		return x
 	}
 	u.unshard()
+	u.f.w.Gathered()
 	if x == nil || u.trained || u.watched || len(u.members) == 0 {
 		return x
 	}
@@ -57,6 +58,7 @@ func (u *flatUnit) preBackward() {
 	}
 	u.state = preBackward
 	u.unshard()
+	u.f.w.Gathered()
 	if u.place > 1 {
 		u.f.order[u.place-2].unshard()
 	}
@@ -77,6 +79,7 @@ func (u *flatUnit) unshard() {
 		w.Op("_allgather_base_")
 		u.flat.ResizeStorage(u.flat.Numel())
 	})
+	w.Gather(u.flat.Bytes(), u.f.how.World)
 	low.Drop()
 }
 
@@ -130,6 +133,7 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 		padded = w.Empty(u.flat.Shape(), dt).Hold()
 	}
 	part := w.Empty(u.shard.Shape(), dt).Hold()
+	w.ReduceScatter(uint64(u.numel)*dt.Bytes(), how.World)
 	padded.Drop()
 	cast.Drop()
 	if dt != u.shard.DType() {

@@ -34,6 +34,7 @@ func (g *shardGroup) unshard() {
 		g.result = w.Empty(shadow.Dims(bytes*f.how.World), shadow.UInt8).Hold()
 		input.Drop()
 	})
+	w.Gather(uint64(bytes*f.how.World), f.how.World)
 }
 
 // copyOut ends the gather: each parameter gets its memory, and the flat tensor is split
@@ -55,6 +56,8 @@ func (g *shardGroup) copyOut() {
 		chunks[i] = p.shard.Numel() * int(p.full.DType().Bytes())
 	}
 	if f.how.World > 1 {
+		w.Gathered()
+		w.Copy(g.result.Bytes())
 		splitWithSizesCopy(w, chunks, f.how.World)
 	}
 	g.unsharded = true
@@ -96,6 +99,8 @@ func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tenso
 	w.Op("reduce_scatter")
 	input := f.scatterInput(numel*f.how.World, dt)
 	chunkCat(w, chunks)
+	w.Copy(input.Bytes())
+	w.ReduceScatter(input.Bytes(), f.how.World)
 	last := len(grads) - 1 // a loop variable still refers to it
 	dropList(grads[:last])
 	w.OnQueue(f.scatter, shadow.Gradients, func() {

@@ -99,4 +99,5 @@ func (f *FSDP) finish() {
 	f.order = slices.Delete(f.order, 0, len(f.order))
 	f.reducing.Drop()
 	f.reducing = nil
+	f.w.Transferred()
 }

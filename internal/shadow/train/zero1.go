@@ -45,6 +45,7 @@ func (z *Zero1) finish() {
 	ZeroGrad(z.params)
 	z.bucket.Drop()
 	z.bucket = nil
+	z.w.Transferred()
 }
 
 // reduce sums the bucket and copies this process's gradients into its part.

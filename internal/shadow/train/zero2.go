@@ -50,4 +50,5 @@ func (z *Zero2) finish() {
 		z.part.Drop()
 	}
 	z.part = nil
+	z.w.Transferred()
 }

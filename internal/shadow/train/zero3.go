@@ -153,6 +153,8 @@ func (m *zeroModule) fetch() {
 		}
 		through.Drop()
 	})
+	w.Gather(uint64(flat)*z.dtype.Bytes(), z.world)
+	w.Gathered()
 }
 
 // release frees the parameters that no other module needs.
@@ -176,6 +178,7 @@ func (z *Zero3) reduce() {
 			z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
 		}
 	})
+	z.w.ReduceScatter(uint64(z.elements)*z.dtype.Bytes(), z.world)
 	ZeroGrad(z.filled)
 	z.filled, z.elements = nil, 0
 }
@@ -187,4 +190,5 @@ func (z *Zero3) finish() {
 		m.release()
 		m.again = false
 	}
+	z.w.Transferred()
 }

@@ -60,6 +60,7 @@ func (z *flatZero) average() {
 	if len(z.filled) > 1 {
 		z.w.Scratch(uint64(z.elements) * z.dtype.Bytes())
 	}
+	z.w.AllReduce(uint64(z.elements)*z.dtype.Bytes(), z.world)
 }
 
 // setupPart allocates the gradients of this process's part.
