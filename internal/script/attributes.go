@@ -126,6 +126,10 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 		return o.class
 	case "__dict__":
 		return unknown{}
+	case "_modules":
+		if isModule(o) {
+			return &modulesDict{hold(o)}
+		}
 	}
 	if o.attrs.open {
 		return unknown{}
@@ -223,6 +227,10 @@ func (in *interpreter) item(o, key value) value {
 		return dictItem(o, key)
 	case *shadow.Tensor:
 		return in.indexTensor(o, key)
+	case *modulesDict:
+		if name, ok := key.(string); ok {
+			return in.getattr(o.of, name)
+		}
 	case *submodule:
 		l := o.list(in)
 		defer drop(l)
@@ -355,6 +363,10 @@ func (in *interpreter) setitem(o, key, v value) {
 		return
 	case *submodule:
 		in.note(notFollowed)
+	case *modulesDict:
+		if name, ok := key.(string); ok {
+			in.setattr(o.of, name, hold(v))
+		}
 	case *hostTensor:
 		in.putsZero(o, v)
 	case *shadow.Tensor:

@@ -44,6 +44,9 @@ type Net interface {
 	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
 	Layer(path string) shadow.Module
 	Weight(path string) *shadow.Tensor
+	// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+	// that it contains. The caller owns the parameters that the model no longer has.
+	Replace(path string, parts []NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
 
 // Mode says in which state a model is called.

@@ -278,6 +278,17 @@ func (n *net) Weight(path string) *shadow.Tensor {
 	return nil
 }
 
+// Replace puts the parameters of a new module in the place of those at a path.
+func (n *net) Replace(path string, parts []script.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
+	var of []nn.Part
+	for _, p := range parts {
+		of = append(of, nn.Part{Name: p.Name, Of: p.Of})
+	}
+	gone := n.builder.Replace(path, of, moved)
+	n.params = n.builder.Parameters()
+	return gone
+}
+
 func (n *net) Parameters() []*shadow.Tensor { return n.params }
 
 // Call runs forward in the mode in which the script calls the model.
