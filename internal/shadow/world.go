@@ -68,6 +68,7 @@ type World struct {
 
 	afterBackward func()             // called when the whole backward has run
 	wrapped       map[string]Wrapper // by the path of the module
+	dropoutState  bool               // the random state of recurrent layers exists
 	around        map[string]Around  // by the path of the module
 	only          *capturing         // what a call of grad wants; nil in a full backward
 	kept          []*Tensor          // gradients that the graph of a backward saves; nil if it has none
