@@ -211,6 +211,9 @@ func (in *interpreter) getitem(o, key value) value {
 	switch o.(type) {
 	case *hostTensor, *shadow.Tensor:
 		in.marks(v, in.zeros[o])
+		if c, ok := in.contentsOf(o); ok && plainIndex(key) {
+			in.learn(v, c)
+		}
 	}
 	return v
 }
@@ -369,8 +372,10 @@ func (in *interpreter) setitem(o, key, v value) {
 		}
 	case *hostTensor:
 		in.putsZero(o, v)
+		in.fills(o, key, v)
 	case *shadow.Tensor:
 		in.putsZero(o, v)
+		in.fills(o, key, v)
 		in.setElements(o, key, v)
 	}
 	drop(v)

@@ -18,7 +18,8 @@ type interpreter struct {
 	survey     *surveyor         // collects what the script shows, if that is all it is followed for
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
-	zeros      map[value]zeros // tensors that have zeros, or may have
+	zeros      map[value]zeros    // tensors that have zeros, or may have
+	contents   map[value]contents // what is known of the elements of tensors
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup
