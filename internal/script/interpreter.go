@@ -34,9 +34,9 @@ type interpreter struct {
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far
 	depth      int
-	scopes     []*scope         // active functions, innermost last
-	graphs     []*shadow.Tensor // kept by graphs of gradients
-	pending    []value          // values of unfinished expressions
+	scopes     []*scope            // active functions, innermost last
+	graphs     []*shadow.GradGraph // graphs of gradients, until a backward runs through them
+	pending    []value             // values of unfinished expressions
 	at         pysrc.Pos
 	built      bool             // a model is on the card
 	first      int              // batch size that the script gives its first loader
