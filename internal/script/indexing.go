@@ -105,6 +105,10 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 			return t.MaskedSome(by[0], n)
 		}
 		in.note("how many elements this mask selects is not known; all are counted, which is the most")
+		in.result.Masks = true
+		if in.NoneSelected {
+			return t.MaskedSome(by[0], 1)
+		}
 		return t.Masked(by[0])
 	}
 	return t.IndexAt(dim, by...)

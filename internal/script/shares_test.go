@@ -6,6 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"snug/internal/kernel"
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+	"snug/internal/stream"
 )
 
 // TestSelectedShares checks how many of 1,000 elements masks with known shares select.
@@ -42,5 +47,22 @@ func TestUnknownShares(t *testing.T) {
 		if !slices.Contains(sizes, 1000*256*4) || !strings.Contains(strings.Join(notes, "\n"), "mask selects") {
 			t.Errorf("%s: sizes %v, notes %q; want all rows and a note", text, sizes, notes)
 		}
+	}
+}
+
+// TestNoneSelected checks the other bound for such masks: one element.
+func TestNoneSelected(t *testing.T) {
+	f, err := pysrc.Parse("test.py", []byte("import torch\nx = torch.zeros(10, 256, device='cuda')\ny = x[torch.zeros(10, device='cuda') > 3]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
+	res, err := Follow(Run{World: w, File: f, NoneSelected: true})
+	if err != nil || !res.Masks {
+		t.Fatalf("%v, %+v; want a result that says that a mask was not known", err, res)
+	}
+	rows := slices.ContainsFunc(w.Trace.Events, func(e stream.Event) bool { return e.Kind == stream.Alloc && e.Size == 256*4 })
+	if !rows {
+		t.Error("no tensor of one row")
 	}
 }
