@@ -126,6 +126,13 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, nil
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
+	if a.Setup.SelectsUnknown() {
+		peak, err := a.reservedIf(simulate.Options{NoneSelected: true}, 0)
+		if err != nil {
+			return o, err
+		}
+		o.Less += a.PeakReserved - min(peak, a.PeakReserved)
+	}
 	if a.Setup.Script.OwnModel() { // what is not followed may be a part of the model, which no other loop runs
 		o.More = a.PeakReserved / 2
 		return o, nil

@@ -22,10 +22,11 @@ const (
 	Sorting                        // how many items a block of CUB's sorts and scans
 	NormSums                       // when norms' gradients are summed in two passes
 	Products                       // memory that the library for matrix products keeps
+	Recurrences                    // cuDNN's memory for recurrent layers
 	Facts                          // the number of facts
 )
 
-var factNames = [...]string{"", "convolutions", "attention by cuDNN", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products"}
+var factNames = [...]string{"", "convolutions", "attention by cuDNN", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products", "recurrent layers"}
 
 func (f Fact) String() string { return factNames[f] }
 

@@ -126,6 +126,10 @@ func (in *interpreter) instanceAttr(o *instance, name string) value {
 		return o.class
 	case "__dict__":
 		return unknown{}
+	case "_modules":
+		if isModule(o) {
+			return &modulesDict{hold(o)}
+		}
 	}
 	if o.attrs.open {
 		return unknown{}
@@ -207,6 +211,9 @@ func (in *interpreter) getitem(o, key value) value {
 	switch o.(type) {
 	case *hostTensor, *shadow.Tensor:
 		in.marks(v, in.zeros[o])
+		if c, ok := in.contentsOf(o); ok && plainIndex(key) {
+			in.learn(v, c)
+		}
 	}
 	return v
 }
@@ -223,6 +230,10 @@ func (in *interpreter) item(o, key value) value {
 		return dictItem(o, key)
 	case *shadow.Tensor:
 		return in.indexTensor(o, key)
+	case *modulesDict:
+		if name, ok := key.(string); ok {
+			return in.getattr(o.of, name)
+		}
 	case *submodule:
 		l := o.list(in)
 		defer drop(l)
@@ -355,10 +366,16 @@ func (in *interpreter) setitem(o, key, v value) {
 		return
 	case *submodule:
 		in.note(notFollowed)
+	case *modulesDict:
+		if name, ok := key.(string); ok {
+			in.setattr(o.of, name, hold(v))
+		}
 	case *hostTensor:
 		in.putsZero(o, v)
+		in.fills(o, key, v)
 	case *shadow.Tensor:
 		in.putsZero(o, v)
+		in.fills(o, key, v)
 		in.setElements(o, key, v)
 	}
 	drop(v)

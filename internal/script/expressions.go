@@ -169,8 +169,23 @@ func (in *interpreter) merge(d *dict, v value) {
 			d.set(k, hold(v.vals[i]))
 		}
 		d.open = d.open || v.open
+	case *list:
+		in.mergePairs(d, v)
 	default:
 		d.open = true
+	}
+}
+
+// mergePairs adds a list of names and values to a dictionary.
+func (in *interpreter) mergePairs(d *dict, l *list) {
+	in.grow(len(l.items))
+	for _, x := range l.items {
+		pair, ok := x.(*list)
+		if !ok || len(pair.items) != 2 || isUnknown(pair.items[0]) {
+			d.open = true
+			continue
+		}
+		d.set(hold(pair.items[0]), hold(pair.items[1]))
 	}
 }
 

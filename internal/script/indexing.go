@@ -71,7 +71,11 @@ func (in *interpreter) indices(keys []value) []*shadow.Tensor {
 			out = append(out, k.Hold())
 			continue
 		case *hostTensor:
-			out = append(out, in.onto(k))
+			there := in.onto(k)
+			if c, ok := in.contentsOf(k); ok {
+				in.learn(there, c)
+			}
+			out = append(out, there)
 			continue
 		case *list:
 			if ns := ints(k.items); len(ns) > 0 && !k.tuple {
@@ -97,7 +101,14 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 			in.note("a mask over dimensions other than the first is not followed")
 			return t
 		}
+		if n, known := in.selected(by[0]); known {
+			return t.MaskedSome(by[0], n)
+		}
 		in.note("how many elements this mask selects is not known; all are counted, which is the most")
+		in.result.Masks = true
+		if in.NoneSelected {
+			return t.MaskedSome(by[0], 1)
+		}
 		return t.Masked(by[0])
 	}
 	return t.IndexAt(dim, by...)

@@ -18,7 +18,8 @@ type interpreter struct {
 	survey     *surveyor         // collects what the script shows, if that is all it is followed for
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
-	zeros      map[value]zeros // tensors that have zeros, or may have
+	zeros      map[value]zeros    // tensors that have zeros, or may have
+	contents   map[value]contents // what is known of the elements of tensors
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup
@@ -33,9 +34,9 @@ type interpreter struct {
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far
 	depth      int
-	scopes     []*scope         // active functions, innermost last
-	graphs     []*shadow.Tensor // kept by graphs of gradients
-	pending    []value          // values of unfinished expressions
+	scopes     []*scope            // active functions, innermost last
+	graphs     []*shadow.GradGraph // graphs of gradients, until a backward runs through them
+	pending    []value             // values of unfinished expressions
 	at         pysrc.Pos
 	built      bool             // a model is on the card
 	first      int              // batch size that the script gives its first loader

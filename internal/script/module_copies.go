@@ -33,7 +33,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 // copiedValue implements copy.deepcopy of a value; done maps values to the copies made so far.
 func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	switch v.(type) {
-	case *shadow.Tensor, *network, *instance, *list, *dict, *configValue:
+	case *shadow.Tensor, *network, *submodule, *instance, *list, *dict, *configValue:
 		if c, ok := done[v]; ok {
 			return hold(c)
 		}

@@ -59,7 +59,7 @@ type member struct {
 func (o *instance) children() []member {
 	return o.members(func(_ string, v value) bool {
 		switch v := v.(type) {
-		case *network:
+		case *network, *submodule:
 			return true
 		case *instance:
 			return isModule(v)
@@ -124,6 +124,10 @@ func (in *interpreter) namedParameters(v value) []member {
 		case *network:
 			for _, p := range m.made(in).Parameters() {
 				add(joinPath(path, p.Name()), p)
+			}
+		case *submodule:
+			for _, p := range m.namedParameters(in) {
+				add(joinPath(path, p.name), p.of.(*shadow.Tensor))
 			}
 		case *instance:
 			for _, p := range m.ownParameters() {

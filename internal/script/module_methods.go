@@ -67,6 +67,11 @@ func (in *interpreter) modulesOf(o *instance) []member {
 	var out []member
 	everyModule(o, "", map[value]bool{}, func(path string, m value) {
 		out = append(out, member{path, m})
+		if s, ok := m.(*submodule); ok {
+			for _, inner := range s.of.listed(in, s.path, nil, false) {
+				out = append(out, member{joinPath(path, inner.name), inner.of})
+			}
+		}
 		if n, ok := m.(*network); ok {
 			for _, inner := range n.listed(in, "", nil, false) {
 				out = append(out, member{joinPath(path, inner.name), inner.of})

@@ -29,6 +29,11 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 		switch c := c.of.(type) {
 		case *network:
 			drop(c.call(in, name, a))
+		case *submodule:
+			device, dt := moveTo(name, a)
+			for _, p := range c.parameters(in) {
+				moveParameter(p, device, dt)
+			}
 		case *instance:
 			in.moves(c, name, a, seen)
 		}

@@ -154,5 +154,6 @@ func (in *interpreter) copiedNetwork(n *network) value {
 	case n.net != nil:
 		out.net, out.copied = in.build(Making{DType: n.dtype, Cast: n.casted, Copied: true, Loading: n.loading}), true
 	}
+	n.copyReplaced(in, out)
 	return out
 }

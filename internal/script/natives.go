@@ -233,38 +233,6 @@ func (in *interpreter) moveBatch(d *dict, a arguments) value {
 	return hold(d)
 }
 
-func stringMethod(s, name string, a arguments) value {
-	arg := func(i int) string { v, _ := a.or(i, "", "").(string); return v }
-	switch name {
-	case "lower":
-		return strings.ToLower(s)
-	case "upper":
-		return strings.ToUpper(s)
-	case "strip":
-		return strings.TrimSpace(s)
-	case "replace":
-		return strings.ReplaceAll(s, arg(0), arg(1))
-	case "startswith":
-		return strings.HasPrefix(s, arg(0))
-	case "endswith":
-		return strings.HasSuffix(s, arg(0))
-	case "split":
-		out := &list{}
-		parts := strings.Fields(s)
-		if sep, _ := a.or(0, "sep", "").(string); sep != "" {
-			parts = strings.Split(s, sep)
-			if most, ok := a.or(1, "maxsplit", -1).(int); ok && most >= 0 {
-				parts = strings.SplitN(s, sep, most+1)
-			}
-		}
-		for _, p := range parts {
-			out.items = append(out.items, p)
-		}
-		return out
-	}
-	return unknown{}
-}
-
 // newNetwork calls a model class or one of its from_… methods. The latter use the dtype of the config.
 func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	in.loads(class, method, a)

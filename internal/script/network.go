@@ -14,27 +14,31 @@ import (
 // uses it.
 type network struct {
 	refs
-	net     Net
-	here    bool // created on the card
-	dtype   shadow.DType
-	casted  shadow.DType // dtype that it was cast to before it came onto the card
-	mode    Mode
-	copied  bool    // a copy, whose parameters stay where they are created
-	loading Loading // how it is built
-	config  *configValue
-	own     dict     // attributes set on it, such as another forward
-	away    bool     // on the host, still or again
-	waits   bool     // still on the host: it is moved to the card when it is needed there
-	bare    bool     // its forward returns only the logits
-	known   []string // names of its parameters, once asked for
-	adapted bool     // it has PEFT's classes around it
-	parts   map[string]*submodule
+	net      Net
+	here     bool // created on the card
+	dtype    shadow.DType
+	casted   shadow.DType // dtype that it was cast to before it came onto the card
+	mode     Mode
+	copied   bool    // a copy, whose parameters stay where they are created
+	loading  Loading // how it is built
+	config   *configValue
+	own      dict     // attributes set on it, such as another forward
+	away     bool     // on the host, still or again
+	waits    bool     // still on the host: it is moved to the card when it is needed there
+	bare     bool     // its forward returns only the logits
+	known    []string // names of its parameters, once asked for
+	adapted  bool     // it has PEFT's classes around it
+	parts    map[string]*submodule
+	replaced []*replacement // modules of the script in place of its own
 }
 
 // release frees the parameters with the last reference.
 func (n *network) release() {
 	if n.last() && n.net != nil {
 		n.net.Free()
+		for _, r := range n.replaced {
+			drop(r.by)
+		}
 	}
 }
 
@@ -87,6 +91,9 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 	if v, ok := n.own.get(name); ok {
 		return hold(v), true
 	}
+	if r := n.replacement(name); r != nil {
+		return hold(r.by), true
+	}
 	switch name {
 	case "config":
 		if n.config == nil {
@@ -105,6 +112,8 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
+	case "_modules":
+		return &modulesDict{hold(n)}, true
 	case "dtype":
 		return dtypeValue(cmp.Or(n.casted, n.dtype)), true
 	}
@@ -114,6 +123,9 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 // set implements model.name = v.
 func (n *network) set(in *interpreter, name string, v value) {
 	if in.cutLayers(n, name, v) {
+		return
+	}
+	if o, ok := v.(*instance); ok && n.replaces(in, name, o) {
 		return
 	}
 	_, part := n.part(in, name)
@@ -222,6 +234,9 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 // move implements model.to(…) and similar methods.
 func (n *network) move(in *interpreter, name string, a arguments) value {
 	device, dt := destination(a)
+	if len(n.replaced) > 0 {
+		n.refresh(in)
+	}
 	switch name {
 	case "half":
 		dt, device = shadow.Float16, ""
@@ -246,6 +261,12 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 		n.away, n.waits = false, false
 	case device == "cuda":
 		n.there(in)
+	}
+	if len(n.replaced) > 0 {
+		if device == "cuda" {
+			n.net.ToCard() // modules that were put in later
+		}
+		n.moveReplaced(in, device, dt)
 	}
 	return hold(n)
 }

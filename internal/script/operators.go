@@ -36,10 +36,18 @@ func (in *interpreter) unary(e *pysrc.Unary) value {
 		case "-":
 			return x.Neg().Hold()
 		case "~":
-			return x.Not().Hold()
+			not := x.Not().Hold()
+			in.learn(not, in.inverted(x))
+			return not
 		}
 		return x.Hold()
 	case *hostTensor:
+		if e.Op == "~" {
+			not := *x
+			in.learn(&not, in.inverted(x))
+			in.marks(&not, in.zeros[x])
+			return &not
+		}
 		return x
 	}
 	return unknown{}
@@ -48,6 +56,9 @@ func (in *interpreter) unary(e *pysrc.Unary) value {
 // binary returns l op r; both stay the caller's.
 func (in *interpreter) binary(op string, l, r value) value {
 	if v, ok := in.tensorOperation(op, l, r); ok {
+		if v != l && v != r {
+			in.learn(v, in.combined(op, l, r))
+		}
 		return v
 	}
 	if v, ok := arithmetic(op, l, r); ok {
@@ -260,6 +271,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	}
 	if v, ok := in.tensorComparison(op, l, r); ok {
 		in.marks(v, maybeZeros)
+		in.learn(v, in.compared(op, l, r))
 		return v
 	}
 	x, okX := number(l)

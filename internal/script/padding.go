@@ -61,6 +61,7 @@ func (in *interpreter) zerosIn(v value) zeros {
 
 // inherits marks out, the result of a native function, if the function makes zeros or an argument is marked.
 func (in *interpreter) inherits(out, fn value, a arguments) {
+	in.learnCall(out, fn, a)
 	switch f := fn.(type) {
 	case namespace:
 		zero, _ := number(a.or(1, "fill_value", 1))

@@ -16,14 +16,14 @@ func recurrent(in *interpreter, a arguments) value {
 		in.noteTensors("a recurrent layer", a)
 		return tupleOf(unknown{}, unknown{}, unknown{})
 	}
-	if in.World.AutocastType() != shadow.None {
-		in.note("a recurrent layer is counted without autocast, which may be more")
-	}
 	flat, _ := m.attrs.get("_flat_weights")
 	r := &shadow.Recurrent{
 		Weights: in.tensors(flat), Gates: in.whole(m, "gates"), Hidden: in.whole(m, "hidden_size"), Layers: in.whole(m, "num_layers"),
-		Directions: 1, BatchFirst: in.flag(m, "batch_first"), Training: in.World.GradEnabled() && in.flag(m, "training"),
+		Directions: 1, BatchFirst: in.flag(m, "batch_first"), Training: in.flag(m, "training"),
 	}
+	p := in.getattr(m, "dropout")
+	share, _ := number(p)
+	r.Dropout = share > 0
 	if in.flag(m, "bidirectional") {
 		r.Directions = 2
 	}

@@ -44,6 +44,9 @@ type Net interface {
 	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
 	Layer(path string) shadow.Module
 	Weight(path string) *shadow.Tensor
+	// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+	// that it contains. The caller owns the parameters that the model no longer has.
+	Replace(path string, parts []NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
 
 // Mode says in which state a model is called.
@@ -78,6 +81,7 @@ type Run struct {
 	Optimizer    string         // used instead of the script's optimizer, unless ""
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
+	NoneSelected bool           // masks of which nothing is known select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
@@ -161,6 +165,7 @@ type Result struct {
 	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
+	Masks     bool             // masks of which nothing is known selected elements
 }
 
 // Follow follows the script from beginning to end.

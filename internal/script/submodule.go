@@ -13,25 +13,32 @@ import (
 // submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them, hook
 // them, and replace their forward. Each has one object, which the network keeps.
 type submodule struct {
-	of      *network
-	path    string
-	outside int  // references from outside the network
-	own     dict // attributes set on it, such as another forward
+	of       *network
+	path     string
+	outside  int              // references from outside the network
+	detached bool             // replaced, so that it no longer keeps the network
+	orphans  []*shadow.Tensor // its parameters, if the network no longer has them
+	own      dict             // attributes set on it, such as another forward
 	around
 }
 
 // hold counts a reference from outside the network; while there is one, the network lives.
 func (m *submodule) hold() {
-	if m.outside == 0 {
+	if m.outside == 0 && !m.detached {
 		m.of.hold()
 	}
 	m.outside++
 }
 
 func (m *submodule) release() {
-	if m.outside--; m.outside == 0 {
-		m.of.release()
+	if m.outside--; m.outside > 0 {
+		return
 	}
+	if m.detached {
+		m.dropOrphans()
+		return
+	}
+	m.of.release()
 }
 
 // Module is a module inside a model.
@@ -72,9 +79,21 @@ func (n *network) part(in *interpreter, name string) (value, bool) {
 		}
 	}
 	if best == "" {
-		return nil, false
+		return n.tiedOutput(in, name)
 	}
-	return n.at(best), true
+	return hold(n.module(best)), true
+}
+
+// tiedOutput returns the layer that makes logits if it has no parameter of its own.
+func (n *network) tiedOutput(in *interpreter, name string) (value, bool) {
+	if outputs[name] {
+		for _, m := range n.made(in).Modules() {
+			if m.Path == name {
+				return hold(n.module(name)), true
+			}
+		}
+	}
+	return nil, false
 }
 
 // names lists the names of the model's parameters, even before it is on the card.
@@ -138,9 +157,17 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 		return hold(v), true
 	}
 	inner := m.path + "." + name
+	if r := m.of.replacement(inner); r != nil {
+		return hold(r.by), true
+	}
+	for _, t := range m.orphans {
+		if _, last, _ := cutLast(t.Name()); last == name {
+			return t.Hold(), true
+		}
+	}
 	for _, p := range m.of.names(in) {
 		if strings.HasPrefix(p, inner+".") {
-			return m.of.at(inner), true
+			return hold(m.of.module(inner)), true
 		}
 	}
 	for _, p := range m.of.made(in).Parameters() {
@@ -157,6 +184,8 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 		return nil, m.kind(in) != ""
 	case "training":
 		return !m.evaluates(), true
+	case "_modules":
+		return &modulesDict{hold(m)}, true
 	case "config", "device", "dtype":
 		return m.of.attr(in, name)
 	case "in_features", "out_features", "num_embeddings", "embedding_dim":
@@ -196,7 +225,7 @@ func (m *submodule) blocks(in *interpreter) int {
 func (m *submodule) list(in *interpreter) *list {
 	out := &list{}
 	for i := range m.blocks(in) {
-		out.items = append(out.items, m.of.at(m.path+"."+strconv.Itoa(i)))
+		out.items = append(out.items, hold(m.of.module(m.path+"."+strconv.Itoa(i))))
 	}
 	return out
 }

@@ -53,6 +53,9 @@ func (m *submodule) register(in *interpreter, name string, a arguments) value {
 func (m *submodule) set(in *interpreter, name string, v value) {
 	switch o := v.(type) {
 	case *instance:
+		if m.of.replaces(in, m.path+"."+name, o) {
+			return
+		}
 		if isModule(o) {
 			in.note(notFollowed)
 		}
@@ -87,6 +90,7 @@ func (m *submodule) setTraining(in *interpreter, on bool) {
 // setMode implements train() and eval() of the whole model.
 func (n *network) setMode(eval bool) {
 	n.mode.Eval = eval
+	n.setReplaced(!eval)
 	for _, m := range n.parts {
 		m.eval = nil
 	}
@@ -116,6 +120,9 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 			all[path] = m.surrounds(in)
 		}
 	}
+	for _, r := range n.replaced {
+		all[r.called] = r.runs(in)
+	}
 	if embeds != nil {
 		m, _ := n.embeddings(in, false).(*submodule)
 		if m == nil {
@@ -127,6 +134,11 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 		}
 	}
 	in.World.Surround(all, forward)
+	for _, r := range n.replaced {
+		if !r.reached {
+			in.note("the module that the script puts in the place of the model's %s is not called where the model is simulated; the model's own is counted", shortPath(r.path))
+		}
+	}
 	for path, m := range n.parts {
 		if all[path] != nil && m.changed() && !m.reached && m.eval == nil {
 			in.note("what the script does at every call of the model's %s is not followed", path)

@@ -94,7 +94,7 @@ func (n *network) listed(in *interpreter, path string, self value, direct bool) 
 			name = strings.TrimPrefix(name, path+".")
 		}
 		if !direct || !strings.Contains(name, ".") {
-			out = append(out, member{name, n.lent(m.Path)})
+			out = append(out, member{name, n.module(m.Path)})
 		}
 	}
 	return out
@@ -126,7 +126,7 @@ func (n *network) submoduleAt(in *interpreter, a arguments) value {
 	path, _ := a.or(0, "target", "").(string)
 	for _, m := range n.modules(in, "") {
 		if m.Path == path {
-			return n.at(path)
+			return hold(n.module(path))
 		}
 	}
 	return unknown{}
@@ -138,6 +138,9 @@ func (m *submodule) callSelf(in *interpreter, a arguments) value {
 		return in.forwardBase(m.of, a)
 	}
 	x, ok := a.or(0, "input", nil).(*shadow.Tensor)
+	if ok && m.detached && m.inner != nil {
+		return together(m.inner(x))
+	}
 	layer := m.of.there(in).Layer(m.path)
 	if !ok || layer == nil {
 		in.noteTensors("a part of the model that is called on its own", a)

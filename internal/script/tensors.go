@@ -499,6 +499,7 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 	in.result.Backwards++
 	g, _ := a.or(0, "gradient", nil).(*shadow.Tensor)
 	keeps, _ := a.or(1, "retain_graph", false).(bool)
+	in.runGraphs()
 	t.BackwardWith(g, keeps)
 	in.freeGraphs()
 	in.forwards()

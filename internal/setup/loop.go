@@ -88,6 +88,7 @@ type Learned struct {
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Twice     bool   // it differentiates gradients again
+	Masks     bool   // masks of which nothing is known select elements
 	Optimizer string // its name; "" if the script has one of its own
 }
 
@@ -106,6 +107,16 @@ func (s *Setup) DifferentiatesTwice() bool {
 	s.Script.noted.Lock()
 	defer s.Script.noted.Unlock()
 	return s.Script.learned.Twice
+}
+
+// SelectsUnknown reports whether masks of which nothing is known select elements in a script that was followed.
+func (s *Setup) SelectsUnknown() bool {
+	if s.Script == nil {
+		return false
+	}
+	s.Script.noted.Lock()
+	defer s.Script.noted.Unlock()
+	return s.Script.learned.Masks
 }
 
 // Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.

@@ -26,9 +26,9 @@ func (w *World) CallWith(m Module, x *Tensor, others []*Tensor) *Tensor {
 func (w *World) surround(f Around, x *Tensor, forward func(x *Tensor) []*Tensor) []*Tensor {
 	others := w.others
 	w.others = nil
-	x.Hold() // by the tuple of arguments
+	x.Hold()       // by the tuple of arguments,
+	defer x.Drop() // also if a checkpoint ends the call early
 	out := f(x, others, forward)
-	x.Drop()
 	for _, t := range out {
 		t.loosen()
 	}

@@ -213,14 +213,14 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 	out := body(x)
 	x.loosen()
 	w.gradMode = true
-	cast := w.autocast
+	cast, around := w.autocast, w.around
 	n.backward(func(g *Tensor) []*Tensor {
 		in := kept.get().alias(x.size, x.stride).Hold()
 		in.requiresGrad, in.leaf = true, true
 		w.gradMode = true
 		var y *Tensor
 		back := w.As(Activations)
-		w.withAutocast(cast, func() { y = body(in).Hold() })
+		w.Surround(around, func() { w.withAutocast(cast, func() { y = body(in).Hold() }) })
 		back()
 		w.gradMode = false
 		w.backward(y, g)

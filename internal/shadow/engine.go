@@ -122,6 +122,9 @@ func (e *engine) evaluate(n *node) {
 	for _, g := range in {
 		g.Drop()
 	}
+	if e.w.waiting != nil {
+		e.w.takeWaiting(n)
+	}
 	if !e.keeps {
 		n.release()
 	}

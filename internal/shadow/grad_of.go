@@ -101,28 +101,3 @@ func (n *node) wants(i int) bool {
 	only := n.w.only
 	return only == nil || n.w.gradMode || only.wants(n.next[i].to)
 }
-
-// keepIncoming keeps the gradients that arrive at a node, if the graph of its backward would save them: if they are
-// multiplied with what the node saved. A dropout's mask needs no gradient, so its backward saves only the mask.
-func (w *World) keepIncoming(n *node, in []*Tensor) {
-	if w.kept == nil || len(n.saved) == 0 || n.name == "NativeDropoutBackward0" {
-		return
-	}
-	for _, g := range in {
-		if g != nil {
-			w.kept = append(w.kept, g.Hold())
-		}
-	}
-}
-
-// KeepIncoming keeps the gradients that a backward's graph would save, until the function that it returns is called,
-// which returns them.
-func (w *World) KeepIncoming() func() []*Tensor {
-	outer := w.kept
-	w.kept = []*Tensor{}
-	return func() []*Tensor {
-		out := w.kept
-		w.kept = outer
-		return out
-	}
-}

@@ -105,7 +105,7 @@ func (w *World) indexed(t *Tensor, dim int, at Shape, index []*Tensor) *Tensor {
 // PutMasked is t[mask] = values: the positions of the mask are computed first.
 func (t *Tensor) PutMasked(mask *Tensor) {
 	t.w.Op("index_put_")
-	t.w.release(t.w.nonzero(mask))
+	t.w.release(t.w.nonzero(mask, mask.Numel()))
 }
 
 // Extreme is t.max(dim) or t.min(dim): the values, and the indices that the gradient needs.

@@ -2,21 +2,24 @@
 
 package shadow
 
-// Ops that select by a mask. Every element of a mask is assumed to be true.
+// Ops that select by a mask. Every element of a mask is assumed to be true unless the number of true elements is given.
 
-// Masked is t[mask] for a mask over its first dimensions. The indices of the true elements are computed
-// each time.
-func (t *Tensor) Masked(mask *Tensor) *Tensor {
+// Masked is t[mask] for a mask over its first dimensions, all of whose elements are true.
+func (t *Tensor) Masked(mask *Tensor) *Tensor { return t.MaskedSome(mask, mask.Numel()) }
+
+// MaskedSome is t[mask] for a mask over its first dimensions, with count true elements. The indices of the true
+// elements are computed each time.
+func (t *Tensor) MaskedSome(mask *Tensor, count int) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)
 	kept := n.save(mask)
-	count, from := mask.Numel(), t.size
+	from := t.size
 	size := t.size
 	for size.n > t.size.n-mask.size.n {
 		size = size.Remove(0)
 	}
 	w.Op("index")
-	places := w.nonzero(mask)
+	places := w.nonzero(mask, count)
 	out := w.Empty(size.insert(0, count), t.dtype)
 	w.Launch(out, t)
 	w.release(places)
@@ -24,7 +27,7 @@ func (t *Tensor) Masked(mask *Tensor) *Tensor {
 		w.Op("new_zeros")
 		zeros := w.Empty(from, g.dtype).Hold()
 		out := w.unlessInPlace("index_put", zeros)
-		places := w.nonzero(kept.get())
+		places := w.nonzero(kept.get(), count)
 		w.indexPut(count, count)
 		w.release(places)
 		w.Launch(out, g)
@@ -48,10 +51,10 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	out := w.Empty(mask.size, source.dtype)
 	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
 	w.Launch(out, source, mask)
-	rows := source.size
+	rows, all := source.size, mask.Numel()
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("masked_scatter_backward")
-		places := w.nonzero(kept.get())
+		places := w.nonzero(kept.get(), all)
 		out := w.Empty(rows, g.dtype)
 		w.release(places)
 		w.Launch(out, g)
@@ -68,13 +71,13 @@ func (t *Tensor) Item() {
 	dropTemporaries(t)
 }
 
-// nonzero returns the indices of a mask's true elements (native/cuda/Nonzero.cu): one integer
+// nonzero returns the indices of a mask's count true elements (native/cuda/Nonzero.cu): one integer
 // for each dimension.
-func (w *World) nonzero(mask *Tensor) *storage {
-	count := w.alloc(4)
+func (w *World) nonzero(mask *Tensor, count int) *storage {
+	number := w.alloc(4)
 	w.Scratch(1)
-	places := w.alloc(uint64(mask.Numel()*mask.size.n) * Int64.Bytes())
+	places := w.alloc(uint64(count*mask.size.n) * Int64.Bytes())
 	w.kernelScratch(w.Rules.Scan(mask.Numel(), 4))
-	w.release(count)
+	w.release(number)
 	return places
 }

@@ -2,6 +2,8 @@
 
 package shadow
 
+import "snug/internal/kernel"
+
 // Recurrent layers with cuDNN: _cudnn_rnn and its backward (native/cudnn/RNN.cpp).
 
 // Recurrent is nn.LSTM, nn.GRU or nn.RNN.
@@ -12,7 +14,10 @@ type Recurrent struct {
 	Layers     int
 	Directions int
 	BatchFirst bool
-	Training   bool
+	Training   bool // the module is in training mode
+	Dropout    bool // between the layers
+
+	cast bool // the weights are autocast's copies
 }
 
 // cell reports whether the layer has a cell besides its hidden state.
@@ -20,7 +25,7 @@ func (r *Recurrent) cell() bool { return r.Gates == 4 }
 
 // FlattenWeights is flatten_parameters: the weights become parts of one tensor.
 func FlattenWeights(weights []*Tensor) {
-	if len(weights) == 0 || weights[0].mem == nil {
+	if len(weights) == 0 || weights[0].mem == nil || weights[0].dtype == BFloat16 { // not one of CUDNN_TENSOR_DTYPES
 		return
 	}
 	w, numel := weights[0].w, 0
@@ -52,9 +57,25 @@ func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 	return t.Alias()
 }
 
+// call describes a call of the layer to cuDNN.
+func (r *Recurrent) call(x *Tensor, steps, batch int, backward bool) kernel.RecurrentLayer {
+	return kernel.RecurrentLayer{
+		Gates: r.Gates, Input: x.size.d[2], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
+		Dropout: r.Dropout && r.Training, Training: r.Training, Backward: backward, Flat: r.flat(),
+	}
+}
+
+// flat reports whether the weights are parts of one tensor, which flatten_parameters does not make them in bfloat16.
+func (r *Recurrent) flat() bool {
+	return len(r.Weights) > 0 && r.Weights[0].dtype != BFloat16 || r.cast
+}
+
 // Run runs the layer over t, from initial states; cell is nil unless it is an LSTM. It returns the outputs of all
 // steps and the last states.
 func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Tensor) {
+	if dt := t.w.AutocastType(); dt != None && (dt != t.dtype || dt != r.Weights[0].dtype) {
+		return r.runCast(dt, t, hidden, cell)
+	}
 	w := t.w
 	n := w.record("CudnnRnnBackward0", append([]*Tensor{t, hidden, cell}, r.Weights...)...)
 	input := n.save(t)
@@ -63,6 +84,7 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 	}
 	steps, batch := r.shape(t)
 	w.Op("_cudnn_rnn")
+	w.recurrentDropout(r.Dropout && r.Training)
 	x := r.stepsFirst(t).Hold()
 	copied := w.rowMajor(x)
 	width := r.Hidden * r.Directions
@@ -72,10 +94,15 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 	if r.cell() {
 		lastCell = w.Empty(state, t.dtype)
 	}
-	workspace := w.alloc(r.workspace(steps, lastHidden.Bytes()))
+	var flat *Tensor
+	if !r.flat() {
+		flat = w.Empty(Dims(r.weights()), t.dtype)
+	}
+	call := r.call(x, steps, batch, false)
+	workspace := w.alloc(w.kernelBytes(w.Rules.RecurrentWorkspace(call)))
 	var kept *Tensor
 	if r.Training {
-		kept = w.Empty(Dims(int(r.reserve(out.Bytes()))), UInt8)
+		kept = w.Empty(Dims(int(w.kernelBytes(w.Rules.RecurrentReserve(call)))), UInt8)
 	}
 	w.Launch(out, t)
 	w.release(workspace)
@@ -85,9 +112,11 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 		out.size, out.stride = Dims(batch, steps, width), Dims(width, batch*width, 1)
 	}
 	result := n.save(out)
-	if kept != nil {
-		n.save(kept)
-		dropTemporaries(kept)
+	for _, t := range []*Tensor{kept, flat} {
+		if t != nil {
+			n.save(t)
+			dropTemporaries(t)
+		}
 	}
 	n.backwards(func(g []*Tensor) []*Tensor { return r.backward(input.get(), result.get(), state, g) })
 	n.output(out, 0)
@@ -96,6 +125,57 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 		n.output(lastCell, 2)
 	}
 	return out.loosen(), lastHidden, lastCell
+}
+
+// runCast is _cast_cudnn_rnn of autocast: the weights become parts of one tensor of the lower type, then the states
+// and the input are cast.
+func (r *Recurrent) runCast(dt DType, t, hidden, cell *Tensor) (out, lastHidden, lastCell *Tensor) {
+	fn := t.w.Func()
+	low := *r
+	low.cast, low.Weights = true, r.castWeights(fn, dt)
+	h := fn.Let(hidden.To(dt))
+	if cell != nil {
+		cell = fn.Let(cell.To(dt))
+	}
+	x := fn.Let(t.To(dt))
+	t.w.withAutocast(None, func() { out, lastHidden, lastCell = low.Run(x, h, cell) })
+	for _, o := range []*Tensor{out, lastHidden, lastCell} {
+		o.Hold()
+	}
+	fn.exit()
+	return out.loosen(), lastHidden.loosen(), lastCell.loosen()
+}
+
+// castWeights casts the weights into one tensor.
+func (r *Recurrent) castWeights(fn *Frame, dt DType) (out []*Tensor) {
+	w := r.Weights[0].w
+	flat := w.Empty(Dims(r.weights()), dt).Hold()
+	for _, p := range r.Weights {
+		n := w.record("ToCopyBackward0", p)
+		part := fn.Let(flat.alias(p.size, p.size.contiguous()))
+		n.backward(func(g *Tensor) []*Tensor { return []*Tensor{g.To(p.dtype)} })
+		n.output(part, 0)
+		out = append(out, part)
+	}
+	flat.Drop()
+	return out
+}
+
+// weights returns the number of elements of all weights.
+func (r *Recurrent) weights() (numel int) {
+	for _, p := range r.Weights {
+		numel += p.Numel()
+	}
+	return numel
+}
+
+// recurrentDropout makes the random state of the first dropout in a recurrent layer, which stays.
+func (w *World) recurrentDropout(on bool) {
+	if on && !w.dropoutState {
+		w.dropoutState = true
+		w.Scratch(8)
+		w.alloc(w.Rules.RecurrentDropout())
+	}
 }
 
 // backward is _cudnn_rnn_backward: the gradient of the input, then that of all weights in one tensor.
@@ -111,8 +191,7 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 			fn.Let(w.Empty(state, dt))
 		}
 	}
-	steps, _ := r.shape(input)
-	bytes := uint64(state.Numel()) * dt.Bytes()
+	steps, batch := r.shape(input)
 	x := fn.Let(r.stepsFirst(input))
 	copied := w.rowMajor(x)
 	arrived := result
@@ -125,7 +204,8 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 	for range states {
 		fn.Let(w.Empty(state, dt))
 	}
-	w.Scratch(r.workspace(steps, bytes))
+	workspace := w.kernelBytes(w.Rules.RecurrentWorkspace(r.call(x, steps, batch, true)))
+	w.Scratch(workspace)
 	copiedGrad()
 	copied()
 	grads := make([]*Tensor, 3+len(r.Weights))
@@ -133,7 +213,7 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 	dx.Drop()
 	copied = w.rowMajor(x)
 	r.weightGrads(grads[3:])
-	w.Scratch(r.workspace(steps, bytes))
+	w.Scratch(workspace)
 	copied()
 	fn.exit()
 	return looseAll(grads)
@@ -141,12 +221,8 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 
 // weightGrads makes the gradients of the weights, as parts of one tensor.
 func (r *Recurrent) weightGrads(grads []*Tensor) {
-	numel := 0
-	for _, p := range r.Weights {
-		numel += p.Numel()
-	}
 	w := r.Weights[0].w
-	flat := w.Empty(Dims(numel), r.Weights[0].dtype).Hold()
+	flat := w.Empty(Dims(r.weights()), r.Weights[0].dtype).Hold()
 	for i, p := range r.Weights {
 		grads[i] = flat.alias(p.size, p.size.contiguous()).Hold()
 	}
@@ -158,19 +234,4 @@ func looseAll(ts []*Tensor) []*Tensor {
 		t.loosen()
 	}
 	return ts
-}
-
-// reserve returns the bytes cuDNN keeps for the backward: the gates and the cell of every step.
-func (r *Recurrent) reserve(out uint64) uint64 {
-	return uint64(r.Layers*(r.Gates+1))*out + 256
-}
-
-// workspace returns the bytes cuDNN needs for a run: 32 MiB for its products, the gates of every step (of 16 at a
-// time if nothing is kept), and some states.
-func (r *Recurrent) workspace(steps int, state uint64) uint64 {
-	gates, states := steps, 13
-	if !r.Training {
-		gates, states = min(steps, 16), 12
-	}
-	return 32<<20 + uint64(r.Gates*gates+states)*state + 288
 }

@@ -66,12 +66,14 @@ type World struct {
 	turns      turns
 	origin     []uint32 // for an unfolded trace, the ID that each allocation had before
 
-	afterBackward func()             // called when the whole backward has run
-	wrapped       map[string]Wrapper // by the path of the module
-	around        map[string]Around  // by the path of the module
-	only          *capturing         // what a call of grad wants; nil in a full backward
-	kept          []*Tensor          // gradients that the graph of a backward saves; nil if it has none
-	others        []*Tensor          // further arguments of the module that is called next
+	afterBackward func()              // called when the whole backward has run
+	wrapped       map[string]Wrapper  // by the path of the module
+	dropoutState  bool                // the random state of recurrent layers exists
+	around        map[string]Around   // by the path of the module
+	only          *capturing          // what a call of grad wants; nil in a full backward
+	gradGraph     *GradGraph          // the graph of gradients that a backward makes; nil if it makes none
+	waiting       map[*node][]*Tensor // gradients from such a graph, until their nodes run
+	others        []*Tensor           // further arguments of the module that is called next
 
 	// OutOfPlace makes gradients that meet never add in place, as under a
 	// dispatch mode that logs ops.

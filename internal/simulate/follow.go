@@ -35,7 +35,7 @@ func (r *run) follow() error {
 	how := script.Run{
 		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
-		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips),
+		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
 		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
 	}
@@ -56,7 +56,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
@@ -276,6 +276,17 @@ func (n *net) Weight(path string) *shadow.Tensor {
 		return l.Weight
 	}
 	return nil
+}
+
+// Replace puts the parameters of a new module in the place of those at a path.
+func (n *net) Replace(path string, parts []script.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
+	var of []nn.Part
+	for _, p := range parts {
+		of = append(of, nn.Part{Name: p.Name, Of: p.Of})
+	}
+	gone := n.builder.Replace(path, of, moved)
+	n.params = n.builder.Parameters()
+	return gone
 }
 
 func (n *net) Parameters() []*shadow.Tensor { return n.params }

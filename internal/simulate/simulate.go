@@ -46,22 +46,23 @@ type Result struct {
 
 // Options are for tests and tools that need more than a plain run.
 type Options struct {
-	Log         func(w *shadow.World, op string) // called for each op and phase
-	Undivided   bool                             // the loss is not divided, as in the op recordings
-	OutOfPlace  bool                             // gradients that meet are never added in place
-	LateBuckets bool                             // DDP's first buckets are released in the step after next
-	Skips       []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
-	Watch       Stopwatch                        // measures a step after the first ones, if set
-	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card        gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
-	Side        kernel.Side                      // which bound to use if the needs of a kernel are unknown
-	Local       bool                             // a script's step is a function: its variables are freed when it returns, and it prefetches nothing
-	Model       Maker                            // builds a model instead of the setup's, if set
-	Folds       bool                             // long loops stay folded in the result
-	MaxEvents   int                              // limit on the number of events, counted folded if the run is; 0 for none
-	Whole       bool                             // every batch of a script's loader is run, for a comparison with a recording
-	Describes   bool                             // the world keeps the form of each tensor
-	Stop        func() error                     // called before each micro-batch; an error ends the run; may be nil
+	Log          func(w *shadow.World, op string) // called for each op and phase
+	Undivided    bool                             // the loss is not divided, as in the op recordings
+	OutOfPlace   bool                             // gradients that meet are never added in place
+	LateBuckets  bool                             // DDP's first buckets are released in the step after next
+	Skips        []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
+	Watch        Stopwatch                        // measures a step after the first ones, if set
+	Brief        bool                             // the first step, which makes the optimizer's states, has one micro-batch
+	Card         gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
+	Side         kernel.Side                      // which bound to use if the needs of a kernel are unknown
+	Local        bool                             // a script's step is a function: its variables are freed when it returns, and it prefetches nothing
+	Model        Maker                            // builds a model instead of the setup's, if set
+	Folds        bool                             // long loops stay folded in the result
+	MaxEvents    int                              // limit on the number of events, counted folded if the run is; 0 for none
+	Whole        bool                             // every batch of a script's loader is run, for a comparison with a recording
+	Describes    bool                             // the world keeps the form of each tensor
+	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
+	NoneSelected bool                             // masks of which nothing is known select one element, not all
 }
 
 // Maker builds a model by hand.

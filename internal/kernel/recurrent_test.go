@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kernel
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// TestRecurrentLayers compares the rules with 600 layers measured on an H200: gates, bytes of an element, whether the
+// weights are one tensor, input, hidden, layers, directions, batch, steps, dropout, training; then the workspace, what is
+// kept, and the workspace of the backward pass.
+func TestRecurrentLayers(t *testing.T) {
+	f, err := os.Open("testdata/recurrent.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, exact := 0, 0
+	check := func(l RecurrentLayer, want uint64) {
+		if want == 0 {
+			return
+		}
+		got := h200.RecurrentWorkspace(l).N
+		all++
+		if got == want {
+			exact++
+		}
+		if off := float64(got)/float64(want) - 1; off < -0.04 || off > 0.27 {
+			t.Errorf("%+v: a workspace of %d bytes, want %d (%+.1f %%)", l, got, want, 100*off)
+		}
+	}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var v [14]int
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		l := RecurrentLayer{
+			Gates: v[0], Element: uint64(v[1]), Flat: v[2] == 1, Input: v[3], Hidden: v[4], Layers: v[5], Directions: v[6], Batch: v[7], Steps: v[8],
+			Dropout: v[9] == 1 && v[10] == 1, Training: v[10] == 1,
+		}
+		check(l, uint64(v[11]))
+		if got := h200.RecurrentReserve(l).N; l.Training && got != uint64(v[12]) {
+			t.Errorf("%+v: %d bytes are kept, want %d", l, got, v[12])
+		}
+		l.Backward = true
+		check(l, uint64(v[13]))
+	}
+	if exact*4 < all*3 {
+		t.Errorf("%d of %d workspaces are exact, want three in four", exact, all)
+	}
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// A script may put a module of its own in the place of one of the model's, as LoRA written by hand does with the
+// Linear layers. The model then calls the script's module, and the parameters of that module are the model's.
+
+// NamedTensor is a parameter with its path inside a module.
+type NamedTensor struct {
+	Name string
+	Of   *shadow.Tensor
+}
+
+// replacement is a module of the script in the place of one of the model's.
+type replacement struct {
+	path    string // of the place
+	called  string // the path by which the model calls the module that was there
+	by      *instance
+	old     *submodule
+	reached bool // the model has called it
+}
+
+// replaces puts a module of the script in the place of the model's module at a path. It reports false if such a
+// module is not followed.
+func (n *network) replaces(in *interpreter, path string, by *instance) bool {
+	if !isModule(by) || !n.replaceable(in, path) {
+		return false
+	}
+	r := n.replacement(path)
+	if r == nil {
+		r = &replacement{path: path, called: path, old: n.lent(path)}
+		n.replaced = append(n.replaced, r)
+	}
+	hold(by)
+	if r.by != nil {
+		drop(r.by)
+	}
+	r.by = by
+	n.exchange(in, r)
+	return true
+}
+
+// exchange gives the model the parameters of a replacement. Modules of the model inside it get paths inside it.
+func (n *network) exchange(in *interpreter, r *replacement) {
+	to := map[string]string{}
+	everyModule(r.by, r.path, map[value]bool{}, func(path string, v value) {
+		if m, ok := v.(*submodule); ok && m.of == n && within(m.path, r.path) {
+			to[m.path] = path
+		}
+	})
+	moved := func(path string) (string, bool) {
+		for from, path2 := range to {
+			if within(path, from) {
+				return path2 + strings.TrimPrefix(path, from), true
+			}
+		}
+		return path, false
+	}
+	var parts []NamedTensor
+	for _, p := range in.namedParameters(r.by) {
+		parts = append(parts, NamedTensor{p.name, p.of.(*shadow.Tensor)})
+	}
+	gone := n.made(in).Replace(r.path, parts, moved)
+	r.called, _ = moved(r.called)
+	n.moveParts(r, moved)
+	r.old.orphan(gone)
+	n.known = nil
+	for _, p := range n.net.Parameters() {
+		n.known = append(n.known, p.Name())
+	}
+}
+
+// moveParts gives the modules inside a replacement their new paths. They no longer keep the whole model.
+func (n *network) moveParts(r *replacement, moved func(string) (string, bool)) {
+	parts := map[string]*submodule{}
+	for path, m := range n.parts {
+		to, kept := moved(path)
+		if within(path, r.path) {
+			m.detach()
+			if !kept {
+				continue
+			}
+		}
+		m.path = to
+		parts[to] = m
+	}
+	n.parts = parts
+}
+
+// within reports whether a path is that of a module or of one inside it.
+func within(path, module string) bool {
+	return path == module || strings.HasPrefix(path, module+".")
+}
+
+// detach ends what a module outside the model keeps of it: the module itself lives on, the model need not.
+func (m *submodule) detach() {
+	if !m.detached {
+		m.detached = true
+		if m.outside > 0 {
+			m.of.release()
+		}
+	}
+}
+
+// orphan takes over parameters that the model no longer has; they live as long as the module.
+func (m *submodule) orphan(gone []*shadow.Tensor) {
+	m.orphans = append(m.orphans, gone...)
+	if m.outside == 0 {
+		m.dropOrphans()
+	}
+}
+
+func (m *submodule) dropOrphans() {
+	for _, t := range m.orphans {
+		if !t.Dropped() {
+			t.Drop()
+		}
+	}
+	m.orphans = nil
+}
+
+// replaceable reports whether a module at a path can be replaced: a layer, or a module of one tensor in and one out.
+func (n *network) replaceable(in *interpreter, path string) bool {
+	if n.replacement(path) != nil {
+		return true
+	}
+	for _, m := range n.made(in).Modules() {
+		if m.Path == path {
+			return m.Kind != "" && m.Kind != "ModuleList" || m.Kind == "" && n.plainModule(in, path)
+		}
+	}
+	return false
+}
+
+// plainModule reports whether a module of the model's own class is called with one tensor and returns one.
+func (n *network) plainModule(in *interpreter, path string) bool {
+	m := n.lent(path)
+	for _, class := range []string{"Layer", "Attention", "Embeddings", "Encoder"} {
+		if m.isNamed(class) {
+			return false
+		}
+	}
+	return m.blocks(in) == 0 && (m.isNamed("MLP") || m.isNamed("Norm") || !strings.Contains(path, "."))
+}
+
+// replacement returns what the script has put at a path, or nil.
+func (n *network) replacement(path string) *replacement {
+	for _, r := range n.replaced {
+		if r.path == path {
+			return r
+		}
+	}
+	return nil
+}
+
+// module borrows the module at a path: the model's, or the script's in its place.
+func (n *network) module(path string) (found value) {
+	var around *replacement
+	for _, r := range n.replaced {
+		if within(path, r.path) && (around == nil || len(r.path) > len(around.path)) {
+			around = r
+		}
+	}
+	if around == nil {
+		return n.lent(path)
+	}
+	everyModule(around.by, around.path, map[value]bool{}, func(at string, v value) {
+		if at == path {
+			found = v
+		}
+	})
+	if found == nil {
+		return n.lent(path)
+	}
+	return found
+}
+
+// runs returns the function that the model calls in place of the module that was replaced.
+func (r *replacement) runs(in *interpreter) shadow.Around {
+	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
+		r.reached, r.old.inner = true, forward
+		v := in.abandoning(func() value { return in.invoke(r.by, arguments{pos: []value{x.Hold()}}) })
+		if t, ok := v.(*shadow.Tensor); ok {
+			return []*shadow.Tensor{t}
+		}
+		in.fail("what this module returns in place of the model's %s is not followed", shortPath(r.path))
+		return nil
+	}
+}
+
+// setReplaced sets the mode of the script's modules in the model.
+func (n *network) setReplaced(training bool) {
+	for _, r := range n.replaced {
+		everyModule(r.by, "", map[value]bool{}, func(_ string, m value) { setTraining(m, training) })
+	}
+}
+
+// moveReplaced brings the buffers of the script's modules to where the model is.
+func (n *network) moveReplaced(in *interpreter, device string, dt shadow.DType) {
+	for _, r := range n.replaced {
+		everyModule(r.by, "", map[value]bool{}, func(_ string, m value) {
+			if o, ok := m.(*instance); ok {
+				for _, b := range o.ownBuffers() {
+					o.attrs.set(b.name, in.movedBuffer(b.of, device, dt))
+				}
+			}
+		})
+	}
+}
+
+// refresh takes over parameters that a script has set in its modules since it put them into the model.
+func (n *network) refresh(in *interpreter) {
+	has := map[*shadow.Tensor]bool{}
+	for _, p := range n.made(in).Parameters() {
+		has[p] = true
+	}
+	for _, r := range n.replaced {
+		for _, p := range in.namedParameters(r.by) {
+			if !has[p.of.(*shadow.Tensor)] {
+				n.exchange(in, r)
+				break
+			}
+		}
+	}
+}
+
+// copyReplaced gives a copy of the model copies of the script's modules in it.
+func (n *network) copyReplaced(in *interpreter, to *network) {
+	for _, r := range n.replaced {
+		done := map[value]value{value(r.old): to.lent(r.path)}
+		by := in.copiedModule(r.by, done).(*instance)
+		if !to.replaces(in, r.path, by) {
+			in.note(notFollowed)
+		}
+		drop(by)
+	}
+}
+
+// modulesDict is _modules of a module: names and modules, which a script may exchange.
+type modulesDict struct{ of value }
+
+func (d *modulesDict) hold()    { hold(d.of) }
+func (d *modulesDict) release() { drop(d.of) }
+
+func (d *modulesDict) call(in *interpreter, name string, _ arguments) value {
+	children := in.childrenOf(d.of)
+	switch name {
+	case "items":
+		return pairs(children)
+	case "values":
+		return values(children)
+	case "keys":
+		out := &list{}
+		for _, c := range children {
+			out.items = append(out.items, c.name)
+		}
+		return out
+	}
+	return unknown{}
+}
+
+// childrenOf returns the modules directly inside a module.
+func (in *interpreter) childrenOf(v value) []member {
+	switch m := v.(type) {
+	case *network:
+		return m.listed(in, "", nil, true)
+	case *submodule:
+		return m.of.listed(in, m.path, nil, true)
+	case *instance:
+		return m.children()
+	}
+	return nil
+}

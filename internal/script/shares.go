@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"math"
+
+	"snug/internal/shadow"
+)
+
+// How many elements a mask selects decides how large logits[mask] is. The contents of tensors are not known, but for
+// random masks their distribution is: torch.rand(shape) < 0.15 is true for 15 % of the elements.
+
+// contents is what is known of the elements of a tensor.
+type contents struct {
+	kind  contentKind
+	share float64 // of the elements that are true, or that have the value
+	value float64 // of all elements, or of the elements that were filled
+	numel int     // of the tensor, since tensors are used again
+}
+
+type contentKind int
+
+const (
+	uniform    contentKind = iota + 1 // random numbers between 0 and 1
+	sameNumber                        // all elements are value
+	randomMask                        // true, or 1, for a share of the elements
+	filled                            // a share of the elements is value
+)
+
+// contentsOf returns what is known of the contents of v.
+func (in *interpreter) contentsOf(v value) (contents, bool) {
+	n := numelOf(v)
+	if n < 0 {
+		return contents{}, false
+	}
+	c, ok := in.contents[v]
+	return c, ok && c.numel == n
+}
+
+// learn stores what is known of v, a tensor; nothing if the kind is zero.
+func (in *interpreter) learn(v value, c contents) {
+	if c.numel = numelOf(v); c.numel < 0 {
+		return
+	}
+	if c.kind == 0 {
+		delete(in.contents, v)
+		return
+	}
+	if in.contents == nil {
+		in.contents = map[value]contents{}
+	}
+	in.contents[v] = c
+}
+
+func numelOf(v value) int {
+	switch t := v.(type) {
+	case *shadow.Tensor:
+		return t.Numel()
+	case *hostTensor:
+		return shadow.Dims(t.size...).Numel()
+	}
+	return -1
+}
+
+// sameContents are methods whose result has the same share of elements as the tensor.
+var sameContents = map[string]bool{
+	"view": true, "reshape": true, "flatten": true, "to": true, "cuda": true, "cpu": true, "bool": true, "long": true, "int": true, "float": true, "byte": true, "clone": true,
+	"detach": true, "contiguous": true, "t": true, "transpose": true, "permute": true, "squeeze": true, "unsqueeze": true, "expand": true, "expand_as": true, "view_as": true,
+}
+
+// comparisons maps the names of methods to the operators that they stand for.
+var comparisons = map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "logical_and": "&", "logical_or": "|"}
+
+// learnCall stores what is known of the result of a native function.
+func (in *interpreter) learnCall(out, fn value, a arguments) {
+	if numelOf(out) < 0 {
+		return
+	}
+	switch f := fn.(type) {
+	case namespace:
+		in.learn(out, in.madeBy(string(f), a))
+	case *bound:
+		own, ok := in.contentsOf(f.self)
+		if !ok && out == f.self {
+			own = contents{}
+		}
+		in.learn(out, in.calledOn(f.self, own, f.name, a))
+	}
+}
+
+// madeBy returns the contents of the result of a function of torch.
+func (in *interpreter) madeBy(name string, a arguments) contents {
+	first := a.or(0, "input", nil)
+	switch name {
+	case "torch.rand", "torch.rand_like":
+		return contents{kind: uniform}
+	case "torch.full", "torch.full_like":
+		if v, ok := number(a.or(1, "fill_value", nil)); ok {
+			return contents{kind: sameNumber, value: v}
+		}
+	case "torch.where":
+		return in.chosenFrom(first, a.or(1, "", nil), a.or(2, "", nil))
+	case "torch.bernoulli", "torch.logical_not", "torch.clone":
+		own, _ := in.contentsOf(first)
+		return in.calledOn(first, own, name[len("torch."):], arguments{})
+	}
+	if len(name) > len("torch.") && comparisons[name[len("torch."):]] != "" {
+		return in.compared(comparisons[name[len("torch."):]], first, a.or(1, "other", nil))
+	}
+	return contents{}
+}
+
+// calledOn returns the contents of the result of a method.
+func (in *interpreter) calledOn(self value, own contents, name string, a arguments) contents {
+	p, given := number(a.or(0, "p", nil))
+	switch {
+	case sameContents[name]:
+		return own
+	case comparisons[name] != "":
+		return in.compared(comparisons[name], self, a.or(0, "other", nil))
+	case name == "bernoulli_" && given:
+		return contents{kind: randomMask, share: p}
+	case name == "bernoulli" && given:
+		return contents{kind: randomMask, share: p}
+	case name == "bernoulli" && own.kind == sameNumber:
+		return contents{kind: randomMask, share: own.value}
+	case name == "logical_not" && own.kind == randomMask:
+		return contents{kind: randomMask, share: 1 - own.share}
+	case name == "uniform_" && len(a.pos) == 0:
+		return contents{kind: uniform}
+	case name == "fill_" && given, name == "new_full":
+		return contents{kind: sameNumber, value: p}
+	case name == "masked_fill" || name == "masked_fill_":
+		return in.filledWhere(own, a.or(0, "mask", nil), a.or(1, "value", nil))
+	}
+	return contents{}
+}
+
+// filledWhere returns the contents of a tensor after v was put where mask is true.
+func (in *interpreter) filledWhere(own contents, mask, v value) contents {
+	m, ok := in.contentsOf(mask)
+	x, isNumber := number(v)
+	switch {
+	case own.kind == sameNumber: // probabilities that are zeroed at special tokens, of which there are few
+		return own
+	case !ok || m.kind != randomMask || !isNumber:
+		return contents{}
+	case own.kind == filled && own.value == x:
+		m.share = 1 - (1-m.share)*(1-own.share)
+	case own.kind == filled:
+		return own
+	}
+	return contents{kind: filled, share: m.share, value: x}
+}
+
+// fills stores what is known of t after t[key] = v.
+func (in *interpreter) fills(t, key, v value) {
+	own, _ := in.contentsOf(t)
+	if _, ok := in.contentsOf(key); ok {
+		in.learn(t, in.filledWhere(own, key, v))
+	} else if x, ok := number(v); !ok || own.kind != filled || x == own.value {
+		in.learn(t, contents{})
+	}
+}
+
+// chosenFrom returns the contents of torch.where(mask, a, b).
+func (in *interpreter) chosenFrom(mask, a, b value) contents {
+	m, ok := in.contentsOf(mask)
+	if !ok || m.kind != randomMask {
+		return contents{}
+	}
+	if x, ok := number(a); ok {
+		return contents{kind: filled, share: m.share, value: x}
+	}
+	if x, ok := number(b); ok {
+		return contents{kind: filled, share: 1 - m.share, value: x}
+	}
+	return contents{}
+}
+
+// compared returns the contents of l op r, for comparisons and for & and | of masks, which count as independent.
+func (in *interpreter) compared(op string, l, r value) contents {
+	a, okA := in.contentsOf(l)
+	b, okB := in.contentsOf(r)
+	if okA && okB && a.kind == randomMask && b.kind == randomMask {
+		switch op {
+		case "&", "*":
+			return contents{kind: randomMask, share: a.share * b.share}
+		case "|":
+			return contents{kind: randomMask, share: 1 - (1-a.share)*(1-b.share)}
+		}
+		return contents{}
+	}
+	if okA {
+		if x, ok := number(r); ok {
+			return a.against(op, x)
+		}
+	}
+	if x, ok := number(l); ok && okB {
+		return b.against(map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op], x)
+	}
+	return contents{}
+}
+
+// combined returns the contents of an operation on tensors that is not a comparison.
+func (in *interpreter) combined(op string, l, r value) contents {
+	if op != "&" && op != "|" && op != "*" {
+		return contents{}
+	}
+	return in.compared(op, l, r)
+}
+
+// inverted returns the contents of ~mask.
+func (in *interpreter) inverted(mask value) contents {
+	own, _ := in.contentsOf(mask)
+	return in.calledOn(mask, own, "logical_not", arguments{})
+}
+
+// against returns the contents of a comparison with a number.
+func (c contents) against(op string, x float64) contents {
+	share, ok := 0.0, false
+	switch less := op == "<" || op == "<="; {
+	case c.kind == uniform && (less || op == ">" || op == ">="):
+		share, ok = min(max(x, 0), 1), true
+		if !less {
+			share = 1 - share
+		}
+	case c.kind == randomMask && (op == "==" && x == 1 || op == "!=" && x == 0 || op == ">" && x >= 0 && x < 1):
+		share, ok = c.share, true
+	case c.kind == randomMask && op == "==" && x == 0:
+		share, ok = 1-c.share, true
+	case c.kind == filled && x == c.value && (op == "==" || op == "!="):
+		share, ok = c.share, true
+		if op == "!=" {
+			share = 1 - share
+		}
+	}
+	if !ok {
+		return contents{}
+	}
+	return contents{kind: randomMask, share: share}
+}
+
+// deviations are how far the numbers of selected elements are from their mean in successive steps, in standard
+// deviations. They are not the same in every step, since blocks of the last step then do not fit the next: PyTorch
+// reserves more.
+var deviations = []float64{0, 1, -1, 2}
+
+// selected returns how many elements a random mask selects in this step.
+func (in *interpreter) selected(mask value) (n int, known bool) {
+	c, ok := in.contentsOf(mask)
+	if !ok || c.kind != randomMask {
+		return 0, false
+	}
+	z := deviations[in.result.Updates%len(deviations)]
+	mean, spread := c.share*float64(c.numel), math.Sqrt(c.share*(1-c.share)*float64(c.numel))
+	return min(max(int(math.Round(mean+z*spread)), 1), c.numel), true
+}

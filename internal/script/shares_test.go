@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"snug/internal/kernel"
+	"snug/internal/pysrc"
+	"snug/internal/shadow"
+	"snug/internal/stream"
+)
+
+// TestSelectedShares checks how many of 1,000 elements masks with known shares select.
+func TestSelectedShares(t *testing.T) {
+	const start = "import torch\nx = torch.zeros(10, 100, 256, device='cuda')\nids = torch.zeros(10, 100, dtype=torch.long, device='cuda')\n"
+	for text, want := range map[string]uint64{
+		"m = torch.rand(ids.shape, device='cuda') < 0.15\n":                                                                   150,
+		"m = torch.rand(ids.shape) >= 0.15\nm = m.to('cuda')\n":                                                               850,
+		"m = 0.25 > torch.rand_like(x[:, :, 0])\n":                                                                            250,
+		"m = torch.bernoulli(torch.full(ids.shape, 0.4)).bool().cuda()\n":                                                     400,
+		"m = torch.empty(10, 100, device='cuda').bernoulli_(0.3) == 1\n":                                                      300,
+		"a = torch.rand(10, 100, device='cuda') < 0.5\nb = torch.rand(10, 100, device='cuda') < 0.5\nm = a & ~b\n":            250,
+		"a = torch.rand(10, 100, device='cuda') < 0.5\nb = torch.rand(10, 100, device='cuda').lt(0.5)\nm = a | b\n":           750,
+		"y = ids.clone()\ny[torch.rand(10, 100, device='cuda') < 0.8] = -100\nm = y != -100\n":                                200,
+		"y = ids.masked_fill(torch.rand(10, 100, device='cuda') < 0.8, -100)\nm = y.eq(-100)\n":                               800,
+		"y = torch.where(torch.rand(10, 100, device='cuda') < 0.8, ids, -100)\nm = y.ne(-100)\n":                              800,
+		"p = torch.full(ids.shape, 0.2, device='cuda')\np.masked_fill_(ids == 0, value=0.0)\nm = torch.bernoulli(p).bool()\n": 200,
+	} {
+		sizes, notes := allocations(t, start+text+"y = x[m]\n")
+		if !slices.Contains(sizes, want*256*4) || strings.Contains(strings.Join(notes, "\n"), "mask selects") {
+			t.Errorf("%s: no tensor of %d rows among %v; notes %q", text, want, sizes, notes)
+		}
+	}
+}
+
+// TestUnknownShares checks that masks of which nothing is known select everything, with a note.
+func TestUnknownShares(t *testing.T) {
+	for _, text := range []string{
+		"m = ids > 3\n",
+		"y = ids.clone()\ny[torch.rand(10, 100, device='cuda') < 0.8] = -100\ny[:, :5] = -100\nm = y != -100\n",
+		"m = torch.randn(10, 100, device='cuda') < 0.15\n",
+	} {
+		sizes, notes := allocations(t, "import torch\nx = torch.zeros(10, 100, 256, device='cuda')\nids = torch.zeros(10, 100, dtype=torch.long, device='cuda')\n"+text+"y = x[m]\n")
+		if !slices.Contains(sizes, 1000*256*4) || !strings.Contains(strings.Join(notes, "\n"), "mask selects") {
+			t.Errorf("%s: sizes %v, notes %q; want all rows and a note", text, sizes, notes)
+		}
+	}
+}
+
+// TestNoneSelected checks the other bound for such masks: one element.
+func TestNoneSelected(t *testing.T) {
+	f, err := pysrc.Parse("test.py", []byte("import torch\nx = torch.zeros(10, 256, device='cuda')\ny = x[torch.zeros(10, device='cuda') > 3]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
+	res, err := Follow(Run{World: w, File: f, NoneSelected: true})
+	if err != nil || !res.Masks {
+		t.Fatalf("%v, %+v; want a result that says that a mask was not known", err, res)
+	}
+	rows := slices.ContainsFunc(w.Trace.Events, func(e stream.Event) bool { return e.Kind == stream.Alloc && e.Size == 256*4 })
+	if !rows {
+		t.Error("no tensor of one row")
+	}
+}

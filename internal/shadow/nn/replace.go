@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nn
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/shadow"
+)
+
+// Part is a parameter of a module that takes the place of another in a model.
+type Part struct {
+	Name string // its path inside the new module
+	Of   *shadow.Tensor
+}
+
+// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+// that the new one contains. It returns the parameters that the model no longer has; the caller owns them.
+func (b *Builder) Replace(path string, parts []Part, moved func(path string) (string, bool)) (gone []*shadow.Tensor) {
+	inside := func(t *shadow.Tensor) bool { return strings.HasPrefix(t.Name(), path+".") }
+	had := slices.DeleteFunc(slices.Clone(b.made), func(t *shadow.Tensor) bool { return !inside(t) })
+	fresh := b.taken(path, parts, had)
+	b.all = spliced(b.all, had, fresh)
+	b.made = spliced(b.made, had, fresh)
+	b.moveLayers(path, moved)
+	for _, t := range had {
+		if !slices.Contains(fresh, t) {
+			gone = append(gone, t)
+		}
+	}
+	return gone
+}
+
+// taken gives the new module's parameters their names in the model and holds those that the model does not have yet.
+// A parameter that belongs to another module too stays there.
+func (b *Builder) taken(path string, parts []Part, had []*shadow.Tensor) (fresh []*shadow.Tensor) {
+	for _, p := range parts {
+		own := slices.Contains(had, p.Of)
+		if !own && slices.Contains(b.all, p.Of) || slices.Contains(fresh, p.Of) {
+			continue
+		}
+		if !own {
+			p.Of.Hold()
+		}
+		p.Of.Rename(path + "." + p.Name)
+		fresh = append(fresh, p.Of)
+	}
+	return fresh
+}
+
+// spliced returns ts with fresh in the place of old, or at the end if ts has none of old.
+func spliced(ts, old, fresh []*shadow.Tensor) []*shadow.Tensor {
+	at := slices.IndexFunc(ts, func(t *shadow.Tensor) bool { return slices.Contains(old, t) })
+	if at < 0 {
+		return append(slices.Clip(ts), fresh...)
+	}
+	rest := slices.DeleteFunc(slices.Clone(ts[at:]), func(t *shadow.Tensor) bool { return slices.Contains(old, t) })
+	return slices.Concat(ts[:at], fresh, rest)
+}
+
+// moveLayers gives layers inside a replaced module their new paths, and forgets those that are gone.
+func (b *Builder) moveLayers(path string, moved func(path string) (string, bool)) {
+	b.layers = slices.DeleteFunc(slices.Clone(b.layers), func(m any) bool {
+		at := pathOf(m)
+		if at == nil || !within(string(*at), path) {
+			return false
+		}
+		to, kept := moved(string(*at))
+		if kept {
+			*at = shadow.Path(to)
+		}
+		return !kept
+	})
+	for i, t := range b.tied {
+		if to, kept := moved(t.At); kept && within(t.At, path) {
+			b.tied[i].At = to
+		}
+	}
+}
+
+// within reports whether a path is that of a module or of one inside it.
+func within(at, module string) bool { return at == module || strings.HasPrefix(at, module+".") }
+
+// pathOf returns the path of a layer, nil for a buffer.
+func pathOf(layer any) *shadow.Path {
+	switch l := layer.(type) {
+	case *Linear:
+		return &l.Path
+	case *Embedding:
+		return &l.Path
+	}
+	return nil
+}
