@@ -188,7 +188,11 @@ func (c *planner) write(b projects.Bound, v any) error {
 		return err
 	}
 	if err := whyFixed(b, file); err != nil {
-		return err
+		if c.valued(b, file) {
+			c.edits = append(c.edits, plannedEdit{change.Edit{File: b.File, Path: b.Path, Value: file, Valued: true}, b.Source})
+			return nil
+		}
+		return byHand(b, err, file)
 	}
 	c.edit(b, b.Path, file)
 	return nil

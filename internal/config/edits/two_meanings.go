@@ -15,7 +15,7 @@ func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	if b.Key.Kind != systems.Whole {
 		return nil
 	}
-	if by := b.DividedBy(); b.Setting == "batch" && by != "" {
+	if by := b.DividedBy(); by != "" {
 		return fmt.Errorf("%s: the program divides %s by %s, so it is not the batch of one forward; write %v for the quotient yourself", b.Where(), b.Path, by, file)
 	}
 	for _, o := range c.project.Bound {

@@ -32,6 +32,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownDefaults()...)
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.computedSettings(run)...)
+	out = append(out, r.dividedBatch(run)...)
 	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
 	}
@@ -94,6 +95,17 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
 	}
 	return out
+}
+
+// dividedBatch returns the warning that a program divides its batch, unless the user gives one: the figures are
+// those of the number as written.
+func (r *Run) dividedBatch(run map[string]any) []string {
+	for _, b := range r.BindingsOf("batch") {
+		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {
+			return []string{fmt.Sprintf("%s: the program divides %s by %s; if the quotient is the batch of one forward, give it with --batch", b.Where(), b.Path, by)}
+		}
+	}
+	return nil
 }
 
 // field returns the value of a setting in a setup, such as lora.rank.

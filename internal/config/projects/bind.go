@@ -116,9 +116,6 @@ func (b Bound) notes() []string {
 	if len(b.rivals) > 0 {
 		out = append(out, fmt.Sprintf("%s: this could be %s or %s; bind the right one in snug.yaml", where, b.Path, strings.Join(b.rivals, ", ")))
 	}
-	if by := b.DividedBy(); b.Setting == "batch" && by != "" {
-		out = append(out, fmt.Sprintf("%s: the program divides %s by %s; if the quotient is the batch of one forward, give it with --batch", where, b.Path, by))
-	}
 	if len(b.Place.Through) > 0 {
 		out = append(out, fmt.Sprintf("%s is defined at %s, through %s", b.Place.At, where, strings.Join(b.Place.Through, " and ")))
 	}

@@ -11,11 +11,14 @@ import (
 
 // quotient matches a whole-number quotient of two names that is given a name or passed on: = a.batch // b.steps,
 // (int(batch / steps). In samples // batch // steps the batch is no dividend.
-var quotient = pattern.New(`(?m)^[^#\n]*?[=(,:\[]\s*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)\s*//?\s*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)`, "/")
+var quotient = pattern.New(`(?m)^[^#\n]*?[=(,:\[][ \t]*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*//?[ \t]*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)`, "/")
 
-// DividedBy returns the name by which a Python program divides a number of its own, as in batch_size //
-// accumulation; "" if it does not. A quotient that stays a fraction is a rate, not a size.
+// DividedBy returns the name by which a Python program divides its batch, as in batch_size // accumulation; ""
+// if it does not. A quotient that stays a fraction is a rate, not a size.
 func (b Bound) DividedBy() string {
+	if b.Setting != "batch" || b.Source.System.For != nil {
+		return ""
+	}
 	name := strings.ReplaceAll(strings.TrimLeft(b.Path[len(b.Path)-1], "-"), "-", "_")
 	for _, l := range b.Source.Tree.Layers {
 		if l.File != b.File || l.Doc.Format() != doc.Python {

@@ -35,7 +35,7 @@ func (k *Key) Choose(v any, now doc.Value, world int, choices []string) (any, er
 
 // notAmong returns the error for a value that a program does not accept.
 func (k *Key) notAmong(v any, choices []string) error {
-	return fmt.Errorf("%s takes %s, none of which is %s %v; change the program, or keep it",
+	return fmt.Errorf("%s takes %s; none of them is known to mean %s %v, so write it yourself",
 		strings.TrimPrefix(k.Path, "**."), strings.Join(choices, ", "), k.Setting, v)
 }
 
