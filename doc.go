@@ -51,10 +51,10 @@
 //
 // # What is exact, and what is estimated
 //
-// PeakAllocated and PeakReserved are simulated, without a safety factor. Of the runs that
-// were measured to check them, more than nine in ten peaks are exact to the byte. The
-// allocator is exact: a replayed snapshot takes the same memory from the driver as the
-// recorded run did, one request after the other, and [ReplayAnswer.Exact] says so.
+// PeakAllocated and PeakReserved are simulated, without a safety factor. In more than nine in ten
+// of the runs that were measured to check them, the peaks are exact to the byte. The allocator is
+// exact: a replayed snapshot takes the same memory from the driver as the recorded run did, one
+// request after the other, and [ReplayAnswer.Exact] says so.
 //
 // Some things cannot be known before the run, such as whether a gradient scaler skips
 // the first updates. [Answer.Interval] covers them, and adds how far off the estimates of
@@ -74,9 +74,9 @@
 //
 // # Cancelling
 //
-// Every function that may take long takes a context. When the context ends, the function
-// returns its error before it simulates the next micro-batch: mostly within a tenth of a
-// second, for state-space models, which are simulated token by token, within a second.
+// Every function that may take long takes a context. When the context ends, the function returns
+// its error before it simulates the next micro-batch: usually within a tenth of a second, and
+// within a second for state-space models, which are simulated token by token.
 //
 // # Errors
 //

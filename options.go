@@ -50,7 +50,7 @@ type Hub interface {
 	Config(ctx context.Context, name string) (map[string]any, error)
 }
 
-// HubFunc makes a [Hub] of a function.
+// HubFunc makes a function a [Hub].
 type HubFunc func(ctx context.Context, name string) (map[string]any, error)
 
 // Config calls the function.

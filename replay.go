@@ -46,7 +46,7 @@ type ReplayAnswer struct {
 	Fits *bool `json:"fits,omitempty"`
 	// OOM says where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
-	// Compare has the outcomes under other settings, the best first.
+	// Compare has the outcomes under other settings, best first.
 	Compare []ReplayOutcome `json:"compare,omitempty"`
 }
 

@@ -95,8 +95,8 @@ type Model struct {
 	// Config is the contents of a Hugging Face config.json. Keys that are left out have the
 	// defaults of their model_type.
 	Config map[string]any
-	// ConfigFile is the path of a config.json or of its folder. Weights beside it tell
-	// the type they are saved in. In JSON it is a Config that is text.
+	// ConfigFile is the path of a config.json or of its folder. The weights next to it
+	// give the type they are saved in. In JSON it is a string in place of the Config object.
 	ConfigFile string
 	// Profile is the path of a profile.
 	Profile string

@@ -9,7 +9,7 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"                  // a step in a function of its own, the default
+	StepLoop       Loop = "step"                  // a step in its own function, the default
 	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
 	TrainerLoop    Loop = "trainer"               // transformers' Trainer
 	AccelerateLoop Loop = "accelerate"            // accelerate's examples

@@ -107,7 +107,7 @@ func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Curso
 	return c
 }
 
-// reach returns a free block's size with the unmapped stretch behind it.
+// reach returns a free block's size with the unmapped stretch after it.
 func (a *Allocator) reach(i int32) uint64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].mapped() {
@@ -153,7 +153,7 @@ func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	case p.small || r.expandable:
 		return rest >= minBlock
 	default:
-		return r.size < a.opt.MaxSplitSize && rest > smallSize
+		return r.size < a.opt.MaxSplitSize && rest > SmallSize
 	}
 }
 

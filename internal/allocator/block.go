@@ -16,7 +16,7 @@ type block struct {
 	next      int32
 	vrange    int32  // the expandable segment it belongs to, or 0
 	owner     uint32 // the allocation's ID in a trace, or NoID
-	waits     uint16 // events of other streams that are not over
+	waits     uint16 // events of other streams that are not done
 	pool      uint16
 	stream    uint16
 	flags     uint8

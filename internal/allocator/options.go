@@ -33,8 +33,8 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		MaxSplitSize:        Unlimited,
-		MaxNonSplitRounding: largeBuffer,
-		LargeSegment:        largeBuffer,
+		MaxNonSplitRounding: LargeBuffer,
+		LargeSegment:        LargeBuffer,
 		Fraction:            1,
 	}
 }
@@ -82,12 +82,12 @@ func (o Options) filled() Options {
 func (o Options) Check() error {
 	o = o.filled()
 	switch {
-	case o.LargeSegment <= minLargeAlloc || o.LargeSegment >= absurdlyLarge:
+	case o.LargeSegment <= MinLarge || o.LargeSegment >= absurdlyLarge:
 		return fmt.Errorf("large segments of %d bytes are not possible", o.LargeSegment)
 	case o.MaxSplitSize < o.LargeSegment || o.MaxNonSplitRounding < o.LargeSegment:
-		return fmt.Errorf("blocks of %d bytes are not split and %d more not split off, with segments of %d", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
+		return fmt.Errorf("a max_split_size of %d bytes, with %d for rounding and segments of %d, is not possible", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
 	case !(o.GCThreshold >= 0 && o.GCThreshold < 1) || !(o.Fraction >= 0 && o.Fraction <= 1):
-		return fmt.Errorf("a threshold of %v and a fraction of %v, which must be between 0 and 1", o.GCThreshold, o.Fraction)
+		return fmt.Errorf("the threshold %v and the fraction %v must be between 0 and 1", o.GCThreshold, o.Fraction)
 	}
 	return nil
 }

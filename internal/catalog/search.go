@@ -26,7 +26,8 @@ func Entries() []Entry {
 }
 
 // Like lists the names that have all words of a query, those with the fewest other words first. A short name
-// counts with its name on the hub; the result has the short one.
+// counts with its name on the hub; the result has the short one. modelHint in setup/model.go says how many are
+// shown.
 func Like(query string) []string {
 	type hit struct {
 		name  string

@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// varying shows how the peak depends on the lengths, where they vary, and what would help.
+// varying shows how the peak depends on the lengths, if they vary, and what would help.
 func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
 	v := r.Lengths
 	if v == nil {

@@ -12,7 +12,6 @@ import (
 
 // The exit codes. The error itself is printed by Run in cli.go, as text or as JSON.
 
-// The exit codes.
 const (
 	exitDone   = 0
 	exitFound  = 1
@@ -49,7 +48,7 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
-	var command *record.ExitError
+	var command *record.ExitError // the user's command's own code, or 128 and its signal: record/interrupt.go
 	if errors.As(err, &command) {
 		return command.Code
 	}

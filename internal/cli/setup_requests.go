@@ -130,7 +130,7 @@ func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.So
 	return r
 }
 
-// each returns requests that were read already.
+// each returns requests that have already been read.
 func each(list []request) requests {
 	return func(yield func(request, error) bool) {
 		for _, r := range list {
@@ -195,7 +195,7 @@ func (f *setupFlags) withoutLiger(s *setup.Setup) {
 		return
 	}
 	s.Liger, s.Loss = nil, ""
-	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
+	f.warnings = append(f.warnings, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
 }
 
 // lay overrides the fields of a file with those of over.

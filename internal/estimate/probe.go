@@ -50,7 +50,7 @@ type Probe struct {
 // How many steps, and how many micro-batches per step, a probe runs.
 const (
 	probeSteps  = 3
-	probeVaried = 16 // where lengths vary: the first ones, and the one with the longest batch
+	probeVaried = 16 // if lengths vary: the first ones, and the one with the longest batch
 	probeMicros = 2
 )
 

@@ -12,7 +12,7 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	sums := uint64(a.rows() * a.Width * 4)
 	switch {
 	case !a.Type.half():
-		return sure(0)
+		return exactly(0)
 	case a.Width > 128:
 		return r.between(EfficientAttention, sums, 0, sums)
 	}

@@ -133,7 +133,7 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first with things as they are, then with changes that
+// fallbacks lists sets of variants to try in order: first the usual ones, then those with changes that
 // should be made only if needed.
 func (s *search) fallbacks() [][]settings {
 	plain := s.variants()

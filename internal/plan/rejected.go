@@ -10,6 +10,8 @@ import (
 	"snug/internal/units"
 )
 
+// Why a lever cannot be pulled is in levers.go, and what is said when nothing fits is in rescue.go.
+
 // rejected lists the nearest alternatives to a choice, and why they were not taken: the next larger
 // batch, and the best of each variant that lost.
 func (s *search) rejected(best *Choice) ([]Rejection, error) {

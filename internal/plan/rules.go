@@ -98,10 +98,10 @@ func (s *search) splits() ([]int, error) {
 		return nil, locked("batch", "batch %d and accumulation %d are locked and make an effective batch of %d, not %d; unlock one or change the target",
 			x.batch, x.accumulation, x.effective(), target)
 	case batch && x.batch > s.share:
-		return nil, locked("batch", "batch is locked at %d, more than the %d that each of %d GPUs has of an effective batch of %d", x.batch, s.share, x.world, target)
+		return nil, locked("batch", "batch is locked at %d, more than the %d samples per GPU: the effective batch is %d on %d GPUs", x.batch, s.share, target, x.world)
 	case accumulation && x.accumulation > s.share:
-		return nil, locked("accumulation", "accumulation is locked at %d, more than the %d samples that each of %d GPUs has of an effective batch of %d",
-			x.accumulation, s.share, x.world, target)
+		return nil, locked("accumulation", "accumulation is locked at %d, more than the %d samples per GPU: the effective batch is %d on %d GPUs",
+			x.accumulation, s.share, target, x.world)
 	case batch:
 		return []int{x.batch}, nil
 	case accumulation:
@@ -129,7 +129,8 @@ func (s *search) most() int {
 }
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
-// first: they are faster if they fit.
+// first: they are faster if they fit. The order only saves time. Which variant wins is decided by order in search.go
+// and worthwhile in choose.go.
 func (s *search) variants() []settings {
 	var out []settings
 	for _, checkpointing := range s.rules.checkpointing(s.base) {

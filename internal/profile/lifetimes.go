@@ -26,7 +26,7 @@ type lifetime struct {
 const forever = math.MaxInt32
 
 // lifetimes lists the allocations of a recording in the order they were made,
-// those that were there before it first.
+// starting with those that existed before it.
 func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	out := make([]lifetime, d.Trace.Allocations())
 	keys := stackKeys(rec)
@@ -52,9 +52,8 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same
-// program may be installed elsewhere. The probe's own frames do not count, because its ways differ from step to
-// step.
+// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same program
+// may be installed elsewhere. The probe's own frames do not count, because they differ from step to step.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {

@@ -10,7 +10,7 @@ import (
 
 // Training continues for longer than a recording of it. If the last steps of a recording are all the same,
 // so are those that follow. But a few more steps can take more memory, because each finds its free blocks
-// in other places than the one before. So they are played too.
+// in different places. So they are played too.
 
 // moreSteps is how often the repeating end of a recording is played again. After one or two more steps
 // nothing changes.

@@ -8,7 +8,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// userFiles adds to the user's files the questions that binding asks about them.
+// userFiles is Files with the lookups that binding needs.
 type userFiles struct{ Files }
 
 // local returns a path as seen from the folder that the command runs in, with slashes; ""

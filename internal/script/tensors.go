@@ -148,7 +148,7 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 			t.SetData(to)
 		case *hostTensor:
 			if t.Here() {
-				in.note("a tensor's data is replaced by numbers of the host; its memory is counted as before")
+				in.note("a tensor's data is replaced by values from the host; its memory is counted as before")
 			}
 		}
 	}

@@ -86,7 +86,7 @@ type Row struct {
 
 // Lever is a change to a run that saves memory.
 type Lever struct {
-	Change string // what changes, for people
+	Change string // what changes, in words
 	Price  string // beyond time
 	// Rounds means that the run computes with rounded weights, so that the result of training differs.
 	Rounds bool

@@ -21,7 +21,8 @@ type before struct {
 	key             uint32 // its number in entries until IDs are assigned
 }
 
-// early marks, in the numbers that resolve writes into entries, those that are indices of a before.
+// early is the bit that marks a number in an entry as the index of a before. resolve writes these
+// numbers.
 const early = 1 << 31
 
 // folder makes a Device of a range of entries. IDs of allocations made before
@@ -120,7 +121,7 @@ func (f *folder) free(i int, e *entry) error {
 	case s.fate == unseen:
 		s.id = f.addEarly(before{addr: e.addr, requested: e.size, pending: completes && !f.whole})
 	case s.fate == gone, s.fate == waiting && !completes:
-		return fmt.Errorf("frees %#x, which is free already", e.addr)
+		return fmt.Errorf("frees %#x, which is already free", e.addr)
 	case s.fate == alive && completes && !f.whole:
 		return fmt.Errorf("completes a free of %#x that was never requested", e.addr)
 	}

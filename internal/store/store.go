@@ -31,7 +31,7 @@ import (
 //	step_seconds  median of the steps after the first
 //
 // user_version is the schema's number; a file with a higher one is refused. Rows are written and read in
-// runs.go.
+// runs.go, and filled in record/remember.go.
 const schema = `
 CREATE TABLE runs (
 	id           INTEGER PRIMARY KEY,

@@ -19,7 +19,7 @@ type addedToken struct {
 	Normalized bool   `json:"normalized"`
 }
 
-// added is a set of added tokens, by their first byte, the longest first.
+// added is a set of added tokens, by their first byte, longest first.
 type added struct{ by [256][]addedToken }
 
 func (a *added) add(content string, t addedToken) {

@@ -22,7 +22,7 @@ type pattern struct {
 // finder returns the end of the match that begins at text[at:], or -1 if there is none.
 type finder func(text string, at int) int
 
-// UnmarshalJSON reads {"String": …}, {"Regex": …} or, as a few files have it, a text.
+// UnmarshalJSON reads {"String": …}, {"Regex": …} or, as in a few files, a string.
 func (p *pattern) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {

@@ -99,7 +99,7 @@ func (s *pyScanner) word() error {
 		end += size
 	}
 	if end == s.at {
-		return failAt(s.at, "found %q, which is no Python", s.src[s.at:min(s.at+1, len(s.src))])
+		return failAt(s.at, "found %q, which is not Python", s.src[s.at:min(s.at+1, len(s.src))])
 	}
 	if end < len(s.src) && (s.src[end] == '"' || s.src[end] == '\'') && isPrefix(s.text[s.at:end]) {
 		return s.quoted(end)

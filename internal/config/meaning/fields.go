@@ -57,6 +57,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleQuantization(out)
 	r.settleSpread(out)
 	r.settleLoop(out)
+	r.settleEvaluation(out)
 	return out
 }
 

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// How weights come to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
+// How weights get to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
 // model on the CPU or on the meta device until it is sharded, so that no GPU holds all of it: torchtitan
 // (0.2, train.py: meta device and to_empty), accelerate and with it transformers, TRL, Axolotl and
 // LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;

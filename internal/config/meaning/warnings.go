@@ -48,7 +48,7 @@ func (r *Run) unknownSpread() []string {
 	if known || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU is assumed, without it; give --gpus N", of[0].Where(), kind)}
+	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU without it is assumed; give --gpus N", of[0].Where(), kind)}
 }
 
 // ownLayers returns the warning that a trainer replaces PEFT's layers with its own kernels.

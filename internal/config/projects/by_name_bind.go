@@ -31,7 +31,7 @@ func (s *Source) bindNamed() ([]Bound, error) {
 	return out.all, nil
 }
 
-// bindSetting binds the candidates of one setting, the best first.
+// bindSetting binds the candidates of one setting, best first.
 func (s *Source) bindSetting(out *readings, of []candidate) error {
 	claims := s.claims(of)
 	for i, c := range of {
