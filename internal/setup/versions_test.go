@@ -40,7 +40,7 @@ func TestAssumedVersion(t *testing.T) {
 	for want, versions := range map[string]map[string]any{
 		"transformers 5.17 assumed": nil,
 		"transformers 4.45":         {"transformers": "4.45.2"},
-		"transformers 4.48 assumed": {"torch": "2.5"},
+		"transformers 4.51 assumed": {"torch": "2.5"},
 	} {
 		s, err := Decode(map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0, "versions": versions}, Source{})
 		if err != nil {

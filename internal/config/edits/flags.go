@@ -21,7 +21,7 @@ func (c *planner) insertFlag(setting string, v any) bool {
 		return false
 	}
 	for _, k := range main.Trainer().ForSetting(setting) {
-		if !flagOfTrainer(k) || k.Means != "" && k.Means != v || k.Needs != "" && !main.Tree.Has(doc.Path{"--" + k.Needs}) {
+		if !flagOfTrainer(k) || !readsAs(main.System, k.Path, setting) || k.Means != "" && k.Means != v || k.Needs != "" && !main.Tree.Has(doc.Path{"--" + k.Needs}) {
 			continue
 		}
 		file, ok := k.Spell(v)
@@ -60,6 +60,23 @@ func (c *planner) trainerFlag() doc.Path {
 // usual are not sure to be one, and the model's arguments are its program's.
 func flagOfTrainer(k *systems.Key) bool {
 	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.ByCustom()
+}
+
+// readsAs reports whether a script's flag is read as a setting: TRL's --dtype is the type of the weights, and the
+// precision only where no flag of autocast says otherwise.
+func readsAs(script *systems.System, flag, setting string) bool {
+	settings := []string{setting}
+	if setting == "precision" {
+		settings = append(settings, "autocast")
+	}
+	for _, s := range settings {
+		for _, k := range script.ForSetting(s) {
+			if strings.TrimPrefix(k.Path, "**.") == flag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // valued reports whether a flag without a value can be turned off by giving it one: the trainers' parsers
