@@ -8,7 +8,7 @@ import "encoding/json"
 type Answer struct {
 	ID string `json:"id"` // the ID of the setup
 	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
-	// PyTorch holds of the card, fragmentation included.
+	// PyTorch takes from the card, fragmentation included.
 	PeakAllocated Bytes `json:"peak_allocated"`
 	PeakReserved  Bytes `json:"peak_reserved"` // the most bytes that PyTorch holds from the driver
 	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
@@ -69,7 +69,7 @@ type Components struct {
 	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
 	// Recorded is set for a profile, which does not distinguish activations, logits, batch, temporaries
-	// and workspace: Activations is the sum of all five, and JSON has no others.
+	// and workspace: Activations is the sum of all five, and the JSON omits the other four.
 	Recorded bool `json:"-"`
 }
 

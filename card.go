@@ -44,7 +44,7 @@ type Rates struct {
 	FP8  float64 // 8-bit floats on the tensor cores
 }
 
-// FindCard returns the GPU with a name, as people write it ("rtx4090", "A100 40GB") or as a
+// FindCard returns the GPU with the given name, as people write it ("rtx4090", "A100 40GB") or as a
 // driver prints it ("NVIDIA A100-SXM4-80GB"). The error is an [ErrUnknownCard]; it suggests
 // similar names, or lists the cards that share the name.
 func FindCard(name string) (Card, error) {
@@ -56,7 +56,7 @@ func FindCard(name string) (Card, error) {
 	return cardOf(c), err
 }
 
-// CardWithMemory returns a card of which only the memory is known.
+// CardWithMemory returns a card that has only a memory size; everything else is assumed.
 func CardWithMemory(total Bytes) Card { return cardOf(gpu.ForMemory(uint64(total))) }
 
 // WithTotal returns the card with a different amount of memory, such as a slice of it.

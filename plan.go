@@ -13,11 +13,11 @@ import (
 // PlanOptions are the constraints on a plan. The zero value keeps the effective batch of
 // the setup, uses the whole card and locks nothing.
 type PlanOptions struct {
-	// Target is the effective batch, batch × accumulation × GPUs; 0 is that of the setup.
+	// Target is the effective batch, batch × accumulation × GPUs; 0 means that of the setup.
 	Target int
 	// Goal is what matters most.
 	Goal Goal
-	// Margin is the share of the card that stays free, from 0 to below 1.
+	// Margin is the share of the card that stays free, at least 0 and less than 1.
 	Margin float64
 	// Reserve is the memory of the card that other processes need.
 	Reserve Bytes
@@ -108,7 +108,7 @@ type FileChange struct {
 }
 
 // Settings are the values that a plan chooses, by the field of the setup: "batch",
-// "dist.kind". There is always a batch, an accumulation and a checkpointing. In JSON they
+// "dist.kind". "batch", "accumulation" and "checkpointing" are always present. In JSON they
 // are nested as in a setup.
 type Settings map[string]any
 
@@ -121,7 +121,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Numbers are float64 then.
+// UnmarshalJSON reads what MarshalJSON writes. Numbers become float64.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var in setup.Values
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -24,7 +24,7 @@ type Prediction struct {
 }
 
 // Profile is a training step as a function of its sizes, made from recordings at two or more of
-// them. It may be used by several goroutines.
+// them. It is safe for concurrent use.
 type Profile struct{ program *profile.Program }
 
 // Recording is a memory snapshot of a training step, as torch.cuda.memory._dump_snapshot
@@ -81,7 +81,7 @@ func FitProfile(ctx context.Context, recordings []Recording, opts ...Option) (*P
 	return &Profile{p}, ctx.Err()
 }
 
-// Predict returns what the step takes at a size, which has to name each of the
+// Predict returns what the step takes at a size, which must name each of the
 // [Profile.Quantities].
 func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 	point, err := at.point()

@@ -3,8 +3,8 @@
 package snug
 
 // Loop is the code around the model, which decides how long its results live: one of the loops that are known by
-// name, or the path of a Python file to read it from, with the script's arguments after it. A file needs
-// [WithFS] or [WithOpener].
+// name, or the path of a Python file to read it from, with the script's arguments after it. The
+// file is read from this machine, or through [WithFS] or [WithOpener].
 type Loop string
 
 // The loops known by name.
@@ -102,7 +102,7 @@ const (
 	TokenClassification Head = "token-classification"
 )
 
-// Loss is whose code computes the loss of a causal model.
+// Loss says whose code computes the loss of a causal model.
 type Loss string
 
 // The losses.
@@ -156,7 +156,7 @@ const (
 	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of ZeRO-3
 )
 
-// AllLinear as a target of LoRA is every linear layer but the head, as in PEFT.
+// AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.
 const AllLinear = "all-linear"
 
 // Goal is what [Optimize] aims for.

@@ -50,7 +50,8 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 }
 
 // find takes the best fit out of p's free set: the smallest block that is large enough. If the rules of
-// max_split_size refuse that block, find does not look for another and returns 0.
+// max_split_size refuse that block, find does not look for another and returns 0. How much larger than a large request
+// a block may be is MaxNonSplitRounding; DefaultOptions in options.go has its default.
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++

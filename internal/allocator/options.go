@@ -22,7 +22,7 @@ type Options struct {
 	MaxSplitSize        uint64                // max_split_size_mb, in bytes
 	MaxNonSplitRounding uint64                // max_non_split_rounding_mb, in bytes
 	LargeSegment        uint64                // large_segment_size_mb, in bytes
-	GCThreshold         float64               // garbage_collection_threshold; 0 is off
+	GCThreshold         float64               // garbage_collection_threshold; 0 means off
 	Divisions           [divisionSlots]uint64 // roundup_power2_divisions by size class
 	Fraction            float64               // per_process_memory_fraction, applied at start-up
 	FractionSet         bool                  // whether Fraction was given

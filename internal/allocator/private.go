@@ -15,10 +15,10 @@ type PoolID struct {
 
 // PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.
 type PoolOptions struct {
-	Accept          func(stream uint64) bool // which streams the scope covers; nil is all
+	Accept          func(stream uint64) bool // which streams the scope covers; nil means all
 	CustomAllocator bool                     // the pool's memory comes from the user's own allocator
-	NoSplit         bool                     // blocks are never split (from 2.10)
-	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (from 2.8)
+	NoSplit         bool                     // blocks are never split (since 2.10)
+	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (since 2.8)
 }
 
 // privatePool is a separate pair of pools. Its blocks serve only requests made inside its scopes.

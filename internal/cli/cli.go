@@ -52,7 +52,7 @@ type Env struct {
 	CPUs           int                                      // number of processors; 0 if not known
 	Environ        func() []string                          // the environment of the commands that snug starts
 	Runner         run.Runner                               // starts them; nil: this machine
-	GoesOn         func()                                   // called when a command will take long; may be nil
+	GoesOn         func()                                   // called when a command will take a long time; may be nil
 	Build          Build                                    // which snug this is
 }
 

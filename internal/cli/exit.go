@@ -23,8 +23,8 @@ var exits = []struct {
 	code    int
 	meaning string
 }{
-	{exitDone, "done, and it fits / nothing found"},
-	{exitFound, "done, and it does not fit / something found"},
+	{exitDone, "done; if the question was whether a run fits, it does"},
+	{exitFound, "done, but the run does not fit, or some setups have errors"},
 	{exitFailed, "failed: bad arguments, unreadable file, no such GPU"},
 }
 
@@ -37,7 +37,7 @@ func exitHelp() string {
 	return b.String()
 }
 
-// found is an error that is an answer: the run does not fit, or there is something to report. Its text is
+// found is an error that is an answer: the run does not fit, or some setups have errors. Its text is
 // empty if standard output has everything.
 type found struct{ text string }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// trainingCalls are the calls of which a script that trains has at least one.
+// trainingCalls are calls; a script that trains has at least one of them.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
 // loneScript returns the only script of the folder that trains a model, as a loop; "" if there is none, or several.

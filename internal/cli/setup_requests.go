@@ -23,7 +23,8 @@ type request struct {
 	err   error
 }
 
-// requests are the setups to answer, in order. An error is the last: the rest could not be read.
+// requests are the setups to answer, in order. If there is an error, it comes last, because
+// the rest could not be read.
 type requests = iter.Seq2[request, error]
 
 // requestsOver applies fields to those of the file, or makes a setup of them alone. A file may be larger

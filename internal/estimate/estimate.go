@@ -19,7 +19,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// Answer is the estimate of one setup, in bytes.
+// Answer is the estimate of one setup, in bytes. Its fields with a JSON name are the output of snug estimate --json;
+// a new one also goes into the library's Answer (answer.go of package snug) and answerOf (convert.go there).
 type Answer struct {
 	ID            string         `json:"id"`                     // the setup's ID
 	PeakAllocated uint64         `json:"peak_allocated"`         // the most bytes in tensors

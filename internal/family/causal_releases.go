@@ -14,7 +14,7 @@ import "snug/internal/shadow"
 //     16-bit logits keep their name in forward, and live beside the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
 //
-// The loss of today is causalLoss in causal.go; which of these a model went through is OwnLoss in its row of
+// Today's loss is causalLoss in causal.go; which of these a model went through is OwnLoss in its row of
 // facts.go.
 
 // ownLoss is how a model's forward computed the loss.

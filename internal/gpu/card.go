@@ -62,7 +62,8 @@ const (
 )
 
 // outside returns the assumed memory outside PyTorch for a card on which it was not measured: the reference's
-// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller.
+// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller. What older
+// versions of PyTorch and several GPUs add is in estimate/outside.go.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder

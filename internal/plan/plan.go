@@ -24,7 +24,7 @@ import (
 type Request struct {
 	Setup   *setup.Setup // the run as it is today
 	Card    gpu.Card     // the card to plan for
-	Target  int          // effective batch; 0 is today's
+	Target  int          // effective batch; 0 means today's
 	Margin  float64      // share of the card that stays free
 	Reserve uint64       // bytes of the card that other processes need
 	Goal    Goal         // what matters most; the zero value is Throughput
@@ -34,7 +34,7 @@ type Request struct {
 	Library Library // how adapters would be made, if there were any
 
 	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
-	// It may be called from several goroutines.
+	// It must be safe for concurrent use.
 	Writable func(setting string, value any) bool
 
 	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured

@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// Why a lever cannot be pulled is in levers.go, and what is said when nothing fits is in rescue.go.
+// levers.go says why a lever cannot be used, and rescue.go what is said when nothing fits.
 
 // rejected lists the nearest alternatives to a choice, and why they were not taken: the next larger
 // batch, and the best of each variant that lost.

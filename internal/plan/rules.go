@@ -53,7 +53,7 @@ func readRules(r Request) (rules, error) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
 	if !(r.Margin >= 0 && r.Margin < 1) { // false for NaN too
-		return out, setup.Wrong("{margin} %g: it is the share of the card to keep free, from 0 to below 1", r.Margin)
+		return out, setup.Wrong("{margin} %g: the share of the card to keep free must be at least 0 and less than 1", r.Margin)
 	}
 	if r.unreachable(out) {
 		out.locked["precision"] = true

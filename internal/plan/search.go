@@ -18,7 +18,7 @@ type search struct {
 	*prober
 	req     Request
 	exact   bool     // for this card itself, not for any card of its generation
-	long    bool     // its runs take long to play
+	long    bool     // its runs take a long time to play
 	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch

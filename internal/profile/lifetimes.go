@@ -78,8 +78,8 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 // probeFile is the name that the probe has in a run.
 const probeFile = "sitecustomize.py"
 
-// fileName is the name of a file of code. Libraries such as torch_geometric write modules for themselves, under
-// a name that ends, as Python's tempfile has it, in an underscore and eight characters that differ each time.
+// fileName is the name of a file of code. Libraries such as torch_geometric generate modules, whose names
+// end, as those of Python's tempfile do, in an underscore and eight characters that differ each time.
 func fileName(file string) string {
 	name := path.Base(file)
 	stem, generated := strings.CutSuffix(name, ".py")

@@ -42,7 +42,7 @@ type quantity struct {
 	Column   string `json:"column"`             // as the probe saw it
 	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
 	Stride   int64  `json:"stride,omitempty"`   // one in this many, including the first: what strided convolutions leave of a length
-	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
+	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 means not rounded
 }
 
 // of returns the quantity of a step whose column has the value n.

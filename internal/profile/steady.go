@@ -86,7 +86,7 @@ type whole struct {
 	period int    // how many of them, at the end, repeat themselves
 	count  uint32 // allocations among those
 	made   uint32
-	most   int // allocations alive at once; 0: not one for package bestfit
+	most   int // most allocations alive at once; 0 if package bestfit cannot play it
 }
 
 // close makes a program ready to be played.

@@ -25,7 +25,7 @@ type Plan struct {
 	// Configs are the config files that hold the varied settings. If none are named,
 	// they are those that the command names, or those of the folder.
 	Configs []string
-	// Reference is what the measured runs are compared with; nil is no comparison.
+	// Reference is what the measured runs are compared with; nil means no comparison.
 	Reference *Reference
 
 	Steps       int           // optimizer steps to record, at least 1

@@ -57,7 +57,7 @@ func (l *Left) clean(work string, runs []string) {
 	if !ok {
 		return
 	}
-	defer lock.Close() // after everything is removed, so that two snugs at once do not interfere
+	defer lock.Close() // after everything is removed, so that two snugs running at once do not interfere
 	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return

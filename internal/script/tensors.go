@@ -434,7 +434,8 @@ func comparing(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	}
 }
 
-// writes implements methods that change a tensor in place.
+// writes implements methods that change a tensor in place and take no memory, such as scatter_ and index_add_; the
+// tables of methods here and in tensor_methods.go say which.
 func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	in.World.Op("in place")
 	return t.Hold()

@@ -38,8 +38,8 @@ func documentation() []byte {
 	b := bytes.NewBufferString(`# Settings
 
 The settings of a run, in addition to its model. This page is generated from the table in
-` + "`internal/setup`" + `. *Plan* is what ` + "`snug optimize`" + ` does with a setting: it *chooses* it, *may change* it if
-` + "`--allow`" + ` names it, or shows how much it would save (*lever*). *Files* says whether ` + "`snug apply`" + `
+` + "`internal/setup`" + `. *Plan* is what ` + "`snug optimize`" + ` does with a setting: it *chooses* it, *may change* it
+(in ways that change what is trained only if ` + "`--allow`" + ` names it), or shows how much it would save (*lever*). *Files* says whether ` + "`snug apply`" + `
 can write it into config files ([which keys](configs.md)).
 
 | field | flag | values | default | plan | files | meaning |

@@ -10,9 +10,9 @@ import (
 
 // Evaluation is forward passes without gradients between steps.
 type Evaluation struct {
-	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 is the batch of training
-	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 is one evaluation after the steps
-	Batches     int  `json:"batches,omitempty"`      // forward passes per evaluation; 0 is FewBatches
+	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 means the batch of training
+	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 means one evaluation after the steps
+	Batches     int  `json:"batches,omitempty"`      // forward passes per evaluation; 0 means FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
 
 	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits, once a batch has been simulated

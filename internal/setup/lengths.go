@@ -26,7 +26,7 @@ type Lengths struct {
 	notes []string // on what was read
 	file  string   // the file of the samples, if they are in one
 	order Order    // in which the samples come
-	pad   int      // batches are padded to a multiple of so many tokens, 0 for none
+	pad   int      // batches are padded to a multiple of this many tokens, 0 for none
 	most  int      // but to no more than this
 	cut   int      // longer samples are cut to this, 0 for none
 	fixed [][]int  // lengths of each micro-batch, once they are decided

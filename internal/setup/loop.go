@@ -83,7 +83,7 @@ func (x *Script) followed() bool {
 
 // Learned is what following a script showed about the run.
 type Learned struct {
-	Precision string // that it computes in; "" if it does not show
+	Precision string // the one it computes in; "" if the script does not show it
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used

@@ -2,6 +2,9 @@
 
 package setup
 
+// The words of settings. Words of other programs are not accepted: choice in object.go refuses them, and
+// others_words.go translates them in the error. Those of config files are the vocabularies of config/systems.
+
 // The types of weights and arithmetic.
 const (
 	FP32    = "fp32"     // everything in float32

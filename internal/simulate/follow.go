@@ -127,9 +127,9 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 		}
 	}
 	per := perUpdate(res)
-	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, and the script runs its backward %s per update; the figures are the script's", s.Accumulation, times(per))
-	say(s.Clip && !res.Clips, "it does not clip gradients, and neither do the figures")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without it")
+	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
+	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
 	return out
 }
 

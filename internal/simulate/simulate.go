@@ -229,7 +229,7 @@ func (r *run) goesOn() {
 }
 
 // steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
-// rest are the same, and are only copied.
+// rest are the same, and are only copied. How many steps there are is the setting steps, in setup/table_place.go.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -413,7 +413,7 @@ func (r *run) tuned() bool {
 	return is
 }
 
-// thereAre returns the end of an error about targets that do not exist.
+// thereAre returns the last part of the error about targets that do not exist: which ones do.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""

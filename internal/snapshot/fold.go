@@ -18,7 +18,7 @@ type before struct {
 	block           uint64 // its block's size if the final state has it, else 0
 	learned         uint64 // its block's size according to later allocations, for the large pool
 	pending         bool   // its free was requested before the recording too
-	key             uint32 // its number in entries until IDs are assigned
+	key             uint32 // its number in the entries, before IDs are assigned
 }
 
 // early is the bit that marks a number in an entry as the index of a before. resolve writes these
@@ -39,7 +39,7 @@ type folder struct {
 	fresh  uint32   // allocations in the recording
 	events int      // how many events the entries become, or a few less
 	most   int64    // the most bytes of segments at any time, relative to the start
-	whole  bool     // requests of frees were not recorded (skip_actions, from 2.11): each completion is a free
+	whole  bool     // requests of frees were not recorded (skip_actions, since 2.11): each completion is a free
 
 	settings Settings
 }

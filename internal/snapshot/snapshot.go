@@ -165,7 +165,7 @@ type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
 	MaxSplitSize       int64            // -1: unlimited
-	GCThreshold        float64          // garbage_collection_threshold; 0 is off
+	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
 	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
 }

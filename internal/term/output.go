@@ -18,7 +18,7 @@ import (
 type Output struct {
 	to     io.Writer
 	screen Screen
-	rest   []byte // the beginning of a character that the next Write ends
+	rest   []byte // the first bytes of a character that the next Write completes
 }
 
 // NewOutput returns an Output to a terminal, a pipe or a file.

@@ -50,7 +50,7 @@ func (p pattern) matcher() (finder, error) {
 	case p.Regex != nil:
 		return compile(*p.Regex)
 	}
-	return nil, fmt.Errorf("a pattern of it is neither a string nor a regular expression")
+	return nil, fmt.Errorf("one of its patterns is neither a string nor a regular expression")
 }
 
 // lookahead matches spaces up to the last one before a word.

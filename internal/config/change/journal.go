@@ -18,9 +18,10 @@ import (
 	"snug/internal/files"
 )
 
-// The journal, version 2. Entries are made in apply.go, and used in revert.go and recover.go. Goals: everything needed to restore the files exactly,
-// in one file per change, readable by a person; useless to an attacker who puts one into a repository
-// for others to clone. Non-goals: being small; being shared between machines.
+// The journal, version 2. Entries are made in apply.go, and used in revert.go and recover.go; they stay until they
+// are reverted. Goals: everything needed to restore the files exactly, in one file per change, readable by a person;
+// useless to an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared
+// between machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made

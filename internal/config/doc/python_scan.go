@@ -147,7 +147,7 @@ func (s *pyScanner) quoted(quotes int) error {
 	return failAt(quotes, "the string is not closed")
 }
 
-// pySigns are the signs of more than one character that matter here.
+// pySigns are the operators of more than one character that matter here.
 var pySigns = []string{"**=", "//=", ">>=", "<<=", "==", "!=", "<=", ">=", ":=", "->", "**", "//", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "<<", ">>"}
 
 var pyBrackets = map[byte]byte{')': '(', ']': '[', '}': '{'}

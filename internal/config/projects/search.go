@@ -153,7 +153,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
 	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch(data) {
-		return nil, nil, nil // parsing every program here would take long
+		return nil, nil, nil // parsing every program here would take too long
 	}
 	if searching {
 		if files.parse -= len(data); files.parse < 0 {

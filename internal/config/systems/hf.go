@@ -72,6 +72,7 @@ func hfKeys() []Key {
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: hfArgs},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "dist.version", Path: "fsdp_config.version", Kind: Whole, Source: hfArgs},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: hfArgs},
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
 		less("fsdp_config.cpu_offload", offloadsAll, hfArgs),

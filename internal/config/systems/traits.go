@@ -15,7 +15,7 @@ type Lock struct {
 
 // Finding says how a system's files are found and what belongs to them.
 type Finding struct {
-	// Commands is for scripts that start programs: it says whose flags those take.
+	// Commands is for scripts that start programs: it says which system's flags the programs take.
 	Commands *Commands
 	// AlsoTelling are settings that make a file worth reading, besides those of every system.
 	AlsoTelling []string
@@ -43,7 +43,7 @@ type Finding struct {
 	Arguments func() []Key
 }
 
-// Commands says whose flags are taken by the programs that a script starts.
+// Commands says which system's flags the programs take that a script starts.
 type Commands struct {
 	// Starts are command lines of a trainer itself, and Parses are the user's own programs that pass
 	// its arguments to a parser.
