@@ -22,6 +22,7 @@ import (
 type keyBase struct {
 	text    string
 	beside  map[string]string
+	gpus    int    // the GPUs that the user gives
 	without string // a setting whose keys are taken out
 }
 
@@ -53,12 +54,12 @@ var olderTRL = map[string]string{".venv/lib/python3.12/site-packages/trl-1.5.0.d
 
 // keyBases are the bases of each system, by its name. A key has to do something in one of them.
 var keyBases = map[string][]keyBase{
-	"hf": {{text: hfBase + "}"}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"},
+	"hf": {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", beside: launched}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"},
 		{text: hfBase + ", bf16: true}", beside: launched}},
-	"trl": {{text: trlBase + "}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL}, {text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}, {text: trlBase + "}", beside: launched}},
-	"axolotl": {{text: axoBase + "}"}, {text: axoLoRA + "}"}, {text: strings.Replace(axoLoRA, "adapter: lora", "adapter: qlora", 1) + ", load_in_4bit: true}"},
+	"trl": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", beside: launched}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL}, {text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}, {text: trlBase + "}", beside: launched}},
+	"axolotl": {{text: axoBase + "}"}, {text: axoBase + ", fsdp: [full_shard], fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}}", beside: launched}, {text: axoLoRA + "}"}, {text: strings.Replace(axoLoRA, "adapter: lora", "adapter: qlora", 1) + ", load_in_4bit: true}"},
 		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
-	"llama-factory": {{text: lfBase + "full}"}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
+	"llama-factory": {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
 	"torchtune":     {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
 	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
@@ -71,11 +72,11 @@ var keyBases = map[string][]keyBase{
 	"hydra":      {{text: "{defaults: [_self_], data: {batch_size: 4}, trainer: {max_epochs: 1, devices: 2}, model_name: gpt2}"}},
 	"deepspeed":  {{text: "{zero_optimization: {stage: 2}, train_micro_batch_size_per_gpu: auto}", beside: map[string]string{"main.yaml": hfSharded + "}", "run.sh": "deepspeed --num_gpus 4 train.py main.yaml\n"}}, {text: "{train_micro_batch_size_per_gpu: 4, zero_optimization: {stage: 2}}"}},
 	"accelerate": {{text: "{compute_environment: LOCAL_MACHINE, distributed_type: FSDP, num_processes: 4}", beside: map[string]string{"main.yaml": hfBase + "}"}}, {text: "{compute_environment: LOCAL_MACHINE, distributed_type: DEEPSPEED, num_processes: 4}", beside: map[string]string{"main.yaml": hfBase + "}"}}},
-	"hf-script":  {{text: hfBase + "}"}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
-	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
+	"hf-script":  {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", gpus: 4}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
+	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", gpus: 4}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
 		{text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}},
 	"nanogpt": {{text: "{batch_size: 4, block_size: 64, n_layer: 2, n_head: 2, n_embd: 64, gradient_accumulation_steps: 2, compile: false}"}},
-	"shell":   {{text: hfBase + "}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
+	"shell":   {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
 	"plain":   {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
 
@@ -129,7 +130,7 @@ func doesSomething(t *testing.T, a *systems.System, b keyBase, k *systems.Key) b
 func keyValues(k *systems.Key) []any {
 	switch k.Kind {
 	case systems.Whole, systems.Above1:
-		return []any{3, 64}
+		return []any{1, 2, 3, 64}
 	case systems.Number:
 		return []any{0.25}
 	case systems.Above0:
@@ -173,6 +174,7 @@ func heard(t *testing.T, a *systems.System, b keyBase, path string, value any) s
 	if err != nil {
 		return "error: " + err.Error()
 	}
+	p.Spans(b.gpus)
 	fields := p.Fields()
 	out, err := json.Marshal([]any{fields, p.Warnings(fields), p.Missing(), p.Accumulation()})
 	if err != nil {
