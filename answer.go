@@ -29,6 +29,8 @@ type Answer struct {
 	// Fits reports whether the run fits the card and its limit; nil if there is neither. If it
 	// does not fit, the other figures are those of a card that is large enough.
 	Fits *bool `json:"fits,omitempty"`
+	// Versions are those of PyTorch and transformers that were simulated, given or assumed.
+	Versions Versions `json:"versions,omitzero"`
 	// Source says whether the run was simulated or recorded.
 	Source Source `json:"source"`
 	// Interval is the least and the most that the run is expected to reserve.

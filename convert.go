@@ -146,7 +146,7 @@ func answerOf(a *estimate.Answer, model Model) *Answer {
 	return &Answer{
 		ID: a.ID, PeakAllocated: Bytes(a.PeakAllocated), PeakReserved: Bytes(a.PeakReserved), Outside: Bytes(a.Outside),
 		DevicePeak: Bytes(a.DevicePeak), Phases: phasesOf(a.Phases), Components: componentsOf(a.Components),
-		Params: a.Params, Trainable: a.Trainable, StepSeconds: a.StepSeconds, Fits: a.Fits, Source: Source(a.Source),
+		Params: a.Params, Trainable: a.Trainable, StepSeconds: a.StepSeconds, Fits: a.Fits, Versions: Versions(a.Versions), Source: Source(a.Source),
 		Interval: [2]Bytes{Bytes(a.Interval[0]), Bytes(a.Interval[1])}, Evidence: (*Evidence)(a.Evidence), Lengths: varyingOf(a.Lengths), Setup: setupOf(a.Setup, model),
 	}
 }

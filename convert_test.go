@@ -104,7 +104,7 @@ func TestSetupComesBack(t *testing.T) {
 		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Attention: Eager,
 		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
 		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",
-		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50"}, Steps: 10,
+		Dist: &Dist{FSDP2, 8, true, BFloat16, Float32, LoadSharded}, Limit: 9, Versions: Versions{"2.11", "5.1", "13.0", "0.50", "0.21", "1.16", "1.15"}, Steps: 10,
 	}
 	for f, v := range reflect.ValueOf(*want).Fields() {
 		if v.IsZero() && f.Name != "Sizes" {

@@ -179,4 +179,7 @@ type Versions struct {
 	Transformers string `json:"transformers,omitempty"` // such as "5.17"
 	CUDA         string `json:"cuda,omitempty"`         // such as "13.0"
 	BitsAndBytes string `json:"bitsandbytes,omitempty"` // such as "0.50"
+	PEFT         string `json:"peft,omitempty"`         // such as "0.21"
+	TRL          string `json:"trl,omitempty"`          // such as "1.16"
+	Accelerate   string `json:"accelerate,omitempty"`   // such as "1.15"
 }

@@ -128,7 +128,7 @@ func TestChangeErrors(t *testing.T) {
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ text, note, refused string }{
 		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},
-		{"batch_size: &n 4\naccumulation_steps: *n\n", "", "a.yaml:1:16: batch_size is shared with other places: accumulation_steps (line 2) would change too"},
+		{"batch_size: &n 4\naccumulation_steps: *n\n", "", "a.yaml:1: batch_size is batch as well as accumulation; write 2 for batch yourself"},
 		{"data: &d {batch_size: 4}\nmore: *d\n", "", "a.yaml:1:23: data.batch_size is shared with other places: more (line 2) would change too"},
 	} {
 		before := files(map[string]string{"a.yaml": c.text})
@@ -137,13 +137,13 @@ func TestAliases(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, err := p.Change(configtest.Values(map[string]any{"batch": 2}))
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			_, err = configtest.Applied(before, plan.Edits, plan.Creates)
 		}
 		if c.note != "" && !slices.Contains(plan.Notes, c.note) {
 			t.Errorf("%q: notes are %q, want %q", c.text, plan.Notes, c.note)
 		}
-		if _, err = configtest.Applied(before, plan.Edits, plan.Creates); fmt.Sprint(err) != cmp.Or(c.refused, "<nil>") {
+		if fmt.Sprint(err) != cmp.Or(c.refused, "<nil>") {
 			t.Errorf("%q: error is %v, want %q", c.text, err, c.refused)
 		}
 	}

@@ -105,6 +105,10 @@ func keysAt(p *Project, file string, at doc.Path) []*systems.Key {
 	if arguments := p.Primary.System.Arguments; arguments != nil {
 		keys, at = arguments(), at[len(at)-1:]
 	}
+	if p.Primary.System.Commands != nil { // a flag of the trainer's
+		keys = slices.Concat(keys, p.Primary.Trainer().Keys().All)
+		at = doc.Path{strings.TrimPrefix(at[0], "--")}
+	}
 	for i := range keys {
 		k := &keys[i]
 		if (k.Path == at.String() || k.Path == "**."+at[len(at)-1]) && slices.Contains(systems.SettingNames(), k.Setting) {

@@ -22,20 +22,21 @@ import (
 // Answer is the estimate of one setup, in bytes. Its fields with a JSON name are the output of snug estimate --json;
 // a new one also goes into the library's Answer (answer.go of package snug) and answerOf (convert.go there).
 type Answer struct {
-	ID            string     `json:"id"`                     // the setup's ID
-	PeakAllocated uint64     `json:"peak_allocated"`         // the most bytes in tensors
-	PeakReserved  uint64     `json:"peak_reserved"`          // the most bytes that PyTorch holds from the driver
-	Outside       uint64     `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
-	DevicePeak    uint64     `json:"device_peak"`            // PeakReserved and Outside together
-	Phases        Phases     `json:"phases,omitzero"`        // the peak of each phase
-	Components    Components `json:"components,omitzero"`    // what the memory at the peak is used for
-	Params        int        `json:"params,omitempty"`       // all parameters of the model
-	Trainable     int        `json:"trainable,omitempty"`    // the parameters that are trained
-	StepSeconds   float64    `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
-	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
-	Source        string     `json:"source"`                 // "simulated" or "recorded"
-	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs of this machine
+	ID            string         `json:"id"`                     // the setup's ID
+	PeakAllocated uint64         `json:"peak_allocated"`         // the most bytes in tensors
+	PeakReserved  uint64         `json:"peak_reserved"`          // the most bytes that PyTorch holds from the driver
+	Outside       uint64         `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
+	DevicePeak    uint64         `json:"device_peak"`            // PeakReserved and Outside together
+	Phases        Phases         `json:"phases,omitzero"`        // the peak of each phase
+	Components    Components     `json:"components,omitzero"`    // what the memory at the peak is used for
+	Params        int            `json:"params,omitempty"`       // all parameters of the model
+	Trainable     int            `json:"trainable,omitempty"`    // the parameters that are trained
+	StepSeconds   float64        `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
+	Fits          *bool          `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
+	Versions      setup.Versions `json:"versions,omitzero"`      // of PyTorch and transformers that were simulated, given or assumed
+	Source        string         `json:"source"`                 // "simulated" or "recorded"
+	Interval      [2]uint64      `json:"interval"`               // the bounds in which the peak of reserved memory is expected
+	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs of this machine
 
 	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil if all are equal
 
@@ -213,7 +214,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 	}
 	a = &Answer{
 		ID: s.ID, Setup: s, Card: card, Run: result, Params: result.Params, Trainable: result.Trainable,
-		Source: "simulated", Outside: card.Outside, run: runOf(result, true),
+		Source: "simulated", Versions: s.Simulated(), Outside: card.Outside, run: runOf(result, true),
 	}
 	if timed {
 		a.StepSeconds = micros(tape.Seconds(rates, max(s.Accumulation, 1)))

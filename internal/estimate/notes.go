@@ -48,6 +48,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
 	}
 	out = append(out, idleVersions(s)...)
+	out = append(out, weightless(s)...)
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)
 	}
@@ -71,10 +72,26 @@ func evaluationNotes(s *setup.Setup) []string {
 		return nil
 	case s.Dist != nil:
 		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
+	case e.Every > s.Steps:
+		return []string{fmt.Sprintf("evaluation.every is %d, beyond the %d steps that are simulated: one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
 		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
 	}
 	return nil
+}
+
+// weightless lists settings that are given and take no memory.
+func weightless(s *setup.Setup) (out []string) {
+	if Profile(s) != nil {
+		return nil // reported among the unverified fields
+	}
+	if s.LoRA != nil && s.LoRA.Alpha > 0 {
+		out = append(out, fmt.Sprintf("lora.alpha %g scales what adapters add and takes no memory", s.LoRA.Alpha))
+	}
+	if s.Quantization != nil && s.Quantization.Type == setup.FP4 {
+		out = append(out, "quantization.type fp4 takes as much memory as nf4")
+	}
+	return out
 }
 
 // idleVersions lists versions that are given in a setup but have no effect on its figures.
@@ -93,6 +110,12 @@ func idleVersions(s *setup.Setup) (out []string) {
 	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
+	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no adapters of PEFT's are simulated")
+	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
+	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: only the loss that TRL computes depends on it (loss trl)")
+	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is counted as in TRL "+setup.NewestTRL)
+	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is that of TRL "+setup.NewestTRL)
+	say(v.Accelerate != "", "versions.accelerate is "+v.Accelerate+" and has no effect: its loop is simulated as in accelerate "+setup.NewestAccelerate)
 	return out
 }
 

@@ -197,6 +197,8 @@ func (s *search) notes(c *Choice) []string {
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
 	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == setup.AmpFP16,
 		"Weights have to be loaded in float32 for that: a gradient scaler trains no others.")
+	say(!s.base.TrainsIn16Bits() && c.Estimate.Setup.TrainsIn16Bits(),
+		"Weights, gradients and states go from 32 to 16 bits (%s), which loses small updates; --lock precision keeps 32.", x.precision)
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}

@@ -92,11 +92,6 @@ func (s *Setup) tidy(saysPrecision bool) {
 	s.Liger = ligerParts(s.Liger)
 }
 
-func (o *object) checkVersions(s *Setup) {
-	o.checkTransformers(s.Versions.Transformers)
-	o.checkBitsAndBytes(s.Versions.BitsAndBytes)
-}
-
 // checkAllocator notes an error for options that the version of PyTorch does not support.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
@@ -106,21 +101,6 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 	if _, err := allocator.ParseOptions(s.Allocator, torch); err != nil {
 		o.fail("allocator", ": %v", err)
-	}
-}
-
-// checkTransformers notes an error for a release that the families were not compared with.
-func (o *object) checkTransformers(text string) {
-	if text == "" {
-		return
-	}
-	var major, minor int
-	n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor)
-	switch release := 100*major + minor; {
-	case n != 2 || minor > 99:
-		o.fail("transformers", " %q is not a version; write it like %s", text, NewestTransformers)
-	case release < OldestTransformersRelease || release > NewestTransformersRelease:
-		o.fail("transformers", " %s is not known; %s to %s are (leave it out for the newest)", text, OldestTransformers, NewestTransformers)
 	}
 }
 
@@ -137,6 +117,9 @@ func (s *Setup) complete() error {
 		if err := complete(); err != nil {
 			return err
 		}
+	}
+	if s.Loss == TRLLoss && s.Versions.TRL != "" && release(s.Versions.TRL) < firstTRLLoss {
+		return Wrong("{loss} is trl, which came with TRL 1.4, and {versions.trl} is %s; choose {loss=model}", s.Versions.TRL)
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)

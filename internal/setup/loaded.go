@@ -93,6 +93,11 @@ func (s *Setup) WeightsUnder(precision string) string {
 	return t.Weights
 }
 
+// TrainsIn16Bits reports whether the trained weights themselves have 16 bits, so that small updates are lost.
+func (s *Setup) TrainsIn16Bits() bool {
+	return s.LoRA == nil && !s.Dist.DeepSpeed() && (s.Precision == BF16 || s.Precision == FP16 || s.Weights == BF16 || s.Weights == FP16)
+}
+
 // trains16 reports whether a torch.amp.GradScaler would see gradients of 16 bits.
 // PEFT's adapters are float32, and so are DeepSpeed's copies of the trained weights.
 func (s *Setup) trains16() bool {

@@ -41,14 +41,6 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// checkBitsAndBytes notes an error for a release that is not supported.
-func (o *object) checkBitsAndBytes(text string) {
-	var major, minor int
-	if n, _ := fmt.Sscanf(text, "%d.%d", &major, &minor); text != "" && (n != 2 || major != 0 || minor < 43) {
-		o.fail("bitsandbytes", " %q is not a known version; write it like 0.50 (0.43 and later are known)", text)
-	}
-}
-
 // savedQuantization reads the quantization from the config of a model that was saved quantized. It
 // overrides the setup.
 func (s *Setup) savedQuantization() error {

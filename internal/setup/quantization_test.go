@@ -43,7 +43,7 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"8 bits", map[string]any{"quantization.bits": 8.0}, "quantization.bits: 8-bit weights are not simulated; choose quantization.bits 4"},
 		{"lowered alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back needs quantization.prepare"},
 		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale 16-bit gradients"},
-		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, `versions.bitsandbytes "0.41" is not a known version`},
+		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, "versions.bitsandbytes 0.41 is not known; 0.43 to 0.50 are"},
 		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
 		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; known: nf4, fp4`},
 		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},

@@ -86,6 +86,9 @@ type Versions struct {
 	Transformers string `json:"transformers,omitempty"` // release: "5.17"
 	CUDA         string `json:"cuda,omitempty"`         // release: "13.0"
 	BitsAndBytes string `json:"bitsandbytes,omitempty"` // before 0.50 it dequantized every weight
+	PEFT         string `json:"peft,omitempty"`         // release: "0.21"
+	TRL          string `json:"trl,omitempty"`          // before 1.15 it computed its loss in other pieces
+	Accelerate   string `json:"accelerate,omitempty"`   // release: "1.15"
 }
 
 // Rows returns how many rows the model sees for each sample: an anchor, its positives and its negatives.

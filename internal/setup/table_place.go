@@ -58,7 +58,8 @@ func placeSettings() []Setting {
 		},
 		{
 			Name: "versions.transformers", Flags: one("transformers"), What: "transformers `version`",
-			at: func(s *Setup) any { return &s.Versions.Transformers },
+			Phrases: (*Setup).transformersPhrase,
+			at:      func(s *Setup) any { return &s.Versions.Transformers },
 		},
 		{
 			Name: "versions.cuda", What: "CUDA `version`",
@@ -67,6 +68,18 @@ func placeSettings() []Setting {
 		{
 			Name: "versions.bitsandbytes", Flags: one("bitsandbytes"), What: "bitsandbytes `version`",
 			at: func(s *Setup) any { return &s.Versions.BitsAndBytes },
+		},
+		{
+			Name: "versions.peft", What: "PEFT `version`",
+			at: func(s *Setup) any { return &s.Versions.PEFT },
+		},
+		{
+			Name: "versions.trl", What: "TRL `version`",
+			at: func(s *Setup) any { return &s.Versions.TRL },
+		},
+		{
+			Name: "versions.accelerate", What: "accelerate `version`",
+			at: func(s *Setup) any { return &s.Versions.Accelerate },
 		},
 		{
 			Name: "steps", Flags: one("steps"), What: "`number` of optimizer steps to simulate", Default: 3, Least: 1, Most: maxRaggedSteps,

@@ -69,12 +69,3 @@ func (s *Setup) MovedByTransformers() bool {
 	}
 	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())
 }
-
-// release returns a version as a number: 445 for "4.45.2".
-func release(version string) int {
-	var major, minor int
-	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
-		return 0
-	}
-	return 100*major + minor
-}

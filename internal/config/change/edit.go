@@ -30,6 +30,10 @@ type Edit struct {
 	// Insert adds the key if it is missing. Without it a missing key is an
 	// error.
 	Insert bool
+	// Beside is a flag of the shell command that a missing flag is added to.
+	Beside doc.Path
+	// Valued means that a flag without a value may get one.
+	Valued bool
 	// Shared allows a value to change that other places use too.
 	Shared bool
 }
@@ -37,6 +41,10 @@ type Edit struct {
 // On returns a document with the edit made.
 func (e Edit) On(d *doc.Document) (*doc.Document, error) {
 	switch {
+	case e.Beside != nil && !d.Has(e.Path):
+		return d.InsertFlag(e.Path, e.Beside, e.Value)
+	case e.Valued:
+		return d.SetFlag(e.Path, e.Value)
 	case e.Insert && !d.Has(e.Path):
 		return d.Insert(e.Path, e.Value)
 	case e.Shared:

@@ -29,15 +29,7 @@ func Applied(before fstest.MapFS, edits []change.Edit, creates []change.Create) 
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case e.Insert:
-			d, err = d.Insert(e.Path, e.Value)
-		case e.Shared:
-			d, err = d.SetShared(e.Path, e.Value)
-		default:
-			d, err = d.Set(e.Path, e.Value)
-		}
-		if err != nil {
+		if d, err = e.On(d); err != nil {
 			return nil, err
 		}
 		after[e.File] = &fstest.MapFile{Data: d.Bytes()}

@@ -11,14 +11,19 @@ import (
 	"snug/internal/config/doc"
 )
 
-// What cannot be replaced in place is refused in the plan, not when half of the files are open.
-func TestChangeRefusesFixed(t *testing.T) {
-	files := fstest.MapFS{"run.sh": {Data: []byte("accelerate launch run_clm.py --model_name_or_path gpt2 \\\n  --per_device_train_batch_size 4 --bf16 --output_dir out\n")}}
-	p := opened(t, files)
-	if _, err := New(p, configtest.Values(map[string]any{"precision": "fp32"})); !errors.Is(err, doc.ErrFixed) {
-		t.Errorf("precision: %v, want %v", err, doc.ErrFixed)
-	}
-	if plan, err := New(p, configtest.Values(map[string]any{"batch": 2})); err != nil || len(plan.Edits) != 1 {
-		t.Errorf("batch: %+v, %v", plan, err)
+// A flag without a value of a program of one's own cannot be replaced in place: that is refused in the plan,
+// not when half of the files are open. A trainer's parser takes False.
+func TestFlagsWithoutValues(t *testing.T) {
+	for text, want := range map[string]error{
+		"python train.py --batch_size 4 --bf16 --seq_len 512\n":                                                                  doc.ErrFixed,
+		"accelerate launch run_clm.py --model_name_or_path gpt2 \\\n  --per_device_train_batch_size 4 --bf16 --output_dir out\n": nil,
+	} {
+		p := opened(t, fstest.MapFS{"run.sh": {Data: []byte(text)}})
+		if _, err := New(p, configtest.Values(map[string]any{"precision": "fp32"})); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+		if plan, err := New(p, configtest.Values(map[string]any{"batch": 2})); err != nil || len(plan.Edits) != 1 {
+			t.Errorf("%s: batch: %+v, %v", text, plan, err)
+		}
 	}
 }

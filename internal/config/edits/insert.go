@@ -20,6 +20,9 @@ func (c *planner) insert(setting string, v any) error {
 	if in := trainerCall(p); in != nil && c.insertArgument(in, setting, v) {
 		return nil
 	}
+	if c.insertFlag(setting, v) {
+		return nil
+	}
 	if p.Primary == nil || p.Primary.System.ByName {
 		text := p.Spell(setting, v)
 		if of := p.BindingsOf(setting); len(of) > 0 && p.Primary != nil {

@@ -128,10 +128,8 @@ func (c *planner) canSay(of []projects.Bound, setting string, v any) bool {
 		if !b.Key.Together() || b.Key.Means == v || reflect.DeepEqual(b.Value, v) {
 			return true
 		}
-		if b.Key.Kind == systems.Word {
-			if _, ok := systems.Spelling(b.Key.Words, fmt.Sprint(v), ""); ok {
-				return true
-			}
+		if b.Key.Kind == systems.Word && c.hasWord(b, v) {
+			return true
 		}
 	}
 	return setting == "precision" && v == "fp32"
@@ -176,7 +174,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 	if text, ok := v.(string); ok && b.Source.System.NoAutocast && b.Source.Link != nil {
 		v = strings.TrimPrefix(text, "amp-") // the file that names autocast sets it
 	}
-	file, err := b.Key.Write(v, b.Place.Value, c.project.World())
+	file, err := c.spelled(b, v)
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.Where(), err)
 	}
@@ -186,8 +184,15 @@ func (c *planner) write(b projects.Bound, v any) error {
 	if projects.IsComputed(b.Place.Value) {
 		return fmt.Errorf("%s: %s is %s, which is computed; write %v there yourself", b.Where(), b.Path, b.Text, file)
 	}
-	if err := whyFixed(b, file); err != nil {
+	if err := c.oneMeaning(b, file); err != nil {
 		return err
+	}
+	if err := whyFixed(b, file); err != nil {
+		if c.valued(b, file) {
+			c.edits = append(c.edits, plannedEdit{change.Edit{File: b.File, Path: b.Path, Value: file, Valued: true}, b.Source})
+			return nil
+		}
+		return byHand(b, err, file)
 	}
 	c.edit(b, b.Path, file)
 	return nil

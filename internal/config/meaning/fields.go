@@ -33,7 +33,7 @@ func (r *Run) Fields() map[string]any {
 			v = r.DefaultValue(name)
 		}
 		switch name {
-		case "model", "workers", "effective", "accumulation":
+		case "model", "workers", "effective", "accumulation", "lora.alpha": // alpha takes no memory, and every file with adapters has one
 		default:
 			put(out, name, asJSON(v))
 		}

@@ -17,7 +17,7 @@ var environments = []string{".venv", "venv", "env"}
 // transformers; others are not trusted.
 var (
 	transformersInfo = pattern.New(`^transformers-([45]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
-	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|[5-9][0-9])(?:\.[0-9]+)*)\.dist-info$`)
+	bnbInfo          = pattern.New(`^bitsandbytes-(0\.(?:4[3-9]|50)(?:\.[0-9]+)*)\.dist-info$`)
 	trlInfo          = pattern.New(`^trl-([01]\.[0-9]+(?:\.[0-9]+)*)\.dist-info$`)
 )
 

@@ -26,7 +26,7 @@ func TestInstalled(t *testing.T) {
 }
 
 func TestInstalledBitsAndBytes(t *testing.T) {
-	for version, want := range map[string]string{"0.50.2": "0.50.2", "0.43.0": "0.43.0", "0.42.0": "", "1.0.0": ""} {
+	for version, want := range map[string]string{"0.50.2": "0.50.2", "0.43.0": "0.43.0", "0.42.0": "", "0.51.0": "", "1.0.0": ""} {
 		name := ".venv/lib/python3.11/site-packages/bitsandbytes-" + version + ".dist-info/METADATA"
 		if got := installed(fstest.MapFS{name: {}}, bnbInfo); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)

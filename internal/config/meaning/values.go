@@ -155,10 +155,19 @@ func (r *Run) trainerDefault(setting string) any {
 	return nil
 }
 
+// totalDecides reports whether the files have the system's key of the total batch and none of the accumulation, so
+// that the latter follows from the former and not from its default.
+func (r *Run) totalDecides() bool {
+	return len(r.BindingsOf("accumulation")) == 0 && slices.ContainsFunc(r.BindingsOf("effective"), func(b projects.Bound) bool {
+		_, known := b.Value.(int)
+		return known && !b.Key.ByCustom()
+	})
+}
+
 // Accumulation returns the number of forward passes per optimizer step: from its own key, or from the total
 // batch if a system has only that.
 func (r *Run) Accumulation() int {
-	if n := r.Whole("accumulation"); n > 0 {
+	if n := r.Whole("accumulation"); n > 0 && !r.totalDecides() {
 		return n
 	}
 	total, batch := r.Whole("effective"), r.Whole("batch")

@@ -33,6 +33,8 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownDefaults()...)
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.computedSettings(run)...)
+	out = append(out, r.dividedBatch(run)...)
+	out = append(out, r.otherTotal(run)...)
 	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
 	}
@@ -95,6 +97,33 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
 	}
 	return out
+}
+
+// dividedBatch returns the warning that a program divides its batch, unless the user gives one: the figures are
+// those of the number as written.
+func (r *Run) dividedBatch(run map[string]any) []string {
+	for _, b := range r.BindingsOf("batch") {
+		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {
+			return []string{fmt.Sprintf("%s: the program divides %s by %s; if the quotient is the batch of one forward, give it with --batch", b.Where(), b.Path, by)}
+		}
+	}
+	return nil
+}
+
+// otherTotal returns the warning that files give a total batch which their other settings do not make, unless the
+// user changes those.
+func (r *Run) otherTotal(run map[string]any) []string {
+	batch, steps := r.Whole("batch"), r.Accumulation()
+	if batch == 0 || fmt.Sprint(run["batch"]) != fmt.Sprint(batch) || fmt.Sprint(run["accumulation"]) != fmt.Sprint(steps) {
+		return nil
+	}
+	for _, b := range r.BindingsOf("effective") {
+		if total, ok := b.Value.(int); ok && total/(batch*steps*r.World()) != 1 {
+			return []string{fmt.Sprintf("%s: %s is %d, but the other settings make %d samples per step (%d × %d over %d GPUs); the figures are theirs",
+				b.Where(), b.Path, total, batch*steps*r.World(), batch, steps, r.World())}
+		}
+	}
+	return nil
 }
 
 // field returns the value of a setting in a setup, such as lora.rank.

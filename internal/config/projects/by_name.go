@@ -36,7 +36,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		k := &keys[h.key]
-		if passedOver(v.Parts) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
+		if passedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
 			continue
 		}
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
@@ -92,6 +92,13 @@ func endsIn(parts []string, pattern string) bool {
 		pattern = rest[:len(rest)-1]
 	}
 	return false
+}
+
+// around returns the sections that a value is in, without the names of its key: gradient_clip_val is not about
+// validation.
+func around(parts []string, k *systems.Key) []string {
+	own := 1 + strings.Count(strings.TrimPrefix(k.Path, "**."), ".")
+	return parts[:len(parts)-own]
 }
 
 // passedOver reports whether a value belongs to something other than training, such as evaluation.

@@ -35,7 +35,8 @@ func plainKeys() []Key {
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
 		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum")
 	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
-	add(Key{Setting: "precision", Kind: Word, Words: plainPrecision}, "precision", "mixed_precision")
+	add(Key{Setting: "precision", Kind: Word, Words: lightningOnly, Reads: plainPrecision}, "precision")
+	add(Key{Setting: "precision", Kind: Word, Words: mixedPrecision, Reads: plainPrecision}, "mixed_precision")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-bf16"}, "bf16")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-fp16"}, "fp16", "use_amp", "amp")
 	add(Key{Setting: "checkpointing", Kind: Switch}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
@@ -57,7 +58,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")
 	add(Key{Setting: "lora.dropout", Kind: Number}, "lora_dropout", "lora.dropout")
 	add(Key{Setting: "lora.targets", Kind: Names}, "lora_target_modules", "lora.target_modules", "lora.targets")
-	add(Key{Setting: "dist.kind", Kind: Word, Words: lightningStrategies}, "strategy")
+	add(Key{Setting: "dist.kind", Kind: Word, Reads: lightningStrategies}, "strategy")
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
 	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")

@@ -34,9 +34,9 @@ func (s Setting) BoundKey(path doc.Path) *Key {
 	name := strings.ToLower(path[len(path)-1])
 	switch s.Name {
 	case "precision":
-		k.Words = slices.Concat(plainPrecision, weightTypes, k.Words)
+		k.Words, k.Reads = lightningOnly, slices.Concat(plainPrecision, weightTypes, k.Words)
 		if strings.Contains(name, "type") { // dtype: of the weights
-			k.Words = slices.Concat(weightTypes, plainPrecision, k.Words)
+			k.Words, k.Reads = torchNames, slices.Concat(weightTypes, k.Reads)
 		}
 	case "optimizer":
 		k.Words, k.Reads = nil, slices.Concat(anyOptimizer, hfOptimizers, k.Words)

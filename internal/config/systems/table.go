@@ -146,6 +146,9 @@ func (k *Key) Together() bool {
 	return k.Kind == Switch && k.Means != "" || k.Kind == Word || k.OnlyNoted()
 }
 
+// ByCustom reports whether the key is a usual name and not the system's own.
+func (k *Key) ByCustom() bool { return k.Source == byCustom }
+
 // Within reports whether a system has keys below a path.
 func (s *System) Within(path string) bool { return s.Keys().sections[path] }
 

@@ -2,7 +2,10 @@
 
 package systems
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Vocabularies that several systems share. Other names of optimizers are in optimizers.go, types in
 // weight_types.go.
@@ -62,10 +65,17 @@ var weightTypes = []Term{
 	{"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"},
 }
 
+// lightningOnly are the names of lightningPrecision that no other program uses: a file that has one passes
+// it to Lightning, which knows the others.
+var lightningOnly = lightningPrecision[:5]
+
+// torchNames are PyTorch's own names of types.
+var torchNames = slices.DeleteFunc(slices.Clone(weightTypes), func(t Term) bool { return !strings.Contains(t.File, "float") })
+
 // plainPrecision is what people write under "precision" in their own files: Lightning's names, and short
-// ones that mean autocast.
+// ones that mean autocast. They are only read: which of them a program takes, it alone knows.
 var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
-	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"},
+	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"}, Term{"no", "fp32"}, Term{"none", "fp32"}, Term{"false", "fp32"},
 	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
 	Term{"amp-bf16", "amp-bf16"}, Term{"amp-fp16", "amp-fp16"},
 	Term{"amp_bf16", "amp-bf16"}, Term{"amp_fp16", "amp-fp16"}, Term{"amp", "amp-fp16"},

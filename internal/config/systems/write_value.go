@@ -59,7 +59,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 // Cannot returns the error for a value that the key cannot express.
 func (k *Key) Cannot(v any) error {
 	name := strings.TrimPrefix(k.Path, "**.")
-	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom) {
+	if k.Kind == Word && len(k.Reads) > 0 && (len(k.Words) == 0 || k.Source == byCustom || k.Source == "") {
 		return fmt.Errorf("only your program knows the values of %s; for %s %v, set it yourself", name, k.Setting, v)
 	}
 	return fmt.Errorf("%s cannot be set to %s %v", name, k.Setting, v)
@@ -89,7 +89,7 @@ func (k *Key) writeWord(v any, now doc.Value) (any, error) {
 	if known && is == means && now.Kind != "" {
 		return Unchanged, nil
 	}
-	if _, own := Meaning(k.Words, current); known && !own && len(k.Reads) > 0 {
+	if _, own := Meaning(k.Words, current); !own && len(k.Reads) > 0 && now.Kind != "" {
 		return nil, k.Cannot(v) // the current value is not one of the system's words
 	}
 	file, ok := Spelling(k.Words, means, current)

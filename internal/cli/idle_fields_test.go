@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"snug/internal/files"
+	"snug/internal/setup"
+)
+
+// Nothing that is read does nothing: a value other than the default changes a figure, or is refused, or is named in
+// a note. The tests go through every field of a setup, every flag and every key of every config system.
+
+// fieldBase is a setup in which a field makes sense, as fields by their names.
+type fieldBase map[string]any
+
+// with returns the base with more fields.
+func (b fieldBase) with(more fieldBase) fieldBase {
+	out := maps.Clone(b)
+	maps.Copy(out, more)
+	return out
+}
+
+var (
+	plainBase  = fieldBase{"model.name": "gpt2", "batch": 2, "seq": 64, "steps": 2}
+	modernBase = fieldBase{"model.name": "qwen2.5-0.5b", "batch": 2, "seq": 64, "precision": "amp-bf16", "steps": 2}
+	loraBase   = modernBase.with(fieldBase{"lora.rank": 8, "lora.targets": []string{"q_proj", "v_proj"}, "lora.peft": true})
+	qloraBase  = loraBase.with(fieldBase{"quantization.bits": 4})
+	shardBase  = modernBase.with(fieldBase{"dist.kind": "fsdp2", "dist.world": 4})
+	evalBase   = modernBase.with(fieldBase{"evaluation.batch": 4, "evaluation.batches": 2})
+)
+
+// fieldBases are the bases of fields that need more than plainBase, by their names or the beginnings of those.
+var fieldBases = []struct {
+	field string
+	base  fieldBase
+}{
+	{"weights", modernBase},
+	{"loss", modernBase}, {"liger", modernBase}, {"clip", modernBase},
+	{"target_seq", fieldBase{"model.name": "t5-small", "batch": 2, "seq": 64, "steps": 2}},
+	{"positives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
+	{"negatives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
+	{"model.head", fieldBase{"model.name": "bert-base", "batch": 4, "seq": 32}},
+	{"seed", fieldBase{"model.name": "gpt2", "batch": 2, "steps": 2, "lengths": map[string]any{"uniform": []int{8, 512}}}},
+	{"lora.", loraBase}, {"quantization.", qloraBase}, {"lora.peft", modernBase.with(fieldBase{"precision": "bf16", "lora.rank": 8, "lora.targets": []string{"q_proj"}})},
+	{"quantization.prepare", qloraBase.with(fieldBase{"weights": "bf16"})}, {"quantization.cast_back", qloraBase.with(fieldBase{"weights": "bf16", "quantization.prepare": true})},
+	{"dist.bucket_view", plainBase.with(fieldBase{"dist.kind": "ddp", "dist.world": 4})},
+	{"dist.", shardBase},
+	{"evaluation.", evalBase}, {"evaluation.batches", evalBase.with(fieldBase{"evaluation.keeps_logits": true})},
+	{"evaluation.every", fieldBase{"model.name": "qwen2.5-0.5b", "batch": 2, "seq": 64, "steps": 3, "evaluation.batch": 16}},
+	{"versions.bitsandbytes", qloraBase}, {"versions.peft", loraBase}, {"versions.trl", modernBase.with(fieldBase{"loss": "trl"})},
+	{"accumulation", plainBase},
+}
+
+// fieldValues are values of fields that a kind alone does not give.
+var fieldValues = map[string][]any{
+	"accumulation": {4}, "seq": {128}, "batch": {3}, "target_seq": {32}, "steps": {1}, "seed": {7}, "limit": {uint64(1 << 30)},
+	"lengths": {[]int{16, 64}, map[string]any{"uniform": []int{8, 128}}}, "tokenizer": {"tokenizer.json"}, "allocator": {"expandable_segments:True", "max_split_size_mb:32"},
+	"loop": {"script", "trainer"}, "positives": {1}, "negatives": {2}, "lora.rank": {64}, "lora.alpha": {32}, "lora.dropout": {0.1},
+	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "dist.world": {8}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
+	"evaluation.batch": {16}, "evaluation.every": {1, 100}, "evaluation.batches": {8}, "quantization.bits": {8},
+	"versions.torch": {"2.4", "2.12"}, "versions.transformers": {"4.45", "5.10"}, "versions.cuda": {"12.4"}, "versions.bitsandbytes": {"0.45"},
+	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"},
+}
+
+// impliedDefaults are the values that fields have where the table has none, in their bases.
+var impliedDefaults = map[string]any{
+	"model.head": "masked-lm", "weights": "fp32", "loss": "model", "quantization.adapters": "fp32",
+	"dist.param_dtype": "fp32", "dist.reduce_dtype": "fp32", "dist.load": "whole",
+}
+
+// baseOf returns the setup in which a field makes sense.
+func baseOf(field string) fieldBase {
+	base, longest := plainBase, 0
+	for _, b := range fieldBases {
+		if n := len(b.field); n > longest && (b.field == field || strings.HasSuffix(b.field, ".") && strings.HasPrefix(field, b.field)) {
+			base, longest = b.base, n
+		}
+	}
+	return base
+}
+
+// valuesOf returns the values of a field to try: all of its words, or those of its kind.
+func valuesOf(x *setup.Setting, base fieldBase) []any {
+	if values := fieldValues[x.Name]; values != nil {
+		return values
+	}
+	var out []any
+	switch x.Kind() {
+	case setup.Word:
+		for _, w := range x.Words {
+			out = append(out, w)
+		}
+	case setup.Switch:
+		out = []any{x.Default != true}
+	}
+	return slices.DeleteFunc(out, func(v any) bool { return v == base[x.Name] || v == x.Default || v == impliedDefaults[x.Name] })
+}
+
+// TestNoFieldDoesNothing goes through every field of a setup.
+func TestNoFieldDoesNothing(t *testing.T) {
+	for _, x := range setup.Settings() {
+		base := baseOf(x.Name)
+		values := valuesOf(x, base)
+		if len(values) == 0 {
+			t.Errorf("%s: no value to try", x.Name)
+		}
+		for _, v := range values {
+			before, after := answerTo(t, base), answerTo(t, base.with(fieldBase{x.Name: v}))
+			if why := after.idle(before, names(x)); why != "" {
+				t.Errorf("%s %v: %s", x.Name, v, why)
+			}
+		}
+	}
+}
+
+// names returns what a note may call a field.
+func names(x *setup.Setting) []string {
+	out := []string{x.Name, x.Name[strings.LastIndex(x.Name, ".")+1:]}
+	for _, f := range x.Flags {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// shownAnswer is what a command printed.
+type shownAnswer struct {
+	figures map[string]any
+	notes   string
+	refused string
+}
+
+// answerTo estimates a setup on a named card.
+func answerTo(t *testing.T, of fieldBase) shownAnswer {
+	t.Helper()
+	fields := map[string]any{}
+	for name, v := range of {
+		setup.Put(fields, name, v)
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown(t, t.TempDir(), string(text), "estimate", "--setup", "-", "--gpu", "H200", "--json")
+}
+
+// shown runs a command that prints one JSON object, in a folder without an environment.
+func shown(t *testing.T, folder, in string, args ...string) shownAnswer {
+	t.Helper()
+	t.Chdir(folder)
+	var out, notes strings.Builder
+	env := Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: &notes, Getenv: func(string) string { return "" }, Open: func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) }}
+	Run(context.Background(), env, args)
+	a := shownAnswer{notes: notes.String()}
+	if err := json.Unmarshal([]byte(out.String()), &a.figures); err != nil {
+		t.Fatalf("%v: %v: %s%s", args, err, out.String(), notes.String())
+	}
+	a.refused, _ = a.figures["error"].(string)
+	for _, name := range []string{"id", "notes", "interval", "evidence", "versions"} { // about the figures, not figures
+		delete(a.figures, name)
+	}
+	return a
+}
+
+// idle returns why a value did nothing; "" if it changed a figure, was refused, or is named in a note.
+func (a shownAnswer) idle(before shownAnswer, names []string) string {
+	switch {
+	case before.refused != "":
+		return "the base is refused: " + before.refused
+	case a.refused != "" || !reflect.DeepEqual(a.figures, before.figures):
+		return ""
+	}
+	for line := range strings.Lines(a.notes) {
+		if !strings.Contains(before.notes, line) && slices.ContainsFunc(names, func(n string) bool { return strings.Contains(line, n) }) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("it changes no figure, is not refused and not named in a note: %s", a.notes)
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/config/change"
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// insertFlag plans a new flag of the command that starts a known trainer, and reports whether the trainer
+// has one for the value.
+func (c *planner) insertFlag(setting string, v any) bool {
+	main := c.project.Primary
+	beside := c.trainerFlag()
+	if beside == nil {
+		return false
+	}
+	for _, k := range main.Trainer().ForSetting(setting) {
+		if !flagOfTrainer(k) || !readsAs(main.System, k.Path, setting) || k.Means != "" && k.Means != v || k.Needs != "" && !main.Tree.Has(doc.Path{"--" + k.Needs}) {
+			continue
+		}
+		file, ok := k.Spell(v)
+		if !ok || file == systems.Unchanged {
+			continue
+		}
+		at := doc.Path{"--" + k.Path}
+		if _, err := main.Tree.Layers[0].Doc.InsertFlag(at, beside, file); err != nil {
+			continue
+		}
+		if k.Remark != "" {
+			c.note("%s %s", k.Path, k.Remark)
+		}
+		c.edits = append(c.edits, plannedEdit{change.Edit{File: main.File, Path: at, Value: file, Beside: beside}, main})
+		return true
+	}
+	return false
+}
+
+// trainerFlag returns the flag of the batch in the command that starts a known trainer; nil if the main file
+// is something else.
+func (c *planner) trainerFlag() doc.Path {
+	main := c.project.Primary
+	if main == nil || main.System.Commands == nil || main.Trainer().OwnProgram {
+		return nil
+	}
+	for _, b := range c.project.BindingsOf("batch") {
+		if at := b.Place.At; b.File == main.File && len(at) == 1 && strings.HasPrefix(at[0], "--") {
+			return at
+		}
+	}
+	return nil
+}
+
+// flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. Names that are only
+// usual are not sure to be one, and the model's arguments are its program's.
+func flagOfTrainer(k *systems.Key) bool {
+	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.ByCustom()
+}
+
+// readsAs reports whether a script's flag is read as a setting: TRL's --dtype is the type of the weights, and the
+// precision only where no flag of autocast says otherwise.
+func readsAs(script *systems.System, flag, setting string) bool {
+	settings := []string{setting}
+	if setting == "precision" {
+		settings = append(settings, "autocast")
+	}
+	for _, s := range settings {
+		for _, k := range script.ForSetting(s) {
+			if strings.TrimPrefix(k.Path, "**.") == flag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// valued reports whether a flag without a value can be turned off by giving it one: the trainers' parsers
+// take --bf16 False.
+func (c *planner) valued(b projects.Bound, file any) bool {
+	trainer := b.Source.Trainer()
+	if b.Source.System.Commands == nil || trainer.OwnProgram || file != false || len(b.Path) != 1 {
+		return false
+	}
+	name := strings.ReplaceAll(strings.TrimLeft(b.Path[0], "-"), "-", "_")
+	for _, k := range trainer.Keys().All {
+		if k.Path == name && k.Kind == systems.Switch && flagOfTrainer(&k) {
+			_, err := b.Source.Tree.Layers[0].Doc.SetFlag(b.Path, file)
+			return err == nil
+		}
+	}
+	return false
+}
+
+// byHand returns the error of a value that cannot be replaced in its place, and says what to do.
+func byHand(b projects.Bound, err error, file any) error {
+	if file == false {
+		return fmt.Errorf("%w; remove the flag yourself", err)
+	}
+	return fmt.Errorf("%w; write %v yourself", err, file)
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"fmt"
+
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// oneMeaning returns an error for a number that is more than one quantity: writing it would change the other one
+// too, and without a word.
+func (c *planner) oneMeaning(b projects.Bound, file any) error {
+	if b.Key.Kind != systems.Whole {
+		return nil
+	}
+	if by := b.DividedBy(); by != "" {
+		return fmt.Errorf("%s: the program divides %s by %s, so it is not the batch of one forward; write %v for the quotient yourself", b.Where(), b.Path, by, file)
+	}
+	for _, o := range c.project.Bound {
+		if o.Setting != b.Setting && o.Setting != "eval.batch" && o.Key.Kind == systems.Whole &&
+			o.File == b.File && o.Place.Value.Start == b.Place.Value.Start {
+			return fmt.Errorf("%s: %s is %s as well as %s; write %v for %s yourself", b.Where(), b.Place.Path, b.Setting, o.Setting, file, c.nameOf(b))
+		}
+	}
+	return nil
+}
+
+// nameOf returns the key that takes its value from elsewhere.
+func (c *planner) nameOf(b projects.Bound) string {
+	if len(b.Place.Through) > 0 {
+		return b.Place.At.String()
+	}
+	return b.Setting
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edits
+
+import (
+	"fmt"
+	"path"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/config/systems"
+)
+
+// spelled returns a value as the file writes it, in words that its reader is known to take: those of the
+// system, of the library's call that it is an argument of, or of the parser that declares the flag.
+func (c *planner) spelled(b projects.Bound, v any) (any, error) {
+	world := c.project.World()
+	if choices := c.choices(b); choices != nil {
+		return b.Key.Choose(v, b.Place.Value, world, choices)
+	}
+	return b.Key.PassedTo(b.Call()).Write(v, b.Place.Value, world)
+}
+
+// hasWord reports whether a key has a word for a value.
+func (c *planner) hasWord(b projects.Bound, v any) bool {
+	if choices := c.choices(b); choices != nil {
+		_, err := b.Key.Choose(v, b.Place.Value, 1, choices)
+		return err == nil
+	}
+	_, ok := systems.Spelling(b.Key.PassedTo(b.Call()).Words, fmt.Sprint(v), "")
+	return ok
+}
+
+// choices returns the values that the program's parser accepts for a flag: of the file itself, or of the
+// program that a shell script starts. It is nil if any is accepted, or if nothing is known.
+func (c *planner) choices(b projects.Bound) []string {
+	flag := b.Path[len(b.Path)-1]
+	if len(flag) < 2 || flag[0] != '-' {
+		return nil
+	}
+	for _, l := range b.Source.Tree.Layers {
+		if l.File == b.File && l.Doc.Format() == doc.Python {
+			return l.Doc.Choices(flag)
+		}
+	}
+	if b.Source.System.Commands == nil {
+		return nil
+	}
+	program, _ := b.Source.Program(c.project.Files())
+	text, err := c.project.Files().ReadFile(program)
+	if err != nil {
+		return nil
+	}
+	d, err := doc.Open(path.Base(program), text)
+	if err != nil {
+		return nil
+	}
+	return d.Choices(flag)
+}
