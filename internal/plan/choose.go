@@ -7,6 +7,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/setup"
+	"snug/internal/units"
 )
 
 // The recommendation. How candidates compare, and when two count as equally fast, is order and equal in
@@ -74,15 +75,15 @@ func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 }
 
 func (s *search) refuse(x settings) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused[x] = true
+	s.learned.mu.Lock()
+	defer s.learned.mu.Unlock()
+	s.learned.refused[x] = true
 }
 
 func (s *search) isRefused(x settings) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused[x]
+	s.learned.mu.Lock()
+	defer s.learned.mu.Unlock()
+	return s.learned.refused[x]
 }
 
 // chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
@@ -92,20 +93,76 @@ func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	for _, set := range s.fallbacks() {
 		for _, r := range []room{{share, true}, {share, false}} {
-			c, err := s.fastest(set, r)
+			c, err := s.signed(set, r)
 			if err != nil {
 				return nil, err
 			}
 			if c != nil {
-				if c, err = s.worthwhile(c, set, r); err != nil {
-					return nil, err
-				}
 				s.set = set
-				return s.rounder(c, r)
+				return c, nil
 			}
 		}
 	}
 	return nil, nil
+}
+
+// signed returns the choice in a room that a careful engineer would make: not quite the fastest, if that
+// leaves much more of the card free.
+func (s *search) signed(set []settings, r room) (*Choice, error) {
+	c, err := s.judged(set, r)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	for _, part := range comforts {
+		share := part.share / (1 - s.req.Margin)
+		if share >= r.share || s.inside(c, room{share: share}) {
+			continue
+		}
+		other, err := s.judged(set, room{share, r.careful})
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case other != nil && other.rate*part.gain >= c.rate:
+			c = other
+		case other != nil:
+			c.roomier = other
+		}
+	}
+	return c, nil
+}
+
+// comforts are shares of the card, and the speedup that using more of it has to bring. Anything unexpected needs
+// memory too: a longer sample, another process, a library's new release.
+var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}}
+
+// tightNote returns what a choice that fills the card gains over one that leaves room.
+func (s *search) tightNote(c *Choice) string {
+	other := c.roomier
+	if other == nil || !s.isTimed() {
+		return ""
+	}
+	return fmt.Sprintf("This leaves %v of the card free; %s would leave %v and be %.0f %% slower.",
+		s.leaves(c), describe(other.settings, c.settings), s.leaves(other), 100*(1-other.rate/c.rate))
+}
+
+// leaves returns the memory that a choice leaves free.
+func (s *search) leaves(c *Choice) units.Bytes {
+	limit := s.reservable(c.settings, room{share: 1})
+	return units.Bytes(limit - min(c.Estimate.PeakReserved, limit))
+}
+
+// judged returns the fastest choice in a room, without checkpointing that does not pay, and at a micro-batch that
+// does not divide the effective batch if that is much faster.
+func (s *search) judged(set []settings, r room) (*Choice, error) {
+	c, err := s.fastest(set, r)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if c, err = s.worthwhile(c, set, r); err != nil {
+		return nil, err
+	}
+	return s.rounder(c, set, r)
 }
 
 // gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the
@@ -200,7 +257,10 @@ func (s *search) notes(c *Choice) []string {
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
-	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by.")
+	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
+	if note := s.tightNote(c); note != "" {
+		out = append(out, note)
+	}
 	return out
 }
 
@@ -224,6 +284,8 @@ func (s *search) mightNotFit(c *Choice) bool {
 	if err != nil {
 		return true
 	}
-	safe, err := s.fits(at, room{share: 1, careful: true})
-	return err != nil || !safe
+	limit := s.reservable(c.settings, room{share: 1})
+	more := c.Estimate.Interval[1] - c.Estimate.PeakReserved + s.possiblyMissing()
+	v, err := at.probe.Within(limit-min(more, limit), c.settings.allocator)
+	return err != nil || !v.Fits || v.Retries > 0
 }

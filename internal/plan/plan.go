@@ -90,6 +90,7 @@ type Choice struct {
 
 	settings settings
 	rate     float64 // samples per second, or a substitute if the run was not timed
+	roomier  *Choice // the best that leaves more of the card free, if this one fills it
 }
 
 // Rung is the fastest way to run within a share of the card.
@@ -186,7 +187,10 @@ func (s *search) explain(p *Plan) error {
 // SearchAll finds the best settings for each of several cards, without ladders
 // and levers. Cards of one generation share their simulations.
 func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
-	p := newProber(r.Setup).upTo(cards...)
+	return searchAll(newProber(r.Setup).upTo(cards...), r, cards)
+}
+
+func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {
 	out := make([]*Plan, len(cards))
 	err := each(len(cards), func(i int) error {
 		own := r

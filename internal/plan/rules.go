@@ -236,5 +236,9 @@ func (r rules) allocators(base *setup.Setup) []string {
 	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") || recordedOptions(base) {
 		return []string{today}
 	}
-	return []string{today, strings.TrimPrefix(today+","+expandable, ",")}
+	segments := strings.TrimPrefix(today+","+expandable, ",")
+	if !r.writes("allocator", segments) {
+		return []string{today}
+	}
+	return []string{today, segments}
 }
