@@ -83,7 +83,7 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringVar(&o.reserve, "reserve", "", "`size` to leave for other processes, like 2GiB")
 	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that must not change")
-	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change although they affect training, like seq")
+	f.StringSliceVar(&o.allow, "allow", nil, "`names` of what may change although it affects training: seq, precision, optimizer, lora, quantization, liger, ..., or all")
 	o.addTo(f)
 	f.BoolVar(&o.profile, "profile", false, "first measure real steps of the command after --")
 	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")

@@ -45,7 +45,7 @@ func (s *search) fields(x settings) setup.Values {
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
 		out = out.With("weights", say)
 	}
-	return out
+	return s.trained(x, out)
 }
 
 func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
@@ -199,7 +199,12 @@ func (s *search) fallbacks() [][]settings {
 		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
 	out = append(out, s.fallbackSpreads(plain)...)
-	return append(out, s.shortened(plain)...)
+	levered := s.levered(plain)
+	out = append(append(out, levered...), s.shortened(plain)...)
+	if len(levered) > 0 {
+		out = append(out, s.shortened(levered[len(levered)-1])...)
+	}
+	return out
 }
 
 // shortened returns sets of variants in which the lengths that may be cut are halved, step by step.
@@ -243,6 +248,9 @@ func (s *search) notes(c *Choice) []string {
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
+	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
+	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; that needs bitsandbytes.")
+	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; that needs liger-kernel.")
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)

@@ -59,7 +59,7 @@ func (s *search) flipped(x settings) []settings {
 		y.checkpointing = !x.checkpointing
 		out = append(out, y)
 	}
-	if x.optimizer != s.today.optimizer {
+	if x.optimizer != s.today.optimizer && x.optimizer != fused[s.today.optimizer] { // that one is free
 		y := x
 		y.optimizer = s.today.optimizer
 		out = append(out, y)
@@ -109,10 +109,18 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 		return "smaller, and the recordings have no times", nil
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
+	case s.isTimed() && share > 0.005 && c.reserved > best.Estimate.PeakReserved:
+		return fmt.Sprintf("only %.0f %% faster, and leaves %s of the card free", 100*share, s.free(c)), nil
 	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory", nil
 	}
 	return "no faster, and changes more", nil
+}
+
+// free returns the share of the memory that a candidate leaves free.
+func (s *search) free(c candidate) string {
+	have := s.bytesFree()
+	return fmt.Sprintf("%.0f %%", 100*float64(have-min(s.bytesNeeded(c), have))/float64(max(have, 1)))
 }
 
 // tooLarge returns how much memory a candidate needs and how much there is, in words.

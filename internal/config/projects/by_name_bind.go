@@ -60,7 +60,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 }
 
 // filesOwn are the settings that only files have, in addition to those of a setup.
-var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "allocator", "target_seq", "eval.batch", "eval.when"}
+var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "target_seq", "eval.batch", "eval.when"}
 
 // readings are bindings, and where among them each value of a setting is.
 type readings struct {
