@@ -250,6 +250,17 @@ func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString("\n" + strings.Join(wrap(strings.Fields(edge{m, safe}.text(r.card)), " ", s.Width), "\n") + "\n")
-	return nil
+	at, err := edge{MaxAnswer: m, safe: safe}.withRoom(r.card)
+	if err != nil {
+		return err
+	}
+	b.WriteString("\n" + strings.Join(wrap(strings.Fields(at.text(r.card)), " ", s.Width), "\n") + "\n")
+	if *r.Fits {
+		return nil
+	}
+	text, err := remediesText(r.Setup, r.card, s)
+	if text != "" {
+		b.WriteString("\n" + text)
+	}
+	return err
 }

@@ -87,20 +87,31 @@ func (s *search) isRefused(x settings) bool {
 }
 
 // chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
-// any has been; else the fastest that fits at all; else one that spreads the run over more GPUs or
-// shortens what may be shortened.
+// any has been, if need be spread over the GPUs; else the fastest that fits at all; else one with the levers
+// that are allowed, or that shortens what may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
-	for _, set := range s.fallbacks() {
+	for _, sets := range s.fallbacks() {
 		for _, r := range []room{{share, true}, {share, false}} {
-			c, err := s.signed(set, r)
-			if err != nil {
-				return nil, err
+			c, err := s.first(sets, r)
+			if c != nil || err != nil {
+				return c, err
 			}
-			if c != nil {
-				s.set = set
-				return c, nil
-			}
+		}
+	}
+	return nil, nil
+}
+
+// first returns the choice among the first of several sets of variants that has any in a room.
+func (s *search) first(sets [][]settings, r room) (*Choice, error) {
+	for _, set := range sets {
+		c, err := s.signed(set, r)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			s.set = set
+			return c, nil
 		}
 	}
 	return nil, nil
@@ -190,19 +201,22 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first with things as they are, then with changes that
-// should be made only if needed.
-func (s *search) fallbacks() [][]settings {
+// fallbacks lists sets of variants to try in order: first those that train the same, with things as they are or
+// spread over the GPUs; then, one by one, those that should be used only if needed.
+func (s *search) fallbacks() [][][]settings {
 	plain := s.variants()
-	out := [][]settings{plain}
+	same := [][]settings{plain}
 	if s.emulatesBF16() && !s.rules.fixed("precision") {
-		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
+		same = append(same, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
-	out = append(out, s.fallbackSpreads(plain)...)
 	levered := s.levered(plain)
-	out = append(append(out, levered...), s.shortened(plain)...)
+	needed := append(levered, s.shortened(plain)...)
 	if len(levered) > 0 {
-		out = append(out, s.shortened(levered[len(levered)-1])...)
+		needed = append(needed, s.shortened(levered[len(levered)-1])...)
+	}
+	out := [][][]settings{append(same, s.fallbackSpreads(plain)...)}
+	for _, set := range needed {
+		out = append(out, [][]settings{set})
 	}
 	return out
 }

@@ -25,6 +25,7 @@ type search struct {
 	batches []int
 	rules   rules
 	set     []settings // the variants that the choice was made from
+	worlds  []int      // how many times as many GPUs a rescue may take
 	learned *learned
 }
 
@@ -53,7 +54,7 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup)}
+	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), worlds: fewMore}
 	s.learned = &learned{refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
