@@ -192,6 +192,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 		}
 		r.Reserve += uint64(size)
 	}
+	shown, end := env.wait()
+	defer end()
+	r.Done = &shown.done
 	if len(where.cards) > 1 {
 		return plan.SearchAll(r, where.cards)
 	}

@@ -280,8 +280,10 @@ func (s *search) notes(c *Choice) []string {
 		out = append(out, note)
 	}
 	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
-	if note := s.tightNote(c); note != "" {
-		out = append(out, note)
+	for _, note := range []string{s.tightNote(c), s.underusedNote(c)} {
+		if note != "" {
+			out = append(out, note)
+		}
 	}
 	return out
 }

@@ -110,17 +110,16 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
 	case s.isTimed() && share > 0.005 && c.reserved > best.Estimate.PeakReserved:
-		return fmt.Sprintf("only %.0f %% faster, and leaves %s of the card free", 100*share, s.free(c)), nil
+		return fmt.Sprintf("only %.0f %% faster, and takes %s of the memory there is", 100*share, s.taken(c)), nil
 	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory", nil
 	}
 	return "no faster, and changes more", nil
 }
 
-// free returns the share of the memory that a candidate leaves free.
-func (s *search) free(c candidate) string {
-	have := s.bytesFree()
-	return fmt.Sprintf("%.0f %%", 100*float64(have-min(s.bytesNeeded(c), have))/float64(max(have, 1)))
+// taken returns the share of the memory that a candidate takes.
+func (s *search) taken(c candidate) string {
+	return fmt.Sprintf("%.0f %%", 100*float64(s.bytesNeeded(c))/float64(max(s.bytesFree(), 1)))
 }
 
 // tooLarge returns how much memory a candidate needs and how much there is, in words.

@@ -32,7 +32,7 @@ func (s *search) rescue(p *Plan) (err error) {
 	if names == nil {
 		return nil
 	}
-	p.Rescue = names
+	p.Rescue, p.Flags = names, s.flags(x)
 	p.Rescued, err = s.choice(x)
 	return err
 }
