@@ -32,6 +32,7 @@ type optimizeOptions struct {
 	vary                 []string
 	json                 bool
 
+	started  string         // with --profile: the script that the command starts, if it lies in the folder
 	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
 }
