@@ -8,7 +8,7 @@ import "encoding/json"
 type Answer struct {
 	ID string `json:"id"` // the ID of the setup
 	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
-	// PyTorch holds of the card, fragmentation included.
+	// PyTorch takes from the card, fragmentation included.
 	PeakAllocated Bytes `json:"peak_allocated"`
 	PeakReserved  Bytes `json:"peak_reserved"` // the most bytes that PyTorch holds from the driver
 	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
@@ -35,7 +35,7 @@ type Answer struct {
 	Interval [2]Bytes `json:"interval"`
 	// Evidence is the measured runs that the interval comes from.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Lengths is how the peak depends on the lengths of samples; nil where all are equal.
+	// Lengths is how the peak depends on the lengths of samples; nil if all are equal.
 	Lengths *Varying `json:"lengths,omitempty"`
 	// Notes say what the figures leave out or assume. The command prints most of them on
 	// standard error instead.
@@ -110,8 +110,8 @@ func (c *Components) UnmarshalJSON(data []byte) error {
 // Evidence is the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
-	Family string `json:"family,omitempty"` // of all of them; empty if any counts
-	Option string `json:"option,omitempty"` // the option that all of the runs had; empty if any counts
+	Family string `json:"family,omitempty"` // the family of the runs; empty if they are of several
+	Option string `json:"option,omitempty"` // the option that all of the runs had; empty if they share none
 	Card   string `json:"card,omitempty"`   // the card of the runs
 	Torch  string `json:"torch,omitempty"`  // the PyTorch release of the runs
 	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
@@ -130,7 +130,7 @@ type Varying struct {
 	Spread *[2]Bytes `json:"spread,omitempty"`
 	// Growth is pairs of a number of steps and the bytes reserved after them.
 	Growth [][2]Bytes `json:"growth"`
-	// Remedies are changes with which the run would reserve less, the best first.
+	// Remedies are changes with which the run would reserve less, best first.
 	Remedies []Remedy `json:"remedies"`
 }
 
@@ -156,6 +156,6 @@ type MaxAnswer struct {
 
 	// Best is the run at MaxBatch, nil if that is 0.
 	Best *Answer `json:"-"`
-	// Next is the run with one sample more, nil if the search ended before it.
+	// Next is the run with one more sample, nil if the search ended before it.
 	Next *Answer `json:"-"`
 }

@@ -26,7 +26,7 @@ type Card struct {
 	Arch            string  // "sm_90", "gfx942"
 	Capability      int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs             int     // multiprocessors, or AMD's compute units
-	Bandwidth       float64 // of its memory, in bytes a second
+	Bandwidth       float64 // of its memory, in bytes per second
 	Rates           Rates   // how fast it computes, by type
 
 	// Unnamed is set if only Total is known, Least if Total is the least of cards sold with Memory, Resized if
@@ -44,7 +44,7 @@ type Rates struct {
 	FP8  float64 // 8-bit floats on the tensor cores
 }
 
-// FindCard returns the GPU with a name, as people write it ("rtx4090", "A100 40GB") or as a
+// FindCard returns the GPU with the given name, as people write it ("rtx4090", "A100 40GB") or as a
 // driver prints it ("NVIDIA A100-SXM4-80GB"). The error is an [ErrUnknownCard]; it suggests
 // similar names, or lists the cards that share the name.
 func FindCard(name string) (Card, error) {
@@ -56,10 +56,10 @@ func FindCard(name string) (Card, error) {
 	return cardOf(c), err
 }
 
-// CardWithMemory returns a card of which only the memory is known.
+// CardWithMemory returns a card that has only a memory size; everything else is assumed.
 func CardWithMemory(total Bytes) Card { return cardOf(gpu.ForMemory(uint64(total))) }
 
-// WithTotal returns the card with another amount of memory, such as a slice of it.
+// WithTotal returns the card with a different amount of memory, such as a slice of it.
 func (c Card) WithTotal(total Bytes) Card {
 	c.Resized = c.Resized || total != c.Total
 	c.Total = total

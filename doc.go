@@ -23,8 +23,8 @@
 //     allocator settings?
 //
 // A run that does not fit is an answer, not an error: [Answer.Fits] is false,
-// [MaxAnswer.MaxBatch] is 0, [Plan.Recommended] is nil. All functions may be called from
-// several goroutines, and none changes the setup it is given.
+// [MaxAnswer.MaxBatch] is 0, [Plan.Recommended] is nil. All functions are safe
+// for concurrent use, and none changes the setup it is given.
 //
 // # Describing a run
 //
@@ -38,23 +38,23 @@
 // `snug profile` or [FitProfile]. A profile covers any model, including those that
 // cannot be simulated.
 //
-// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one of which
-// only the memory is known. The zero Card is unlimited: an answer then says whether the
+// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one from
+// nothing but its memory. The zero Card is unlimited: an answer then says whether the
 // run fits only if the setup has a Limit.
 //
 // # Units
 //
 // Memory is in bytes. The type [Bytes] prints with a unit, such as "7.43 GiB", and is a
-// plain integer in JSON. Times are in seconds. A batch is the samples that one GPU sees in
+// plain integer in JSON. Times are in seconds. A batch is the number of samples that one GPU sees in
 // one forward pass; the effective batch is batch × accumulation × GPUs. Figures of a run
 // on several GPUs are those of one of them.
 //
 // # What is exact, and what is estimated
 //
-// PeakAllocated and PeakReserved are simulated, without a safety factor. Of the runs that
-// were measured to check them, more than nine in ten peaks are exact to the byte. The
-// allocator is exact: a replayed snapshot takes the same memory from the driver as the
-// recorded run did, one request after the other, and [ReplayAnswer.Exact] says so.
+// PeakAllocated and PeakReserved are simulated, without a safety factor. In more than nine out of
+// ten measured runs, the peaks are exact to the byte. The allocator is
+// exact: a replayed snapshot takes the same memory from the driver as the recorded run did,
+// request by request, and [ReplayAnswer.Exact] says so.
 //
 // Some things cannot be known before the run, such as whether a gradient scaler skips
 // the first updates. [Answer.Interval] covers them, and adds how far off the estimates of
@@ -74,14 +74,14 @@
 //
 // # Cancelling
 //
-// Every function that may take long takes a context. When the context ends, the function
-// returns its error before it simulates the next micro-batch: mostly within a tenth of a
-// second, for state-space models, which are simulated token by token, within a second.
+// Every function that may take a long time takes a context. When the context ends, the function returns
+// its error before it simulates the next micro-batch: usually within a tenth of a second, and
+// within a second for state-space models, which are simulated token by token.
 //
 // # Errors
 //
 // A mistake in a setup or an option is a [*FieldError], which names the field and says
-// what to do. [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong] are for
-// errors.Is. Errors of files wrap what the file system returned. Where only a recording
+// what to do. Test for [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong]
+// with errors.Is. Errors about files wrap what the file system returned. Where only a recording
 // can answer, the message ends with the `snug profile` command that makes one.
 package snug

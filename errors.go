@@ -15,7 +15,7 @@ import (
 // Kinds of errors, for errors.Is.
 var (
 	// ErrUnknownModel means that the setup names a model that is not known, or describes
-	// one that cannot be simulated. A profile can still tell what it takes.
+	// one that cannot be simulated. A profile of it can still be used.
 	ErrUnknownModel = errors.New("the model is not known")
 	// ErrUnknownCard means that no GPU has the name, or that several share it.
 	ErrUnknownCard = errors.New("the GPU is not known")

@@ -36,7 +36,7 @@ func WithOpener(open func(name string) (io.ReadCloser, error)) Option {
 	return func(o *options) { o.open = open }
 }
 
-// WithFS reads all files from a file system, whose paths have slashes and start at its root.
+// WithFS reads all files from a file system. Paths are slash-separated and relative to its root.
 func WithFS(fsys fs.FS) Option {
 	return WithOpener(func(name string) (io.ReadCloser, error) {
 		return fsys.Open(path.Clean(filepath.ToSlash(name)))
@@ -50,7 +50,7 @@ type Hub interface {
 	Config(ctx context.Context, name string) (map[string]any, error)
 }
 
-// HubFunc makes a [Hub] of a function.
+// HubFunc makes a function a [Hub].
 type HubFunc func(ctx context.Context, name string) (map[string]any, error)
 
 // Config calls the function.

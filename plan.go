@@ -10,14 +10,14 @@ import (
 	"snug/internal/setup"
 )
 
-// PlanOptions says what a plan has to keep to. The zero value keeps the effective batch of
+// PlanOptions are the constraints on a plan. The zero value keeps the effective batch of
 // the setup, uses the whole card and locks nothing.
 type PlanOptions struct {
-	// Target is the effective batch, batch × accumulation × GPUs; 0 is that of the setup.
+	// Target is the effective batch, batch × accumulation × GPUs; 0 means that of the setup.
 	Target int
 	// Goal is what matters most.
 	Goal Goal
-	// Margin is the share of the card that stays free, from 0 to below 1.
+	// Margin is the share of the card that stays free, at least 0 and less than 1.
 	Margin float64
 	// Reserve is the memory of the card that other processes need.
 	Reserve Bytes
@@ -39,7 +39,7 @@ type Plan struct {
 	Recommended *Choice `json:"recommended"`
 	// Ladder is the fastest way to run within growing shares of the card.
 	Ladder []Rung `json:"ladder"`
-	// Levers are the changes that save memory, the largest saving first.
+	// Levers are the changes that save memory, largest saving first.
 	Levers []Lever `json:"levers"`
 	// Rejected is what came close, and why it was not taken.
 	Rejected []Rejection `json:"rejected"`
@@ -55,7 +55,7 @@ type Plan struct {
 	Notes []string `json:"-"`
 	// Least is the choice that takes least memory if nothing fits.
 	Least *Choice `json:"-"`
-	// Rescue is the shortest list of levers that makes a run fit for which nothing else does.
+	// Rescue is the shortest list of levers that makes the run fit if nothing else does.
 	Rescue []string `json:"-"`
 	// Rescued is the run with Rescue, nil if there is none.
 	Rescued *Choice `json:"-"`
@@ -80,20 +80,20 @@ type Rung struct {
 	Name  string  `json:"name"`  // "safe", "medium", "aggressive", "maximum"
 	Share float64 `json:"share"` // the most of the card that may be used, 1 for all of it
 	*Choice
-	Risk string `json:"risk"` // what can go wrong, for people
+	Risk string `json:"risk"` // what can go wrong, in words
 }
 
-// Lever is one change that saves memory, on its own, against the run as it is.
+// Lever is a single change to the current run that saves memory.
 type Lever struct {
-	Change string `json:"change"` // what changes, for people
+	Change string `json:"change"` // what changes, in words
 	Saves  Bytes  `json:"saves"`  // of the peak
-	Costs  string `json:"costs"`  // its price, for people
+	Costs  string `json:"costs"`  // its price, in words
 }
 
 // Rejection is a way to run that was not taken.
 type Rejection struct {
 	Settings Settings `json:"settings"` // what was considered
-	Why      string   `json:"why"`      // the reason, for people
+	Why      string   `json:"why"`      // the reason, in words
 
 	// Change says in words how it differs from what was chosen.
 	Change string `json:"-"`
@@ -121,7 +121,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Numbers are float64 then.
+// UnmarshalJSON reads what MarshalJSON writes. Numbers become float64.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var in setup.Values
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Size is what each quantity of a training step is: {"batch": 8, "seq": 512}.
+// Size gives the value of each quantity of a training step: {"batch": 8, "seq": 512}.
 type Size map[string]int
 
 // Prediction is what a training step takes at a size. Its JSON is that of
@@ -23,8 +23,8 @@ type Prediction struct {
 	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes held from the driver
 }
 
-// Profile is a training step as a function of its sizes, made of recordings at two or more
-// of them. It may be used by several goroutines.
+// Profile is a training step as a function of its sizes, made from recordings at two or more of
+// them. It is safe for concurrent use.
 type Profile struct{ program *profile.Program }
 
 // Recording is a memory snapshot of a training step, as torch.cuda.memory._dump_snapshot
@@ -81,7 +81,7 @@ func FitProfile(ctx context.Context, recordings []Recording, opts ...Option) (*P
 	return &Profile{p}, ctx.Err()
 }
 
-// Predict returns what the step takes at a size, which has to name each of the
+// Predict returns what the step takes at a size, which must name each of the
 // [Profile.Quantities].
 func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 	point, err := at.point()
@@ -107,7 +107,7 @@ func (p *Profile) Torch() string { return p.program.Torch.String() }
 // Write writes the profile to a file that [ReadProfile] and Model.Profile take.
 func (p *Profile) Write(w io.Writer) error { return p.program.Write(w) }
 
-// point returns the size as recordings have it.
+// point converts the size to the form that profiles use.
 func (s Size) point() (profile.Point, error) {
 	out := profile.Point{}
 	for name, n := range s {

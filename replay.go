@@ -18,9 +18,9 @@ type ReplayOptions struct {
 	Torch string
 	// Allocator is a PYTORCH_ALLOC_CONF string; nil means the recorded options.
 	Allocator *string
-	// Limit is the most that may be reserved; 0 is no limit.
+	// Limit is the most that may be reserved; 0 means no limit.
 	Limit Bytes
-	// Device is the index of the GPU; nil is the busiest.
+	// Device is the index of the GPU; nil means the busiest.
 	Device *int
 	// OwnAddresses lets the model of the driver choose addresses, in place of those recorded.
 	OwnAddresses bool
@@ -46,7 +46,7 @@ type ReplayAnswer struct {
 	Fits *bool `json:"fits,omitempty"`
 	// OOM says where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
-	// Compare has the outcomes under other settings, the best first.
+	// Compare has the outcomes under other settings, best first.
 	Compare []ReplayOutcome `json:"compare,omitempty"`
 }
 

@@ -10,11 +10,11 @@ type Setup struct {
 	ID string `json:"id,omitempty"`
 	// Model is what is trained.
 	Model Model `json:"model"`
-	// Batch is the samples per GPU per forward pass: the micro-batch.
+	// Batch is the number of samples per GPU per forward pass: the micro-batch.
 	Batch int `json:"batch"`
 	// Seq is the number of tokens per sample; the default is the model's maximum.
 	Seq int `json:"seq,omitempty"`
-	// TargetSeq is the tokens of the decoder per sample, for Seq2SeqLM; the default is Seq.
+	// TargetSeq is the number of decoder tokens per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`
 	// Lengths gives the lengths of samples if they vary; it replaces Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
@@ -25,9 +25,9 @@ type Setup struct {
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.
 	Loop Loop `json:"loop,omitempty"`
-	// Positives is the positive samples per anchor, for Encoder.
+	// Positives is the number of positive samples per anchor, for Encoder.
 	Positives int `json:"positives,omitempty"`
-	// Negatives is the negative samples per anchor, for Encoder.
+	// Negatives is the number of negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
 	// Precision is the type of weights and arithmetic.
 	Precision Precision `json:"precision,omitempty"`
@@ -39,27 +39,27 @@ type Setup struct {
 	// Checkpointing is gradient checkpointing: activations are computed a second time in the
 	// backward pass.
 	Checkpointing bool `json:"checkpointing,omitempty"`
-	// Loss is whose code computes the loss of a causal model.
+	// Loss says whose code computes the loss of a causal model.
 	Loss Loss `json:"loss,omitempty"`
 	// Liger lists the layers that use Liger's kernels.
 	Liger []LigerLayer `json:"liger,omitempty"`
 	// Attention is the implementation of attention.
 	Attention Attention `json:"attention,omitempty"`
-	// AttentionMask is whether the batch carries a mask; nil is true.
+	// AttentionMask says whether the batch carries a mask; nil means true.
 	AttentionMask *bool `json:"attention_mask,omitempty"`
-	// Accumulation is the forward passes per optimizer step; 0 is 1.
+	// Accumulation is the number of forward passes per optimizer step; 0 means 1.
 	Accumulation int `json:"accumulation,omitempty"`
-	// Clip is whether the gradient norm is clipped.
+	// Clip says whether the gradient norm is clipped.
 	Clip bool `json:"clip,omitempty"`
-	// Compile is whether the model runs under torch.compile. Figures are those without it, which
-	// usually takes more.
+	// Compile says whether the model runs under torch.compile. Figures are for the run without it, which
+	// usually takes more memory.
 	Compile bool `json:"compile,omitempty"`
-	// Evaluation is forward passes without gradients between steps; nil is none.
+	// Evaluation is forward passes without gradients between steps; nil means none.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`
-	// SetToNone is whether zero_grad drops gradients instead of filling them with zeros;
-	// nil is true.
+	// SetToNone says whether zero_grad drops gradients instead of filling them with zeros;
+	// nil means true.
 	SetToNone *bool `json:"set_to_none,omitempty"`
-	// LoRA freezes all but adapters.
+	// LoRA freezes everything except its adapters.
 	LoRA *LoRA `json:"lora,omitempty"`
 	// Quantization is how the weights that LoRA freezes are quantized.
 	Quantization *Quantization `json:"quantization,omitempty"`
@@ -68,11 +68,11 @@ type Setup struct {
 	// Dist spreads the run over GPUs. Figures are those of one GPU.
 	Dist *Dist `json:"dist,omitempty"`
 	// Limit is the most that PyTorch may reserve, as set_per_process_memory_fraction
-	// caps it; 0 is no limit.
+	// caps it; 0 means no limit.
 	Limit Bytes `json:"limit,omitempty"`
 	// Versions are the installed libraries.
 	Versions Versions `json:"versions,omitzero"`
-	// Steps is how many optimizer steps are simulated; 0 is 3, after which memory has settled.
+	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled.
 	Steps int `json:"steps,omitempty"`
 
 	// Sizes are the quantities that a profile varies and that have no field of their own.
@@ -95,8 +95,8 @@ type Model struct {
 	// Config is the contents of a Hugging Face config.json. Keys that are left out have the
 	// defaults of their model_type.
 	Config map[string]any
-	// ConfigFile is the path of a config.json or of its folder. Weights beside it tell
-	// the type they are saved in. In JSON it is a Config that is text.
+	// ConfigFile is the path of a config.json or of its folder. The weights next to it
+	// give the type they are saved in. In JSON it is a string in place of the Config object.
 	ConfigFile string
 	// Profile is the path of a profile.
 	Profile string
@@ -104,7 +104,7 @@ type Model struct {
 	Head Head
 }
 
-// LoRA freezes all but low-rank adapters on the named linear layers.
+// LoRA freezes everything except low-rank adapters on the named linear layers.
 type LoRA struct {
 	// Rank is the rank of the adapters. It is required.
 	Rank int `json:"rank"`
@@ -116,7 +116,7 @@ type LoRA struct {
 	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They may be left
 	// out if PEFT has defaults for the model.
 	Targets []string `json:"targets,omitempty"`
-	// PEFT is whether that library makes the adapters: in float32, with inputs cast to them.
+	// PEFT says whether that library makes the adapters, which are then float32, with inputs cast to match.
 	PEFT bool `json:"peft,omitempty"`
 	// DoRA is PEFT's use_dora.
 	DoRA bool `json:"dora,omitempty"`
@@ -126,31 +126,32 @@ type LoRA struct {
 
 // Evaluation is forward passes without gradients that a run makes between steps.
 type Evaluation struct {
-	// Batch is the samples of a forward pass; 0 is the batch of training.
+	// Batch is the number of samples per forward pass; 0 means that of training.
 	Batch int `json:"batch,omitempty"`
-	// Every is after how many optimizer steps an evaluation comes; 0 is once memory has settled.
+	// Every is the number of optimizer steps between evaluations; 0 means a single one, once memory
+	// has settled.
 	Every int `json:"every,omitempty"`
-	// Batches is the forward passes of one evaluation; 0 is 4.
+	// Batches is the number of forward passes in one evaluation; 0 means 4.
 	Batches int `json:"batches,omitempty"`
-	// KeepsLogits is whether the logits of all its batches are kept on the card until it ends.
+	// KeepsLogits says whether the logits of all its batches are kept on the card until it ends.
 	KeepsLogits bool `json:"keeps_logits,omitempty"`
 }
 
-// Quantization is frozen weights that bitsandbytes quantizes, with adapters of PEFT beside
+// Quantization is frozen weights that bitsandbytes quantizes, with PEFT adapters beside
 // them: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
 type Quantization struct {
 	// Bits is 4, which is what is simulated.
 	Bits int `json:"bits"`
 	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`
-	// Double is whether their scales are quantized too.
+	// Double says whether their scales are quantized too.
 	Double bool `json:"double,omitempty"`
 	// Compute is the type that products are computed in; the default is BFloat16.
 	Compute DType `json:"compute,omitempty"`
-	// Prepare is whether PEFT's prepare_model_for_kbit_training casts to float32 what is
+	// Prepare says whether PEFT's prepare_model_for_kbit_training casts to float32 what is
 	// not quantized.
 	Prepare bool `json:"prepare,omitempty"`
-	// CastBack is whether norms, embeddings and head are cast back after that, as Axolotl does.
+	// CastBack says whether norms, embeddings and head are cast back after that, as Axolotl does.
 	CastBack bool `json:"cast_back,omitempty"`
 	// Adapters is the type that adapters are cast to, as TRL does; the default is Float32.
 	Adapters DType `json:"adapters,omitempty"`

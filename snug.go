@@ -39,7 +39,7 @@ func Parse(text []byte) (*Setup, error) {
 }
 
 // Check looks the model up and checks every field of a setup, without simulating
-// anything. The error is mostly a [*FieldError].
+// anything. The error is usually a [*FieldError].
 func Check(ctx context.Context, s *Setup, opts ...Option) error {
 	_, err := optionsOf(opts).filled(ctx, s)
 	return err

@@ -9,7 +9,7 @@ type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"                  // a step in a function of its own, the default
+	StepLoop       Loop = "step"                  // a step in its own function, the default
 	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
 	TrainerLoop    Loop = "trainer"               // transformers' Trainer
 	AccelerateLoop Loop = "accelerate"            // accelerate's examples
@@ -102,7 +102,7 @@ const (
 	TokenClassification Head = "token-classification"
 )
 
-// Loss is whose code computes the loss of a causal model.
+// Loss says whose code computes the loss of a causal model.
 type Loss string
 
 // The losses.
@@ -156,7 +156,7 @@ const (
 	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of ZeRO-3
 )
 
-// AllLinear as a target of LoRA is every linear layer but the head, as in PEFT.
+// AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.
 const AllLinear = "all-linear"
 
 // Goal is what [Optimize] aims for.

@@ -1,5 +1,5 @@
 """Changes each fixture with snug, reads the result with the library that would read it,
-and takes the change back. Usage: configs.py SNUG FOLDER"""
+and reverts the change. Usage: configs.py SNUG FOLDER"""
 import collections
 import importlib.metadata
 import multiprocessing
@@ -18,7 +18,7 @@ warnings.simplefilter("ignore")
 
 from readers import accelerate, assigned, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, plain_json, preload, script, toml, trl, yaml
 
-# Who reads: the package, or the part of Python.
+# The package of each reader, or the part of Python.
 LIBRARIES = {accelerate: "accelerate", deepspeed: "deepspeed", hf: "transformers", hf_flags: "transformers", hjson: "hjson",
              hydra: "hydra-core", lightning: "lightning", omegaconf: "omegaconf", trl: "trl", yaml: "pyyaml",
              toml: "tomllib", plain_json: "json", nanogpt: "exec", assigned: "ast", script: "transformers", bash: "bash"}
@@ -91,7 +91,7 @@ CASES = {
 
 
 def unpack(archive, folder):
-    """The files of a fixture, and what its comment says to set."""
+    """Returns the files of a fixture, and the settings in its comment."""
     parts = re.split(r"^-- (\S+) --\n", archive.read_text(), flags=re.M)
     options = dict(line.split(": ", 1) for line in parts[0].splitlines() if re.match(r"(set|main|crlf): ", line))
     files = {}
@@ -114,7 +114,7 @@ def look(value, path):
 
 
 def compare(pipe, folder, file, reader, values):
-    """In a process of its own: reads the file and sends what is wrong with it."""
+    """Reads the file, in a separate process, and sends what is wrong with it."""
     os.chdir(folder)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -125,7 +125,7 @@ def compare(pipe, folder, file, reader, values):
         for path, want in values.items():
             if (value := look(got, path)) != want or type(value) is not type(want):
                 wrong.append(f"{file}: {path} is {value!r} and should be {want!r}")
-    except (Exception, SystemExit) as err:  # whatever a library says about the file
+    except (Exception, SystemExit) as err:  # any complaint of the library about the file
         wrong.append(f"{file}: {type(err).__name__}: {err}")
     pipe.send(wrong)
     pipe.close()
@@ -147,7 +147,7 @@ def read(folder, file, reader, values):
 
 
 def check(snug, archive, expected):
-    """One fixture there and back; the list of what is wrong."""
+    """Changes and reverts one fixture, and returns the list of what is wrong."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         files, options = unpack(archive, folder)
@@ -168,7 +168,7 @@ def check(snug, archive, expected):
 
 
 def named(reader):
-    """The library with its version, or Python's where it is a part of it."""
+    """Returns the library with its version, or with Python's version if it is part of Python."""
     library = LIBRARIES[getattr(reader, "func", reader)]
     try:
         return f"{library} {importlib.metadata.version(library)}"
@@ -182,7 +182,7 @@ def main():
     failed, readings = 0, collections.Counter()
     for archive in sorted(folder.glob("*.txtar")):
         if archive.stem not in CASES and not re.search(r"^set: ", archive.read_text(), flags=re.M):
-            continue  # nothing is written in it
+            continue  # it changes nothing
         if archive.stem not in CASES:
             failed += 1
             print(f"configs: {archive.stem} is read by no library here; add it to CASES")

@@ -1,7 +1,7 @@
 """Reads a config file with the library that would read it in a training run. Each reader
-takes the path of a file and gives what the library sees; the settings of a run are read
-from the library's own objects. Each is called in a process of its own, in the folder of
-the project: these libraries keep much in global state."""
+takes the path of a file and returns what the library sees; the settings of a run are read
+from the library's own objects. Each is called in a separate process, in the folder of the
+project, because these libraries have much global state."""
 import ast
 import dataclasses
 import json
@@ -16,7 +16,7 @@ import types
 
 
 def preload():
-    """What takes seconds to import, once for all processes."""
+    """Imports what takes seconds to import, once for all processes."""
     logging.disable(logging.WARNING)
     import accelerate.commands.launch
     import deepspeed
@@ -27,27 +27,27 @@ def preload():
 
 
 def pretend(gpus):
-    """A run of that many processes, of which this is the first: PyTorch's fake backend
-    knows the number and sends nothing."""
+    """Makes this the first process of a run of that many: PyTorch's fake backend knows the
+    number and sends nothing."""
     import deepspeed
     import torch.distributed
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=gpus)
     os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(gpus), MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
-    deepspeed.ops.__compatible_ops__.clear()  # or it compiles a library to send with
+    deepspeed.ops.__compatible_ops__.clear()  # otherwise it compiles a library for communication
     deepspeed.init_distributed("fake")
 
 
 def on_cpu(arguments):
-    """The class with another default for use_cpu: without a GPU, TrainingArguments
-    refuses bf16 unless it is set. All its checks run."""
+    """Returns the class with use_cpu set by default: without it, TrainingArguments refuses
+    bf16 on a machine without a GPU. All its checks still run."""
     return dataclasses.make_dataclass("OnCPU", [("use_cpu", bool, True)], bases=(arguments,))
 
 
 def training_arguments(got):
-    """The fields, and under "ds" DeepSpeed's file as transformers completes it, with what
-    it finds to contradict the arguments."""
+    """Returns the fields, and under "ds" DeepSpeed's file as transformers completes it, with
+    the values that contradict the arguments."""
     values = {**vars(got), "optim": getattr(got.optim, "value", got.optim)}
     if got.deepspeed:
         values["ds"] = {**got.hf_deepspeed_config.config, "mismatches": got.hf_deepspeed_config.mismatches}
@@ -55,8 +55,8 @@ def training_arguments(got):
 
 
 def hf(path, gpus=1):
-    """transformers' HfArgumentParser with TrainingArguments, started where the file is:
-    it takes the name of DeepSpeed's file as seen from there."""
+    """Uses transformers' HfArgumentParser with TrainingArguments, in the folder of the file,
+    because the name of DeepSpeed's file is relative to that."""
     from transformers import HfArgumentParser, TrainingArguments
 
     pretend(gpus)
@@ -68,7 +68,7 @@ def hf(path, gpus=1):
 
 
 def hf_flags(path):
-    """The same parser with the flags of a script."""
+    """Uses the same parser with the flags of a script."""
     from transformers import HfArgumentParser, TrainingArguments
 
     got, _ = HfArgumentParser(on_cpu(TrainingArguments)).parse_args_into_dataclasses(words(path), return_remaining_strings=True)
@@ -76,7 +76,7 @@ def hf_flags(path):
 
 
 def trl(path):
-    """TRL's parser with the three groups of arguments of its SFT script."""
+    """Uses TRL's parser with the three groups of arguments of its SFT script."""
     from trl import ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
     got = TrlParser((ScriptArguments, SFTConfig, ModelConfig)).parse_args_and_config(["--config", str(path), "--use_cpu"])
@@ -84,8 +84,8 @@ def trl(path):
 
 
 def script(path):
-    """The class that a script makes its arguments of, made of those that can be read
-    without running it."""
+    """Makes the arguments that a script makes, from the values that can be read without
+    running it."""
     import transformers
     import trl
 
@@ -97,8 +97,8 @@ def script(path):
 
 
 def accelerate(path):
-    """accelerate's loader; under "launch" what `accelerate launch` makes of it, and under
-    "env" what it tells the run."""
+    """Uses accelerate's loader. Under "launch" is what `accelerate launch` makes of the file,
+    and under "env" the variables that it sets for the run."""
     from accelerate.commands import launch
     from accelerate.commands.config.config_args import load_config_from_file
     from accelerate.utils.launch import prepare_deepspeed_cmd_env
@@ -111,7 +111,7 @@ def accelerate(path):
 
 
 def deepspeed(path, gpus=1):
-    """DeepSpeed's own reading, which checks that micro-batch × accumulation × GPUs is the
+    """Uses DeepSpeed's own reader, which checks that micro-batch × accumulation × GPUs is the
     whole batch."""
     from deepspeed.runtime.config import DeepSpeedConfig
 
@@ -120,7 +120,7 @@ def deepspeed(path, gpus=1):
 
 
 def hjson(path):
-    """The parser that DeepSpeed uses, for files that only a trainer can complete."""
+    """Uses the parser that DeepSpeed uses, for files that only a trainer can complete."""
     import hjson as library
 
     return library.loads(path.read_text())
@@ -131,7 +131,7 @@ def hydra(path):
 
     with initialize_config_dir(str(path.parent.resolve()), version_base="1.3"):
         config = compose(path.stem)
-    # data_dir is taken from a variable of the environment that is not there.
+    # data_dir comes from an environment variable that is not set.
     return {key: {k: config[key].get(k) for k in config[key] if k != "data_dir"} for key in ("data", "trainer", "net") if key in config}
 
 
@@ -142,8 +142,8 @@ def omegaconf(path):
 
 
 def lightning(path):
-    """LightningCLI fits a model of a few weights for one step. The file asks for GPUs, so
-    that accelerator, devices and strategy are overridden; everything else is the file's."""
+    """Has LightningCLI fit a tiny model for one step. The file asks for GPUs, so accelerator,
+    devices and strategy are overridden; everything else comes from the file."""
     import torch
     from lightning.pytorch import LightningDataModule, LightningModule
     from lightning.pytorch.cli import LightningCLI
@@ -193,14 +193,14 @@ def plain_json(path):
 
 
 def nanogpt(path):
-    """nanoGPT's configurator runs the file."""
+    """Runs the file, as nanoGPT's configurator does."""
     values = {}
     exec(path.read_text(), values)
     return values
 
 
 def assigned(path):
-    """What Python takes the names of a script for that are given a value as it stands."""
+    """Returns the names that a script assigns constants to, with their values."""
     values = {}
     for line in ast.parse(path.read_text()).body:
         if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
@@ -209,7 +209,7 @@ def assigned(path):
 
 
 def words(path):
-    """bash runs the script; stand-ins for its programs write down what they were given."""
+    """Runs the script with bash, with stand-ins for its programs that record their arguments."""
     bin, given = pathlib.Path("stand-ins").resolve(), pathlib.Path("given").resolve()
     bin.mkdir()
     for program in ("torchrun", "python", "accelerate"):

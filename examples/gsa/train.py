@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Norm(nn.Module):
-    """RMSNorm, as torch has it only since 2.4."""
+    """RMSNorm, which torch has only since 2.4."""
 
     def __init__(self, d, eps=1e-6):
         super().__init__()

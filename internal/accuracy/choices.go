@@ -102,7 +102,7 @@ type measuredOverhead struct {
 	Low     float64 `json:"low"`    // nine in ten resamples of Paired lie between Low and High
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
-	Events  int     `json:"events"` // recorded a step; 0 if they were not counted
+	Events  int     `json:"events"` // recorded per step; 0 if not counted
 
 	LargePages bool `json:"large_pages"` // the process asked for large pages
 }

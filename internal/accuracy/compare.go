@@ -50,7 +50,7 @@ func unlimited(card gpu.Card) gpu.Card {
 	return card
 }
 
-// MaxCase is one measured search for the largest batch with the estimated one.
+// MaxCase is one largest batch that was found by measuring, together with the estimated one.
 type MaxCase struct {
 	*Row
 	Estimated int   // the estimated largest batch
@@ -64,7 +64,7 @@ type OOM struct {
 	Estimated, Truth string // as PyTorch writes it: "3.07 GiB"
 }
 
-// CompareMax searches the largest batch of every row that can be simulated.
+// CompareMax searches for the largest batch of every row that can be simulated.
 func CompareMax(rows []Row) []MaxCase {
 	var out []MaxCase
 	for i := range rows {

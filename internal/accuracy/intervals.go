@@ -17,9 +17,9 @@ import (
 // run is checked with the intervals that the others give: all but itself and repetitions of it, and then
 // all but its whole family, which shows how a new model would do.
 
-// asides are files that are used for intervals only: they were measured later, and some repeat earlier
+// intervalsOnly are files that are used for intervals only: they were measured later, and some repeat earlier
 // runs.
-var asides = []string{"more_dist.jsonl"}
+var intervalsOnly = []string{"more_dist.jsonl"}
 
 // Judged is a measured run, and whether intervals made without it contain it.
 type Judged struct {
@@ -30,7 +30,7 @@ type Judged struct {
 
 // judged returns the cases that intervals are made from.
 func (r *Report) judged() (out []*Case) {
-	for _, cases := range [][]Case{r.Cases, r.Asides} {
+	for _, cases := range [][]Case{r.Cases, r.IntervalsOnly} {
 		for i := range cases {
 			if cases[i].Estimated != nil {
 				out = append(out, &cases[i])

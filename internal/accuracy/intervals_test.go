@@ -19,7 +19,7 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.name)
 	}
-	rows, err := loadAll(os.DirFS("../../testdata/measured"), append(names, asides...)...)
+	rows, err := loadAll(os.DirFS("../../testdata/measured"), append(names, intervalsOnly...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,15 +38,15 @@ const (
 
 // Report holds all results of the comparison.
 type Report struct {
-	Cases    []Case             // of all files
-	Asides   []Case             // of the files that count only for intervals
-	Added    estimate.Range     // errors of profiles that count gradients or buckets on top
-	Recorded profile.Residuals  // errors of profiles, by cause
-	Max      []MaxCase          // searches for the largest batch
-	Choices  []measuredChoice   // recommendations, measured
-	Profiles []measuredProfile  // predictions from recordings
-	Overhead []measuredOverhead // the time that recording takes
-	Ladders  []Rung             // predictions at growing batches
+	Cases         []Case             // of all files
+	IntervalsOnly []Case             // of the files that count only for intervals
+	Added         estimate.Range     // errors of profiles that count gradients or buckets on top
+	Recorded      profile.Residuals  // errors of profiles, by cause
+	Max           []MaxCase          // searches for the largest batch
+	Choices       []measuredChoice   // recommendations, measured
+	Profiles      []measuredProfile  // predictions from recordings
+	Overhead      []measuredOverhead // the time that recording takes
+	Ladders       []Rung             // predictions at growing batches
 }
 
 // Make compares all measured cases.
@@ -60,7 +60,7 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	later, err := loadAll(measured, asides...)
+	later, err := loadAll(measured, intervalsOnly...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
 		return nil, err
 	}
-	r.Cases, r.Asides, r.Max = Compare(rows), Compare(later), CompareMax(max)
+	r.Cases, r.IntervalsOnly, r.Max = Compare(rows), Compare(later), CompareMax(max)
 	return r, r.profiled(measured)
 }
 

@@ -22,7 +22,7 @@ func (t timed) off() float64 { return t.estimated/t.true - 1 }
 // warmUp is the number of first steps whose time does not count.
 const warmUp = 3
 
-// times writes the section on step times, of the runs that were made to measure them.
+// times writes the section on step times, for the runs that were made to measure them.
 func (r *Report) times(b *strings.Builder) {
 	var all []timed
 	for i := range r.Cases {

@@ -50,7 +50,8 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 }
 
 // find takes the best fit out of p's free set: the smallest block that is large enough. If the rules of
-// max_split_size refuse that block, find does not look for another and returns 0.
+// max_split_size refuse that block, find does not look for another and returns 0. How much larger than a large request
+// a block may be is MaxNonSplitRounding; DefaultOptions in options.go has its default.
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
@@ -107,7 +108,7 @@ func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Curso
 	return c
 }
 
-// reach returns a free block's size with the unmapped stretch behind it.
+// reach returns a free block's size with the unmapped stretch after it.
 func (a *Allocator) reach(i int32) uint64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].mapped() {
@@ -153,7 +154,7 @@ func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	case p.small || r.expandable:
 		return rest >= minBlock
 	default:
-		return r.size < a.opt.MaxSplitSize && rest > smallSize
+		return r.size < a.opt.MaxSplitSize && rest > SmallSize
 	}
 }
 

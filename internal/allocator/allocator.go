@@ -61,7 +61,7 @@ type Allocator struct {
 	streams  []uint64          // the handles of the CUDA streams
 	indices  map[uint64]uint16 // indices of streams, by handle
 	ordered  []uint16          // streams sorted by handle, as far as sorted
-	ranges   []virtualRange    // expandable segments; 0 is none
+	ranges   []virtualRange    // expandable segments; 0 means none
 	created  uint64            // creation counter of blocks
 	total    uint64            // device memory held
 	limit    uint64            // set by a memory fraction

@@ -3,20 +3,20 @@
 package allocator
 
 // block is a stretch of a segment. prev and next are its neighbours in the same
-// segment by address; 0 is none, so a block with neither is a whole segment.
+// segment by address; 0 means none, so a block with neither is a whole segment.
 //
 // Free blocks that are neighbours are always merged, unless only one of them has memory behind it.
 type block struct {
 	addr      uint64
 	size      uint64
 	requested uint64
-	order     uint64 // creation counter: the tie-break from 2.12
+	order     uint64 // creation counter: the tie-break since 2.12
 	gcBase    uint64 // the pool's find counter when the block became free
 	prev      int32
 	next      int32
 	vrange    int32  // the expandable segment it belongs to, or 0
 	owner     uint32 // the allocation's ID in a trace, or NoID
-	waits     uint16 // events of other streams that are not over
+	waits     uint16 // events of other streams that are not done
 	pool      uint16
 	stream    uint16
 	flags     uint8

@@ -2,10 +2,9 @@
 
 package allocator
 
-// Expandable segments: one long range of addresses for each pool and stream, a
-// little longer than the card is big, with memory mapped behind its pages as it
-// is needed. Blocks grow into the unmapped stretch instead of leaving a rest in
-// each of many segments.
+// Expandable segments: one long range of addresses for each pool and stream, a little longer than
+// the memory of the card, with memory mapped behind its pages as it is needed. Blocks grow into the
+// unmapped stretch instead of leaving a rest in each of many segments.
 //
 //	range  |A A A|f f|A A|f f f|u u u u u u u u u …|
 //	        mapped pages ─────┘ └ unmapped
@@ -23,7 +22,7 @@ type virtualRange struct {
 // page returns the unit in which the pool's expandable segments grow.
 func (a *Allocator) page(p *pool) uint64 {
 	if p.small {
-		return smallBuffer
+		return SmallBuffer
 	}
 	return a.opt.LargeSegment
 }
@@ -123,7 +122,7 @@ func (a *Allocator) cutUnmapped(u int32, bytes uint64) {
 }
 
 // unmapPages returns the whole pages inside the free block i to the device. The
-// pieces before and behind them stay free.
+// pieces before and after them stay free.
 func (a *Allocator) unmapPages(i int32) {
 	b := a.blocks[i]
 	v := a.ranges[b.vrange]

@@ -11,7 +11,7 @@ package allocator
 type pendingFrees struct {
 	queues    [][]int32          // by stream: blocks that wait for an event on it
 	queued    int                // blocks in all queues
-	done      bool               // whether events count as over when they are looked at
+	done      bool               // events count as done when an allocation checks them
 	uses      map[int32][]uint16 // streams recorded on a block
 	graphUses map[int32][]uint16 // streams recorded on a block during a capture
 	deferred  []int32            // freed during a capture, when events cannot be recorded

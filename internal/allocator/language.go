@@ -21,7 +21,7 @@ import (
 //	a ID BYTES [S]   allocate on stream S (0, the default, 1, 2, …)
 //	f ID             free
 //	rs ID S          record_stream
-//	ev 0|1           events are over when looked at, or not
+//	ev 0|1           events are done when they are checked, or not
 //	e                empty_cache
 //	pb, pe, pr       begin, end, release the private pool (0,1)
 //	p [TAG]          print the statistics, under a name

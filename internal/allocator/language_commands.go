@@ -14,7 +14,7 @@ import (
 func (s *scriptRun) alloc(args []string) error {
 	id := args[0]
 	if _, taken := s.refs[id]; taken {
-		return fmt.Errorf("%q is allocated already", id)
+		return fmt.Errorf("%q is already allocated", id)
 	}
 	bytes, err := strconv.ParseUint(args[1], 10, 64)
 	if err != nil {

@@ -125,7 +125,7 @@ func TestScriptErrors(t *testing.T) {
 	tests := []struct{ script, says string }{
 		{"jump", "line 1: jump: no such command"},
 		{"a x 1;\n;# note;f y", `line 5: f: "y" is not allocated`},
-		{"a x 1;a x 2", `line 2: a: "x" is allocated already`},
+		{"a x 1;a x 2", `line 2: a: "x" is already allocated`},
 		{"a x 1;f x;f x", `line 3: f: "x" is not allocated`},
 		{"a x ten", `"ten" is not a number of bytes`},
 		{"a x -1", `"-1" is not a number of bytes`},
@@ -144,7 +144,7 @@ func TestScriptErrors(t *testing.T) {
 		{"pe", "is not begun"},
 		{"pr", "does not exist"},
 		{"pb;pr", "is still begun"},
-		{"pb;pb", "line 2: pb: private pool (0,1) is begun already"},
+		{"pb;pb", "line 2: pb: private pool (0,1) has already begun"},
 		{"pb;a x 1;pe;pr;pb", "was released and still holds memory"},
 	}
 	for _, test := range tests {

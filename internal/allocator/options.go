@@ -22,7 +22,7 @@ type Options struct {
 	MaxSplitSize        uint64                // max_split_size_mb, in bytes
 	MaxNonSplitRounding uint64                // max_non_split_rounding_mb, in bytes
 	LargeSegment        uint64                // large_segment_size_mb, in bytes
-	GCThreshold         float64               // garbage_collection_threshold; 0 is off
+	GCThreshold         float64               // garbage_collection_threshold; 0 means off
 	Divisions           [divisionSlots]uint64 // roundup_power2_divisions by size class
 	Fraction            float64               // per_process_memory_fraction, applied at start-up
 	FractionSet         bool                  // whether Fraction was given
@@ -33,8 +33,8 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		MaxSplitSize:        Unlimited,
-		MaxNonSplitRounding: largeBuffer,
-		LargeSegment:        largeBuffer,
+		MaxNonSplitRounding: LargeBuffer,
+		LargeSegment:        LargeBuffer,
 		Fraction:            1,
 	}
 }
@@ -82,12 +82,12 @@ func (o Options) filled() Options {
 func (o Options) Check() error {
 	o = o.filled()
 	switch {
-	case o.LargeSegment <= minLargeAlloc || o.LargeSegment >= absurdlyLarge:
+	case o.LargeSegment <= MinLarge || o.LargeSegment >= absurdlyLarge:
 		return fmt.Errorf("large segments of %d bytes are not possible", o.LargeSegment)
 	case o.MaxSplitSize < o.LargeSegment || o.MaxNonSplitRounding < o.LargeSegment:
-		return fmt.Errorf("blocks of %d bytes are not split and %d more not split off, with segments of %d", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
+		return fmt.Errorf("a max_split_size of %d bytes, with %d for rounding and segments of %d, is not possible", o.MaxSplitSize, o.MaxNonSplitRounding, o.LargeSegment)
 	case !(o.GCThreshold >= 0 && o.GCThreshold < 1) || !(o.Fraction >= 0 && o.Fraction <= 1):
-		return fmt.Errorf("a threshold of %v and a fraction of %v, which must be between 0 and 1", o.GCThreshold, o.Fraction)
+		return fmt.Errorf("the threshold %v and the fraction %v must be between 0 and 1", o.GCThreshold, o.Fraction)
 	}
 	return nil
 }

@@ -134,8 +134,8 @@ func (p *parser) largeSegment() error {
 		if err != nil {
 			return err
 		}
-		if mb <= minLargeAlloc/units.MiB {
-			return fmt.Errorf("%s:%d: must be greater than %d", key, mb, minLargeAlloc/units.MiB)
+		if mb <= MinLarge/units.MiB {
+			return fmt.Errorf("%s:%d: must be greater than %d", key, mb, MinLarge/units.MiB)
 		}
 		p.out.LargeSegment = mb * units.MiB
 	}

@@ -149,7 +149,7 @@ func FuzzParseOptions(f *testing.F) {
 			}
 			return
 		}
-		if o.MaxSplitSize < o.LargeSegment || o.LargeSegment <= minLargeAlloc || o.GCThreshold < 0 || o.GCThreshold >= 1 {
+		if o.MaxSplitSize < o.LargeSegment || o.LargeSegment <= MinLarge || o.GCThreshold < 0 || o.GCThreshold >= 1 {
 			t.Errorf("%q under %v passed with %+v", conf, v, o)
 		}
 		again, err := ParseOptions(conf, v)

@@ -79,7 +79,7 @@ const (
 
 // Driver is a Device that places segments as NVIDIA's driver does in the recordings.
 type Driver struct {
-	Simple // the account of memory
+	Simple // counts the memory
 
 	addresses
 	nextRange uint64

@@ -11,7 +11,7 @@ import (
 // the next one. A run has tens of chunks; a search among a million takes only twenty steps.
 type addresses struct {
 	chunks []chunk          // oldest first; a released chunk leaves a hole in the slice
-	rooms  []uint64         // a tree over the chunks: the largest hole in each half of each half
+	rooms  []uint64         // a binary tree over the chunks: the largest hole below each node
 	owner  map[uint64]int32 // the chunk of each placed address
 	gone   int              // the number of released chunks
 	gaps   []span           // ranges that were given back, by address

@@ -63,7 +63,7 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	if o.PassCopies {
 		skips = a.newSkips(t)
 	}
-	ask := len(t.Events) // the event at which Stop is asked
+	ask := len(t.Events) // the event at which Stop is called
 	if o.Stop != nil {
 		ask = 0
 	}

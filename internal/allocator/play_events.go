@@ -40,7 +40,7 @@ func (p *player) claim(id uint32, i int) error {
 		p.live = append(p.live, make([]int32, int(id)+1-len(p.live))...)
 	}
 	if p.live[id] != notAlive {
-		return fmt.Errorf("alloc of ID %d, which is alive already", id)
+		return fmt.Errorf("alloc of ID %d, which is already alive", id)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestPlayMalformed(t *testing.T) {
 		{"free of a pending block", []stream.Event{alloc, {Kind: stream.FreeRequested}, free}, "event 2: free of"},
 		{"requested twice", []stream.Event{alloc, {Kind: stream.FreeRequested}, {Kind: stream.FreeRequested}}, "event 2: free_requested"},
 		{"completed unasked", []stream.Event{alloc, {Kind: stream.FreeCompleted}}, "event 1: free_completed"},
-		{"one ID twice", []stream.Event{alloc, alloc}, "event 1: alloc of ID 0, which is alive"},
+		{"one ID twice", []stream.Event{alloc, alloc}, "event 1: alloc of ID 0, which is already alive"},
 		{"an ID out of the blue", []stream.Event{{Kind: stream.Alloc, Size: 1, ID: 1 << 30}}, "out of order"},
 		{"no such queue", []stream.Event{{Kind: stream.Alloc, Size: 1, Queue: 9}}, "queue 9 of 1"},
 		{"record_stream on no queue", []stream.Event{alloc, {Kind: stream.RecordStream, Queue: 9}}, "queue 9 of 1"},

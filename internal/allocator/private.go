@@ -15,10 +15,10 @@ type PoolID struct {
 
 // PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.
 type PoolOptions struct {
-	Accept          func(stream uint64) bool // which streams the scope covers; nil is all
+	Accept          func(stream uint64) bool // which streams the scope covers; nil means all
 	CustomAllocator bool                     // the pool's memory comes from the user's own allocator
-	NoSplit         bool                     // blocks are never split (from 2.10)
-	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (from 2.8)
+	NoSplit         bool                     // blocks are never split (since 2.10)
+	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (since 2.8)
 }
 
 // privatePool is a separate pair of pools. Its blocks serve only requests made inside its scopes.
@@ -43,16 +43,16 @@ type capture struct {
 	accept func(stream uint64) bool
 }
 
-// BeginPool opens a scope in which allocations come from the pool id, which is
-// made if it does not exist. While any scope is open, finished events are not
-// looked at and a request that does not fit does not flush the cache.
+// BeginPool opens a scope in which allocations come from the pool id, which is made if it does not
+// exist. While any scope is open, finished events are not checked and a request that does not fit
+// does not flush the cache.
 func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
 	if id == (PoolID{}) {
 		return fmt.Errorf("pool (0,0) is the default pool and cannot be begun")
 	}
 	for _, c := range a.captures {
 		if c.pool.id == id {
-			return fmt.Errorf("private pool (%d,%d) is begun already", id.A, id.B)
+			return fmt.Errorf("private pool (%d,%d) has already begun", id.A, id.B)
 		}
 	}
 	p := a.findPool(id)
@@ -87,7 +87,7 @@ func (a *Allocator) EndPool(id PoolID) error {
 func (a *Allocator) ReleasePool(id PoolID) error {
 	p := a.findPool(id)
 	if p == nil || p.uses == 0 {
-		return fmt.Errorf("private pool (%d,%d) does not exist or is released already", id.A, id.B)
+		return fmt.Errorf("private pool (%d,%d) does not exist or was already released", id.A, id.B)
 	}
 	if p.uses == 1 && slices.ContainsFunc(a.captures, func(c capture) bool { return c.pool == p }) {
 		return fmt.Errorf("private pool (%d,%d) is still begun; end it first", id.A, id.B)
@@ -150,10 +150,10 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 			c = &a.captures[len(a.captures)-1-i]
 		}
 		if c.accept == nil || c.accept(a.streams[stream]) {
-			return c.pool.half(size <= smallSize)
+			return c.pool.half(size <= SmallSize)
 		}
 	}
-	if size <= smallSize {
+	if size <= SmallSize {
 		return 0
 	}
 	return 1

@@ -83,7 +83,7 @@ func (a *Allocator) returnSegment(i int32) {
 	a.drop(i)
 }
 
-// releaseSome returns oversize blocks to the device: one that is large enough, or as many as needed, the
+// releaseSome returns oversize blocks to the device: one that is large enough, or as many as needed,
 // largest first. It does so only under max_split_size. It reports whether that was enough; the blocks stay
 // returned either way.
 func (a *Allocator) releaseSome(r *request) (bool, error) {
@@ -125,7 +125,7 @@ func (a *Allocator) returnWhole(i int32) error {
 	return nil
 }
 
-// largestBelow lists the blocks before c, the largest first.
+// largestBelow lists the blocks before c, largest first.
 func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 	a.scratch = a.scratch[:0]
 	for at, ok := set.Prev(c); ok; at, ok = set.Prev(at) {

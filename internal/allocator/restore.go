@@ -62,7 +62,7 @@ func (a *Allocator) poolForRestore(s *SegmentState) uint16 {
 	return p.half(s.Small)
 }
 
-// restoreBlock appends one block behind last.
+// restoreBlock appends one block after last.
 func (a *Allocator) restoreBlock(last int32, pool, stream uint16, addr uint64, vrange int32, s BlockState) int32 {
 	i := a.newBlock(pool, stream, addr, s.Size)
 	if last != 0 {
@@ -104,11 +104,10 @@ func (a *Allocator) settle(i int32, row int) {
 	}
 }
 
-// rangeForRestore finds the expandable segment that a mapped stretch belongs
-// to, and the block before it. Stretches of the same pool and stream that lie
-// within one range's length are of one range; the gap between them becomes an
-// unmapped block. Where the range began is not in a snapshot: the first mapped
-// page is taken for it.
+// rangeForRestore finds the expandable segment that a mapped stretch belongs to, and the block
+// before it. Stretches of the same pool and stream that lie within one range's length are of one
+// range; the gap between them becomes an unmapped block. A snapshot does not say where the range
+// began; the first mapped page is taken as its start.
 func (a *Allocator) rangeForRestore(s *SegmentState, owner rangeOwner, so *restoring) (vrange, last int32) {
 	p := a.pools[owner.pool]
 	if v := so.newest[owner]; v != 0 {

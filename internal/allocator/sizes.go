@@ -11,14 +11,16 @@ import (
 // Quantum is the unit that every request is rounded up to, with default options.
 const Quantum = 512
 
-// The allocator's constants: the same in every version read, 1.7 to main.
+// PyTorch's constants: the same in every version read, 1.7 to main. bestfit and loops use them too. What
+// differs between versions is in version.go.
 const (
+	SmallSize   = units.MiB      // the largest rounded request of the small pool
+	SmallBuffer = 2 * units.MiB  // a segment, and an expandable page, of the small pool
+	MinLarge    = 10 * units.MiB // from this size on a segment has the size of the request
+	LargeBuffer = 20 * units.MiB // a segment for requests below MinLarge: the default of large_segment_size
+	RoundLarge  = 2 * units.MiB  // a segment of a request's own size is rounded up to a multiple of this
+
 	minBlock       = Quantum         // the smallest block
-	smallSize      = units.MiB       // the largest rounded request of the small pool
-	smallBuffer    = 2 * units.MiB   // a segment, and an expandable page, of the small pool
-	minLargeAlloc  = 10 * units.MiB  // from this size on a segment has the size of the request
-	largeBuffer    = 20 * units.MiB  // the default of large_segment_size
-	roundLarge     = 2 * units.MiB   // such a segment is rounded up to a multiple of this
 	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
 	divisionsStart = 20              // log2 of the first size class of the divisions
 )
@@ -56,11 +58,11 @@ func roundToDivision(n, d uint64, log int) uint64 {
 // segmentSize returns the size of the new segment for a request that fits nowhere.
 func (a *Allocator) segmentSize(size uint64) uint64 {
 	switch {
-	case size <= smallSize:
-		return smallBuffer
-	case size < minLargeAlloc:
+	case size <= SmallSize:
+		return SmallBuffer
+	case size < MinLarge:
 		return a.opt.LargeSegment
 	default:
-		return roundUp(size, roundLarge)
+		return roundUp(size, RoundLarge)
 	}
 }

@@ -100,7 +100,7 @@ func (b *block) use() BlockUse {
 // made; from 2.12 on, where ties depend on it, the given order is assumed.
 func (a *Allocator) Restore(segments []SegmentState) error {
 	if len(a.blocks) > 1 {
-		return fmt.Errorf("restoring a snapshot: the allocator is in use already")
+		return fmt.Errorf("restoring a snapshot: the allocator is already in use")
 	}
 	for i := range segments {
 		if err := segments[i].check(); err != nil {

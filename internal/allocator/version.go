@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Version is a PyTorch release; patch releases do not change the allocator.
+// Version is a PyTorch release; patch releases do not change the allocator. Constants that are the same in all
+// versions are in sizes.go, and the defaults of options in options.go.
 type Version struct {
 	Major int // the 2 of 2.11
 	Minor int // the 11

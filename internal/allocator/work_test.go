@@ -17,8 +17,8 @@ func heldPages(n int, apart uint64, stream func(int) uint64) []SegmentState {
 	var out []SegmentState
 	for i := range n {
 		out = append(out, SegmentState{
-			Address: firstAddress + uint64(i)*apart, Size: largeBuffer, Stream: stream(i), Expandable: true,
-			Blocks: []BlockState{{Size: largeBuffer, Requested: largeBuffer, Use: ActiveAllocated, ID: NoID}},
+			Address: firstAddress + uint64(i)*apart, Size: LargeBuffer, Stream: stream(i), Expandable: true,
+			Blocks: []BlockState{{Size: LargeBuffer, Requested: LargeBuffer, Use: ActiveAllocated, ID: NoID}},
 		})
 	}
 	return out
@@ -45,9 +45,9 @@ func TestRestoreManyRanges(t *testing.T) {
 		segments []SegmentState
 		ranges   int
 	}{
-		"one range": {heldPages(n, 2*largeBuffer, one), 1}, // nine eighths of the card's memory
+		"one range": {heldPages(n, 2*LargeBuffer, one), 1}, // nine eighths of the card's memory
 		"far apart": {heldPages(n, 2<<40, one), n},
-		"streams":   {heldPages(n, 2*largeBuffer, func(i int) uint64 { return uint64(i % 100) }), 100},
+		"streams":   {heldPages(n, 2*LargeBuffer, func(i int) uint64 { return uint64(i % 100) }), 100},
 	} {
 		a := restored(t, &Simple{Total: 1 << 40}, c.segments)
 		if got := len(a.ranges) - 1; got != c.ranges {
@@ -64,7 +64,7 @@ func TestRestoreManyOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.Restore(heldPages(maxOwners+1, 2*largeBuffer, func(i int) uint64 { return uint64(i) }))
+	err = a.Restore(heldPages(maxOwners+1, 2*LargeBuffer, func(i int) uint64 { return uint64(i) }))
 	if err == nil || !strings.Contains(err.Error(), "more than 4096 pools and streams") {
 		t.Errorf("got %v", err)
 	}
@@ -73,10 +73,10 @@ func TestRestoreManyOwners(t *testing.T) {
 // Gaps that are too small are examined for every request; the total is limited.
 func TestMostWork(t *testing.T) {
 	const gaps, room = 10_000, 5_000_000
-	a := restored(t, &Simple{Total: 1 << 45}, heldPages(gaps, 2*largeBuffer, func(int) uint64 { return 0 }))
+	a := restored(t, &Simple{Total: 1 << 45}, heldPages(gaps, 2*LargeBuffer, func(int) uint64 { return 0 }))
 	a.work = maxWork - room // most of it is done already
 	for i := range 100_000 {
-		_, err := a.Alloc(3*largeBuffer, 0)
+		_, err := a.Alloc(3*LargeBuffer, 0)
 		if errors.Is(err, errTooMuchWork) {
 			if a.work > maxWork+gaps || i < room/gaps/3 || i > 2*room/gaps {
 				t.Errorf("refused after %d requests and %d looks", i, a.work)

@@ -14,17 +14,16 @@ package bestfit
 
 import (
 	"snug/internal/allocator"
-	"snug/internal/units"
 )
 
-// The allocator's constants.
+// The allocator's constants, from allocator/sizes.go.
 const (
 	quantum     = allocator.Quantum
-	smallMost   = units.MiB      // the largest rounded request of the small pool
-	smallBuffer = 2 * units.MiB  // a segment of the small pool
-	largeBuffer = 20 * units.MiB // a segment for up to minLarge
-	minLarge    = 10 * units.MiB // from this size on a segment has the size of the request
-	roundLarge  = 2 * units.MiB
+	smallMost   = allocator.SmallSize
+	smallBuffer = allocator.SmallBuffer
+	largeBuffer = allocator.LargeBuffer
+	minLarge    = allocator.MinLarge
+	roundLarge  = allocator.RoundLarge
 )
 
 // block is a stretch of a segment; prev and next are its neighbours by address,

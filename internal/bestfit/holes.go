@@ -9,7 +9,7 @@ import "math/bits"
 type hole uint64
 
 // blockBits is the number of bits of a hole that hold the block's index. The other 40 are enough for an
-// address in quanta, on cards of today (2⁴⁹ bytes), and for the number of blocks ever made.
+// address in quanta, on today's cards (2⁴⁹ bytes), and for the number of blocks ever made.
 const blockBits = 24
 
 // MaxAllocations limits the allocations, including those from before: each makes at most two blocks, a

@@ -9,8 +9,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// Restorable reports whether this package could have made the segments: they are of known streams, filled
-// with blocks that are in use or free, at most MaxAllocations of them.
+// Restorable reports whether this package could have made the segments: they belong to known streams
+// and consist of blocks that are in use or free, at most MaxAllocations in all.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	blocks := 0
 	for i := range segments {

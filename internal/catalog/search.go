@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// Entries returns all models in the order of the tables, each variant after the model whose shapes it shares.
+// Entries returns all models in the order of the tables, each variant after the model whose shapes it shares. This is
+// the order of snug models (cli/models.go).
 func Entries() []Entry {
 	of := map[string][]Entry{}
 	for _, m := range variants() {
@@ -26,7 +27,8 @@ func Entries() []Entry {
 }
 
 // Like lists the names that have all words of a query, those with the fewest other words first. A short name
-// counts with its name on the hub; the result has the short one.
+// counts with its name on the hub; the result has the short one. The order counts for the hint about an unknown
+// model: modelHint in setup/model.go, which says how many are shown. snug models lists in the order of Entries.
 func Like(query string) []string {
 	type hit struct {
 		name  string

@@ -46,7 +46,7 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 	return failed, verdict(failed, asked, last, json)
 }
 
-// many is the number of answers from which a command is expected to take long.
+// many is the number of answers from which on a command is expected to take a long time.
 const many = 100
 
 // queue holds the replies to come, in the order of their requests. Its length is bounded, so that no more

@@ -4,15 +4,18 @@
 // answers. Everything it uses of the outside world comes in an Env, so tests need no process.
 //
 // Each command has a file of its name, with its flags and help text, and more files that begin with that
-// name. Shared by several commands are
+// name. Several commands share these files:
 //
 //	cli.go                            Env, Run, and the error that is printed, as text and as JSON
+//	env_record.go                     the Env as package record sees it
 //	root.go                           the list of commands
 //	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
 //	setup_requests.go, spool.go       setups from --setup and flags
 //	project.go, project_setup.go      runs from the config files of a folder
+//	lone_script.go, model_arg.go      the only training script of a folder; a model without --model
+//	vary.go                           the sizes of --vary
 //	recorded.go                       a profile as the model
-//	setup_names.go                    errors with the user's name of a field: its flag, or file and line
+//	setup_names.go                    errors with a field as the user wrote it: its flag, or file and line
 //	checks.go, flags_once.go, dash.go, suggest.go  mistakes in flags and arguments
 //	answer.go                         many setups, answered at once and in order
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
@@ -44,12 +47,12 @@ type Env struct {
 	LookupEnv      func(string) (string, bool)              // nil: a variable is set if Getenv returns a value
 	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
 	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
-	WriteFile      func(path string, data []byte) error     // the whole file or nothing of it
+	WriteFile      func(path string, data []byte) error     // writes the whole file, or nothing
 	GPUs           []gpu.Source                             // ways to ask which GPUs are here
 	CPUs           int                                      // number of processors; 0 if not known
 	Environ        func() []string                          // the environment of the commands that snug starts
 	Runner         run.Runner                               // starts them; nil: this machine
-	GoesOn         func()                                   // called when a command will take long; may be nil
+	GoesOn         func()                                   // called when a command will take a long time; may be nil
 	Build          Build                                    // which snug this is
 }
 
@@ -169,7 +172,7 @@ func absolute(name string) string {
 	return name
 }
 
-// reason returns an error without its operation and path; the message has them already.
+// reason returns an error without its operation and path; the message already has them.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -86,19 +86,19 @@ func runEstimate(env Env, o estimateOptions) error {
 	}
 	past := env.past(o.gpu)
 	defer past.Close()
-	over, before, notes := false, "", asides{}
+	over, before, notes := false, "", notesOnce{}
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
 			notes.about(env, a.Setup, card)
-			notes.say(env, o.doubts)
+			notes.say(env, o.warnings)
 			notes.uncounted(env, a.Setup)
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.Answer
 					Notes []string `json:"notes,omitempty"`
-				}{a, allNotes(a.Setup, card, o.doubts)})
+				}{a, allNotes(a.Setup, card, o.warnings)})
 			}
 			_, _ = io.WriteString(env.Stdout, before)
 			before = "\n\n"

@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// varying shows how the peak depends on the lengths, where they vary, and what would help.
+// varying shows how the peak depends on the lengths, if they vary, and what would help.
 func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
 	v := r.Lengths
 	if v == nil {
@@ -35,7 +35,7 @@ func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
 	if len(v.Remedies) == 0 {
 		return
 	}
-	b.WriteString("\nWhat would help, as lengths vary\n")
+	b.WriteString("\nWhat would help with varying lengths\n")
 	for _, x := range v.Remedies {
 		fmt.Fprintf(b, "  %-32s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(x.Saves, r.PeakReserved))
 	}

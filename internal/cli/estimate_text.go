@@ -174,7 +174,8 @@ func (r estimateReport) color() term.Style {
 	return term.Green
 }
 
-// against returns the verdict: whether the run fits.
+// against returns the verdict in words: whether the run fits (finish in estimate/estimate.go), or only just
+// (MightNotFit in estimate/interval.go).
 func (r estimateReport) against(s term.Screen) string {
 	into := ""
 	if r.card.Total > 0 {
@@ -233,7 +234,7 @@ func (r estimateReport) place(g estimate.Group) string {
 // plays a dozen such runs, in about a second.
 const searchable = 500_000
 
-// whatFits writes which batch would fit, or which command finds it if that takes long.
+// whatFits writes which batch would fit, or which command finds it if the search would take a long time.
 func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
 	if r.Fits == nil {
 		return nil

@@ -12,7 +12,6 @@ import (
 
 // The exit codes. The error itself is printed by Run in cli.go, as text or as JSON.
 
-// The exit codes.
 const (
 	exitDone   = 0
 	exitFound  = 1
@@ -24,8 +23,8 @@ var exits = []struct {
 	code    int
 	meaning string
 }{
-	{exitDone, "done, and it fits / nothing found"},
-	{exitFound, "done, and it does not fit / something found"},
+	{exitDone, "done; if the question was whether a run fits, it does"},
+	{exitFound, "done, but the run does not fit, or some setups have errors"},
 	{exitFailed, "failed: bad arguments, unreadable file, no such GPU"},
 }
 
@@ -38,7 +37,7 @@ func exitHelp() string {
 	return b.String()
 }
 
-// found is an error that is an answer: the run does not fit, or there is something to report. Its text is
+// found is an error that is an answer: the run does not fit, or some setups have errors. Its text is
 // empty if standard output has everything.
 type found struct{ text string }
 
@@ -49,7 +48,7 @@ func exitCode(err error) int {
 	if errors.As(err, &f) {
 		return exitFound
 	}
-	var command *record.ExitError
+	var command *record.ExitError // the user's command's own code, or 128 and its signal: record/interrupt.go
 	if errors.As(err, &command) {
 		return command.Code
 	}

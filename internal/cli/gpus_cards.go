@@ -15,7 +15,7 @@ import (
 // rate is a card's speed in one precision.
 type rate struct {
 	name string
-	rate float64 // operations a second
+	rate float64 // operations per second
 }
 
 func cardRates(c gpu.Card) []rate {
@@ -23,7 +23,7 @@ func cardRates(c gpu.Card) []rate {
 	return []rate{{"fp32", r.FP32}, {"tf32", r.TF32}, {"fp16", r.FP16}, {"bf16", r.BF16}, {"fp8", r.FP8}}
 }
 
-// tera writes operations a second in TFLOP/s.
+// tera writes operations per second in TFLOP/s.
 func tera(x float64) string {
 	switch x /= 1e12; {
 	case x == 0:

@@ -143,7 +143,7 @@ func (r machineReport) bar(used, total uint64) string {
 	return fmt.Sprintf("%s%s %s of %v", bar, r.screen.Paint(term.Dim, rest), percent(used, total), units.Bytes(total))
 }
 
-// holders lists processes, the largest first.
+// holders lists processes, largest first.
 func (r machineReport) holders(list []gpu.Process, indent string) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b gpu.Process) int { return cmp.Compare(b.Used, a.Used) })

@@ -55,7 +55,7 @@ func exportHistory(env Env, args []string, force bool) error {
 func (e Env) mayReplace(path string, empty, force bool) error {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || !info.Mode().IsRegular(): // writing reports what is wrong with it
+	case err != nil || !info.Mode().IsRegular(): // the write will report what is wrong
 		return nil
 	case empty && info.Size() > 0:
 		return errors.New("there are no measurements to write, and the file is not empty; it was not changed")

@@ -53,7 +53,7 @@ func shortest(paths []string) map[string]string {
 	return names
 }
 
-// oneRow returns a text that stays in its row of a table, whatever it contains.
+// oneRow returns text that stays in its row of a table, whatever it contains.
 func oneRow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -78,7 +78,7 @@ func calledBy(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// lastElements returns the last n elements of a path; other texts are returned whole.
+// lastElements returns the last n elements of a path; anything else is returned whole.
 func lastElements(path string, n int) string {
 	parts := strings.Split(path, "/")
 	if strings.Contains(path, " ") || len(parts) <= n {

@@ -13,9 +13,9 @@ import (
 	"snug/internal/units"
 )
 
-// loadText returns a paragraph about loading, if the peak is while loading because each GPU holds the
-// whole model before it is sharded: what the steps take, and how else the model could be loaded. Otherwise
-// it is empty.
+// loadText returns a paragraph about loading, if the peak is reached while loading because each GPU holds
+// the whole model before it is sharded: what the steps take, and how else the model could be loaded.
+// Otherwise it is empty.
 func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	b, err := a.Sharded(card)
 	if b == nil || err != nil {
@@ -25,7 +25,7 @@ func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	if b.Fits != nil {
 		verdict = map[bool]string{true: ", and fits", false: ", and does not fit either"}[*b.Fits]
 	}
-	return fmt.Sprintf("The peak is while loading: each GPU holds the whole model, %v, before it is sharded; steps need at most %v for tensors. "+
+	return fmt.Sprintf("The peak is reached while loading: each GPU holds the whole model, %v, before it is sharded; steps need at most %v for tensors. "+
 		"Loaded sharded, it takes %v%s: %s. Then add --dist-load sharded.",
 		units.Bytes(a.Phases.Load), units.Bytes(a.Phases.Steps()), held(b), verdict, setup.HowToShard(a.Setup.Dist.Kind)), nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// trainingCalls are what a script that trains calls, one way or another.
+// trainingCalls are calls; a script that trains has at least one of them.
 var trainingCalls = [][]byte{[]byte(".backward("), []byte(".train("), []byte(".fit(")}
 
 // loneScript returns the only script of the folder that trains a model, as a loop; "" if there is none, or several.

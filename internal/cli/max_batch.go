@@ -59,20 +59,20 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	}
 	past := env.past(o.gpu)
 	defer past.Close()
-	none, notes, cores := false, asides{}, estimate.NewCores(atOnce())
+	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
 	failed, err := answer(env, o.json, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past, cores) },
 		func(a edge) error {
 			none = none || a.MaxBatch == 0
 			notes.about(env, a.tried().Setup, card)
-			notes.say(env, o.doubts)
+			notes.say(env, o.warnings)
 			notes.uncounted(env, a.tried().Setup)
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.MaxAnswer
 					SureBatch int      `json:"sure_batch"`
 					Notes     []string `json:"notes,omitempty"`
-				}{a.MaxAnswer, a.sure(), allNotes(a.tried().Setup, card, o.doubts)})
+				}{a.MaxAnswer, a.safeBatch(), allNotes(a.tried().Setup, card, o.warnings)})
 			}
 			a, err := a.withRoom(card)
 			if err != nil {
@@ -122,8 +122,8 @@ func (m edge) withRoom(card gpu.Card) (edge, error) {
 	return m, nil
 }
 
-// sure returns the largest batch that is sure to fit, or 0 if none is.
-func (m edge) sure() int {
+// safeBatch returns the largest batch that is sure to fit, or 0 if none is.
+func (m edge) safeBatch() int {
 	if m.safe == nil {
 		return 0
 	}

@@ -93,7 +93,7 @@ func modelTable(list []modelAnswer) []string {
 	return out
 }
 
-// inMillions writes a number of parameters as people say it: 124 M, 1.24 B.
+// inMillions writes a number of parameters in short: 124 M, 1.24 B.
 func inMillions(params int) string {
 	if params < 1e9 {
 		return fmt.Sprintf("%.0f M", float64(params)/1e6)

@@ -11,19 +11,19 @@ import (
 	"snug/internal/setup"
 )
 
-// asides are notes on standard error that do not change an answer. Each is printed once, however many
+// notesOnce are notes on standard error that do not change an answer. Each is printed once, however many
 // setups it applies to.
-type asides map[string]bool
+type notesOnce map[string]bool
 
 // about prints the notes on a run on a card.
-func (a asides) about(env Env, s *setup.Setup, card gpu.Card) {
+func (a notesOnce) about(env Env, s *setup.Setup, card gpu.Card) {
 	a.say(env, estimate.Notes(s, card))
 }
 
 // uncounted prints the notes on what the figures of a run leave out.
-func (a asides) uncounted(env Env, s *setup.Setup) { a.say(env, estimate.Uncounted(s)) }
+func (a notesOnce) uncounted(env Env, s *setup.Setup) { a.say(env, estimate.Uncounted(s)) }
 
-func (a asides) say(env Env, texts []string) {
+func (a notesOnce) say(env Env, texts []string) {
 	for _, text := range texts {
 		if !a[text] {
 			a[text] = true
@@ -33,8 +33,8 @@ func (a asides) say(env Env, texts []string) {
 }
 
 // allNotes returns all notes on a run on a card, for JSON.
-func allNotes(s *setup.Setup, card gpu.Card, doubts []string) []string {
-	notes := slices.Concat(estimate.Notes(s, card), doubts, estimate.Uncounted(s))
+func allNotes(s *setup.Setup, card gpu.Card, warnings []string) []string {
+	notes := slices.Concat(estimate.Notes(s, card), warnings, estimate.Uncounted(s))
 	if from := s.Script.Origins(); from != "" {
 		notes = append(notes, from)
 	}

@@ -107,7 +107,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	none, notes := false, asides{}
+	none, notes := false, notesOnce{}
 	failed, err := answer(env, o.json, today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
@@ -118,7 +118,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 					card = gpu.Card{} // a table over cards has the precision of each
 				}
 				notes.about(env, now, card)
-				notes.say(env, o.doubts)
+				notes.say(env, o.warnings)
 				notes.say(env, files.refusals(p))
 				if len(plans) > 1 || p.Recommended == nil { // a single plan has it among its own notes
 					notes.uncounted(env, now)

@@ -44,7 +44,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	for _, l := range s.Table(t) {
 		b.WriteString(l + "\n")
 	}
-	b.WriteString(elsewise(plans))
+	b.WriteString(otherChanges(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
 		fmt.Fprintf(&b, "\nSpeeds are those of %s, where it was recorded.\n", p.Card)
 	}
@@ -52,8 +52,8 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	return err
 }
 
-// elsewise lists the changes that have no column in the table.
-func elsewise(plans []*plan.Plan) string {
+// otherChanges lists the changes that have no column in the table.
+func otherChanges(plans []*plan.Plan) string {
 	now := plans[0].Current.Estimate.Setup
 	count, fit, order := map[string]int{}, 0, []string(nil)
 	for _, p := range plans {

@@ -13,7 +13,7 @@ import (
 var autocasts = []string{"amp-bf16", "amp-fp16"}
 
 // loads returns how the project's files would load the weights under another precision: writing fp16 over
-// bf16 may change the weights, leave them as they are, or give a run that PyTorch stops. If flags set
+// bf16 may change the weights, leave them as they are, or give a run that PyTorch refuses. If flags set
 // either, the files are not consulted.
 func (o *optimizeOptions) loads(env Env, t *today, flags map[string]any, list []request) {
 	if t.project == nil || flags["precision"] != nil || flags["weights"] != nil {

@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// planReport is a plan as people read it.
+// planReport is the output of `snug optimize` for one card.
 type planReport struct {
 	*plan.Plan
 	s    term.Screen

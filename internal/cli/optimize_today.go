@@ -134,13 +134,13 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
 	o.guessed = over["loop"] == nil
-	t.project, o.project, o.doubts = project, fromProject(project), briefly(project.Warnings(fields))
+	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)
 		if l.Setting == "accumulation" {
 			text += ", and --target-effective-batch N gives another batch"
 		}
-		o.doubts = append(o.doubts, text)
+		o.warnings = append(o.warnings, text)
 	}
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {

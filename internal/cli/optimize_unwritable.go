@@ -48,7 +48,7 @@ func (w *writer) writable(setting string, value any) bool {
 }
 
 // refusals lists what was left out of a plan and why, including the levers that would make a run fit. If
-// the run fits, checkpointing, thinner sharding and allocator options are not needed and not listed.
+// the run fits, checkpointing, further sharding and allocator options are neither needed nor listed.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil

@@ -70,7 +70,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range program.Doubts {
+	for _, d := range program.Warnings {
 		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
 	}
 	report := predictReport{program: program, saved: o.save}
@@ -154,8 +154,8 @@ func readProgram(env Env, args []string) (*profile.Program, error) {
 	return profile.Fit(inputs)
 }
 
-// isProfile reports whether a file is a memory.snug. A pipe counts as no profile, because reading it would
-// consume it.
+// isProfile reports whether a file is a memory.snug. A pipe is not taken for a profile, because reading it
+// would consume it.
 func isProfile(env Env, path string) bool {
 	f, err := env.find(path)
 	if err != nil {
@@ -166,7 +166,7 @@ func isProfile(env Env, path string) bool {
 	return profile.Is(head)
 }
 
-// readProfile reads a memory.snug. A single recording is a likely mistake.
+// readProfile reads a memory.snug. Giving a single recording instead is a likely mistake.
 func readProfile(env Env, path string) (*profile.Program, error) {
 	f, err := env.open(path)
 	if err != nil {

@@ -152,7 +152,7 @@ func (r profileReport) conclusion(width int) []string {
 		text = "the recordings are in " + r.keep
 	case len(r.Trials) > 1:
 	default:
-		text = "one size only measures; to predict others, record two: snug profile --vary batch=2,3 -- <command with {batch}>"
+		text = "one size is only a measurement; to predict others, record two: snug profile --vary batch=2,3 -- <command with {batch}>"
 	}
 	return wrap(strings.Fields(text), " ", width)
 }

@@ -42,7 +42,7 @@ func (f *projectFlags) open(env Env) (*config.Project, error) {
 	return config.Open(projectFiles{f.folder}, f.folder, names...)
 }
 
-// names returns the named files as seen from the project's folder.
+// names returns the named files, relative to the project's folder.
 func (f *projectFlags) names() ([]string, error) {
 	var out []string
 	for _, name := range f.paths {

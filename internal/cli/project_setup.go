@@ -54,7 +54,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 			return nil, lacking{m}
 		}
 	}
-	f.doubts = briefly(project.Warnings(fields))
+	f.warnings = briefly(project.Warnings(fields))
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	return f.requestsOver(env, fields)
@@ -72,8 +72,8 @@ func transformersOf(over map[string]any) string {
 	return text
 }
 
-// spend removes the version of transformers from what files and flags say: it chose the defaults of their
-// settings and has no other effect on the run.
+// spend removes the version of transformers from the fields of files and flags: it has selected the
+// defaults of their settings, and has no other effect on the run.
 func spend(fields map[string]any) {
 	if versions, _ := fields["versions"].(map[string]any); versions != nil {
 		delete(versions, "transformers")

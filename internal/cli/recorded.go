@@ -35,7 +35,7 @@ func (f *projectFlags) modelled(env Env, fields map[string]any) map[string]any {
 }
 
 // refuseUnrecordedSizes returns an error for a size on the command line that the profile does not contain.
-// A config file says what training needs, but a flag asks about that size, and there is no answer.
+// A config file says what training needs; a flag asks about that size, and there is no answer.
 func (f *setupFlags) refuseUnrecordedSizes(s *setup.Setup) error {
 	for x, flag := range settingFlags() {
 		if f.flags.Changed(flag.Name) && x.Has(setup.Size) && slices.Contains(s.Unverified, x.Name) {

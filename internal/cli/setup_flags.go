@@ -25,10 +25,10 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command searches for a batch, so that none is required
 
-	guessed bool     // the setup's loop is what files show
-	from    string   // the files that the setup was found in, in words
-	project origin   // origin of their settings; zero if there are none
-	doubts  []string // settings in files that no figure includes
+	guessed  bool     // the setup's loop is what files show
+	from     string   // the files that the setup was found in, in words
+	project  origin   // origin of their settings; zero if there are none
+	warnings []string // settings in files that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
@@ -75,7 +75,7 @@ func (f *setupFlags) fields() (map[string]any, error) {
 	}
 	if _, has := out["dist"]; has {
 		if d := out["dist"].(map[string]any); d["kind"] == nil && f.file == "" && d["world"] == 1.0 {
-			delete(out, "dist") // --gpus 1 is no distribution
+			delete(out, "dist") // --gpus 1 is not distributed
 		}
 	}
 	return out, nil
@@ -102,7 +102,7 @@ func (f *setupFlags) card() (gpu.Card, error) {
 	case f.gpu == "":
 		return sized, nil
 	case sized.Least && sized.Memory == card.Memory:
-		return card, nil // --gpu RTX-4090 --gpu-memory 24 says it twice
+		return card, nil // --gpu RTX-4090 --gpu-memory 24 says the same twice
 	}
 	card.Resized = sized.Total != card.Total
 	card.Total = sized.Total

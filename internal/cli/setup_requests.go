@@ -23,7 +23,8 @@ type request struct {
 	err   error
 }
 
-// requests are the setups to answer, in order. An error is the last: the rest could not be read.
+// requests are the setups to answer, in order. If there is an error, it comes last, because
+// the rest could not be read.
 type requests = iter.Seq2[request, error]
 
 // requestsOver applies fields to those of the file, or makes a setup of them alone. A file may be larger
@@ -130,7 +131,7 @@ func (f *setupFlags) requestOf(raw setup.Raw, over map[string]any, from setup.So
 	return r
 }
 
-// each returns requests that were read already.
+// each returns requests that have already been read.
 func each(list []request) requests {
 	return func(yield func(request, error) bool) {
 		for _, r := range list {
@@ -195,7 +196,7 @@ func (f *setupFlags) withoutLiger(s *setup.Setup) {
 		return
 	}
 	s.Liger, s.Loss = nil, ""
-	f.doubts = append(f.doubts, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
+	f.warnings = append(f.warnings, fmt.Sprintf("%s: Liger has no kernels for %s and does not change it, so none are counted", f.project.place, s.Model.Title()))
 }
 
 // lay overrides the fields of a file with those of over.

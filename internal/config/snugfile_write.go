@@ -63,7 +63,7 @@ func (p *Project) writeModel(b *bytes.Buffer) {
 	b.WriteString("# model:\n#   name: gpt2\n")
 }
 
-// writeFiles names the files, the main one first.
+// writeFiles names the files, main file first.
 func (p *Project) writeFiles(b *bytes.Buffer) {
 	var names []string
 	if p.Primary != nil {
@@ -81,7 +81,7 @@ func (p *Project) writeFiles(b *bytes.Buffer) {
 }
 
 // writeBindings lists each setting and where it is. Those that were found
-// by their names alone are bound, to be put right where the guess was wrong;
+// by their names alone are bound, so that the user can correct a wrong guess;
 // those of a known system are only shown.
 func (p *Project) writeBindings(b *bytes.Buffer) {
 	var lines []bindingLine
@@ -157,7 +157,7 @@ func (p *Project) writeUnsaid(b *bytes.Buffer) {
 	}
 }
 
-// yamlText quotes a text that YAML would read as something else.
+// yamlText quotes text that YAML would read as something else.
 func yamlText(text string) string {
 	if strings.ContainsAny(text, ":#{}[]&*!|>'\"%@`,\\ ") && strings.ContainsAny(text, ":{}[]&*!|>'\"%@`,\\") || strings.Contains(text, " #") {
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"

@@ -38,7 +38,7 @@ type Constants struct {
 	Sync                       float64 // reading a value back
 	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
 	Launch                     float64 // the shortest a kernel takes on the device
-	Memory, Random             float64 // share of the bandwidth that kernels reach, without random numbers and with
+	Memory, Random             float64 // share of the bandwidth that kernels reach, without and with random numbers
 	Half, Single               float64 // share of the matrix rates that products reach
 	Attention, Conv            float64 // the same for attention and convolutions
 }

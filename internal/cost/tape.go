@@ -13,7 +13,7 @@ import (
 // simulation. It is a simulate.Stopwatch.
 type Tape struct {
 	marks   []mark
-	kernels []shadow.Kernel // each once: equal layers launch equal ones
+	kernels []shadow.Kernel // without duplicates: identical layers launch identical kernels
 	known   map[shadow.Kernel]uint32
 	update  work
 	times   int // how often the iteration that stands for others is done

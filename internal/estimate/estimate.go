@@ -19,7 +19,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// Answer is the estimate of one setup, in bytes.
+// Answer is the estimate of one setup, in bytes. Its fields with a JSON name are the output of snug estimate --json;
+// a new one also goes into the library's Answer (answer.go of package snug) and answerOf (convert.go there).
 type Answer struct {
 	ID            string     `json:"id"`                     // the setup's ID
 	PeakAllocated uint64     `json:"peak_allocated"`         // the most bytes in tensors
@@ -34,9 +35,9 @@ type Answer struct {
 	Fits          *bool      `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
 	Source        string     `json:"source"`                 // "simulated" or "recorded"
 	Interval      [2]uint64  `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval comes from; nil if that is this machine
+	Evidence      *Evidence  `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs of this machine
 
-	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil where all are equal
+	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil if all are equal
 
 	Here      int                         `json:"-"` // runs on this machine that the interval comes from
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
@@ -53,7 +54,7 @@ type Answer struct {
 	work     int    // the work of playing it, in events
 	measured *Range // the range it was calibrated with
 
-	reservedBy map[int]uint64 // where lengths vary: the most that was reserved by the last event of each step
+	reservedBy map[int]uint64 // if lengths vary: the most that was reserved by the last event of each step
 }
 
 // Phases holds the peak of allocated bytes in each part of the run.
@@ -136,7 +137,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return tryAs(s, spread(card, s.Dist), most, simulate.Options{Stop: ctx.Err})
+	return tryAs(s, spread(card, s), most, simulate.Options{Stop: ctx.Err})
 }
 
 // tryAs is try with options for the simulation and the memory that the process finds on the card.

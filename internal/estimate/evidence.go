@@ -20,7 +20,8 @@ type Evidence struct {
 	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
 }
 
-// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11.
+// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11. The names of options are the Evidence
+// of a setting's row, in setup/table.go.
 func (e Evidence) String() string {
 	text := fmt.Sprintf("%d runs", e.Runs)
 	if e.Family != "" {

@@ -3,14 +3,14 @@
 package estimate
 
 import (
+	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/units"
 )
 
 // segment is the smallest error of an estimate that is not exact: PyTorch takes memory from the driver in
 // pieces of at least this size.
-const segment = 20 * units.MiB
+const segment = allocator.LargeBuffer
 
 // setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
 // it: uncertainty.go, and the errors of residuals.go.
@@ -65,4 +65,11 @@ func Usual(s *setup.Setup, card gpu.Card) Range {
 	}
 	r, _ := residuals().About(s, card)
 	return r
+}
+
+// MightNotFit reports whether the run would not fit if the estimate were off by as much as others have
+// been.
+func (a *Answer) MightNotFit() bool {
+	limit, total := a.Setup.Limit, a.Card.Total
+	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
 }

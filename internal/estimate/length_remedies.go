@@ -21,7 +21,7 @@ type Remedy struct {
 	Saves        uint64 `json:"saves"`         // bytes
 }
 
-// LengthRemedy is a change that a run of varying lengths may be given.
+// LengthRemedy is a change that may help a run of varying lengths.
 type LengthRemedy struct {
 	Change string               // in words
 	Costs  string               // its price, "" for none
@@ -62,7 +62,7 @@ func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 	return out
 }
 
-// AllocatorRemedies lists the options of the allocator that may help where lengths vary.
+// AllocatorRemedies lists the options of the allocator that may help if lengths vary.
 func AllocatorRemedies(s *setup.Setup) (out []LengthRemedy) {
 	for _, o := range []struct{ option, unless string }{{expandableSegments, "expandable"}, {maxSplitSize, "max_split"}} {
 		if !strings.Contains(s.Allocator, o.unless) {
@@ -75,7 +75,7 @@ func AllocatorRemedies(s *setup.Setup) (out []LengthRemedy) {
 }
 
 // remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,
-// the best first.
+// best first.
 func (a *Answer) remedies(ctx context.Context) ([]Remedy, error) {
 	all := append(AllocatorRemedies(a.Setup), LengthRemedies(a.Setup)...)
 	peaks := make([]uint64, len(all))

@@ -53,7 +53,7 @@ func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	if s.Compiles() {
 		share += compiledMore
 	}
-	if simulate.Follows(s) && s.Script.Doubted() {
+	if simulate.Follows(s) && s.Script.PartlyFollowed() {
 		share += 0.05
 		if s.Script.OwnModel() {
 			share += 0.45

@@ -18,7 +18,7 @@ type MaxAnswer struct {
 	PeakReserved uint64 `json:"peak_reserved"` // at that batch, or at batch 1 if not even that fits
 
 	Best *Answer `json:"-"` // the run at MaxBatch, nil if that is 0
-	Next *Answer `json:"-"` // the run with one more, nil if the search ended before it
+	Next *Answer `json:"-"` // the run with one more sample, nil if the search ended before it
 
 	card  gpu.Card // the card of the search
 	cores Cores
@@ -75,7 +75,7 @@ func (c Cores) maxBatch(ctx context.Context, s *setup.Setup, card gpu.Card) (*Ma
 	return m, m.finish()
 }
 
-// withBatch returns a setup with another batch.
+// withBatch returns a setup with a different batch.
 func withBatch(s *setup.Setup, batch int) *setup.Setup {
 	t := *s
 	t.Batch = batch

@@ -27,12 +27,12 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
-		out = append(out, fmt.Sprintf("lengths were drawn by %s %d: another order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
+		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
-		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in a function of its own, and may be too low", name("loop"), s.Loop))
+		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
@@ -72,7 +72,7 @@ func evaluationNotes(s *setup.Setup) []string {
 	case s.Dist != nil:
 		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
-		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each batch more adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
+		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
 	}
 	return nil
 }
@@ -96,8 +96,8 @@ func idleVersions(s *setup.Setup) (out []string) {
 	return out
 }
 
-// transformersNote says which release of transformers is simulated, where that is not the one given or
-// was not given.
+// transformersNote says which release of transformers is simulated, if that is not the one given or
+// none was given.
 func transformersNote(s *setup.Setup) string {
 	v := s.Versions
 	switch {

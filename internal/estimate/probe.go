@@ -33,7 +33,7 @@ type Probe struct {
 	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
 	tape   *cost.Tape // nil if the run was recorded
 
-	largest uint64     // size of the largest card in the search; 0 is no limit
+	largest uint64     // size of the largest card in the search; 0 means no limit
 	playing sync.Mutex // held while the peaks are being found
 	peaks   Peaks
 	known   bool   // the peaks are known
@@ -50,7 +50,7 @@ type Probe struct {
 // How many steps, and how many micro-batches per step, a probe runs.
 const (
 	probeSteps  = 3
-	probeVaried = 16 // where lengths vary: the first ones, and the one with the longest batch
+	probeVaried = 16 // if lengths vary: the first ones, and the one with the longest batch
 	probeMicros = 2
 )
 
@@ -93,7 +93,7 @@ func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 	return NewProbeUpTo(context.Background(), s, card, 0)
 }
 
-// NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 is no limit. A run with
+// NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 means no limit. A run with
 // loops is played when it is first asked about, and not to its end if it is far too large for them. The
 // context cancels the simulation.
 func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
@@ -193,7 +193,7 @@ func (p *Probe) Exceeds(limit uint64) bool {
 	return p.requested != nil && p.peaks.Allocated > limit && p.requested() > limit
 }
 
-// play runs the stream, under some options and within a limit; 0 is no limit.
+// play runs the stream, under some options and within a limit; 0 means no limit.
 func (p *Probe) play(conf string, limit, most uint64) (played, error) {
 	return p.playTo(conf, limit, playing{most: most})
 }

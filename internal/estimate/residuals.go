@@ -24,7 +24,8 @@ import (
 // An uncertainty that can go either way does not count as an error (see Uncertainty): only what lies
 // outside both bounds does.
 
-// Residuals are the errors of estimates. `make accuracy` writes the table.
+// Residuals are the errors of estimates. `make accuracy` (package accuracy) computes them from the runs in
+// testdata/measured and writes residuals.json.
 type Residuals struct {
 	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
 	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)

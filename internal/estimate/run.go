@@ -32,7 +32,7 @@ type playing struct {
 	since   int                                  // the event from which retries count
 	settled int                                  // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
 	chart   *loops.Chart                         // to be filled in
-	most    uint64                               // bytes beyond which a run with loops need not be simulated exactly; 0 is no limit
+	most    uint64                               // bytes beyond which a run with loops need not be simulated exactly; 0 means no limit
 	work    int                                  // limit of the work of such a run
 	spent   int                                  // work already done
 	observe func(i int, al *allocator.Allocator) // called after every event of a run without folded loops; may be nil

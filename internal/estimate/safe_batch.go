@@ -2,12 +2,6 @@
 
 package estimate
 
-// MightNotFit reports whether the run would not fit if the estimate were as far off as others have been.
-func (a *Answer) MightNotFit() bool {
-	limit, total := a.Setup.Limit, a.Card.Total
-	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total
-}
-
 // SafeBatch returns the run at the largest batch that fits with its whole interval; nil if not even 1
 // does. It searches downwards from the largest batch that fits. If such runs were measured on this
 // machine, like has been calibrated with them, and its interval is used.

@@ -122,7 +122,7 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 // unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
 // longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
-	if !simulate.Follows(a.Setup) || !a.Setup.Script.Doubted() {
+	if !simulate.Follows(a.Setup) || !a.Setup.Script.PartlyFollowed() {
 		return o, nil
 	}
 	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
@@ -131,7 +131,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		return o, nil
 	}
 	s := *a.Setup
-	s.Script = &setup.Script{Name: "script", Guessed: true} // a step of our own if the model returns no loss
+	s.Script = &setup.Script{Name: "script", Guessed: true} // snug's own step if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
 	if err != nil {
 		return o, err

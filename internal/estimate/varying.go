@@ -26,7 +26,7 @@ type Varying struct {
 	Orders   int         `json:"orders,omitempty"` // how many orders were simulated; 0 if lengths were given in order, or the run is too long
 	Spread   *[2]uint64  `json:"spread,omitempty"` // the least and the most bytes that these orders reserved
 	Growth   [][2]uint64 `json:"growth"`           // steps, and the bytes reserved after them
-	Remedies []Remedy    `json:"remedies"`         // changes with which the run would reserve less, the best first
+	Remedies []Remedy    `json:"remedies"`         // changes with which the run would reserve less, best first
 }
 
 // orders is how many seeds a run is simulated with.

@@ -13,6 +13,9 @@ import "snug/internal/shadow"
 //   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The
 //     16-bit logits keep their name in forward, and live beside the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
+//
+// Today's loss is causalLoss in causal.go; which of these a model went through is OwnLoss in its row of
+// facts.go.
 
 // ownLoss is how a model's forward computed the loss.
 type ownLoss struct {
@@ -44,7 +47,7 @@ func (r Run) lossPath() lossPath {
 	return lossPath{shifted: true}
 }
 
-// LossMoved reports whether the causal loss of the model type is computed otherwise in a release than in
+// LossMoved reports whether the causal loss of the model type is computed differently in a release from
 // the newest.
 func (f Facts) LossMoved(release int) bool {
 	return f.OwnLoss.until > 0 && release < paddedLabels

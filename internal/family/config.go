@@ -119,14 +119,14 @@ func (c *Config) String(key, def string) string {
 	return s
 }
 
-// Strings reads a list of texts, or nil.
+// Strings reads a list of strings, or nil.
 func (c *Config) Strings(key string) []string {
 	list, _ := c.keys[key].([]any)
 	var out []string
 	for _, v := range list {
 		s, ok := v.(string)
 		if !ok {
-			c.fail(key, "a list of texts")
+			c.fail(key, "a list of strings")
 			return nil
 		}
 		out = append(out, s)

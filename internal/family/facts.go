@@ -55,7 +55,7 @@ type Facts struct {
 	Liger bool
 	// OwnLoss is how its forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
-	// Torchtune means that torchtune has it too, built from modules of its own.
+	// Torchtune means that torchtune has it too, built from its own modules.
 	Torchtune bool
 	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
 	LMHead bool

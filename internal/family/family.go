@@ -28,11 +28,11 @@ type Run struct {
 	Checkpointing bool     // activations are recomputed in the backward pass
 	Reentrant     bool     // the older kind of checkpointing
 	Loss          string   // which code computes a causal loss; "" is the model's own
-	LossChunks    int      // pieces in which a causal loss is computed; 0 is all at once
+	LossChunks    int      // pieces in which a causal loss is computed; 0 means all at once
 	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
 	Torchtune     bool     // decoders have torchtune's modules, if it has them
 	Lora          nn.Lora  // adapters that torchtune's modules are made with
-	Transformers  int      // the release whose code runs: 445 is 4.45; 0 is the newest known
+	Transformers  int      // the release whose code runs: 445 is 4.45; 0 means the newest known
 
 	ownLoss ownLoss // of the model type
 }

@@ -17,6 +17,7 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 		vocab: 256000, slides: func(i int) bool { return (i+1)%2 != 0 },
 		softcap: !c.null("final_logit_softcapping"),
 		attention: func(a *llamaAttention) shadow.Module2 {
+			// What capping allocates is in attention.go for scores, and in causal.go for logits.
 			a.softcap = !c.null("attn_logit_softcapping")
 			return a
 		},

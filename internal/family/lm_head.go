@@ -38,7 +38,7 @@ func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn
 }
 
 // tieDecoder is tie_weights: if the decoder has a bias, transformers pads it
-// to the new weight's rows, with no padding, into a copy.
+// to the new weight's rows. The padding is empty, but the bias is copied.
 func tieDecoder(b *nn.Builder, decoder *nn.Linear, word *nn.Embedding) {
 	b.Tie(&decoder.Weight, word.Weight)
 	if decoder.Bias != nil {

@@ -50,7 +50,7 @@ type layerMasks struct {
 	sliding *shadow.Tensor
 }
 
-// sameWindow returns the masks of a model whose layers all have the same window; 0 is none.
+// sameWindow returns the masks of a model whose layers all have the same window; 0 means none.
 func sameWindow(layers, window int) layerMasks {
 	return layerMasks{windows: slices.Repeat([]int{window}, layers), window: window}
 }

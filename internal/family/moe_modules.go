@@ -10,9 +10,9 @@ import (
 )
 
 // Mixtures of experts as transformers 4 runs them (models/mixtral/modeling_mixtral.py, 4.36 to 4.57): each
-// expert is a module with linear layers of its own, which bitsandbytes quantizes like any others, and
-// experts work one after the other on the tokens that chose them. How many those are depends on the
-// numbers; here every expert gets as many.
+// expert is a module with its own linear layers, which bitsandbytes quantizes like any others, and experts
+// work one after the other on the tokens that chose them. How many those are depends on the numbers; here
+// every expert gets as many.
 
 // expertModules is the first release in which one parameter holds all experts.
 const expertModules = 500
@@ -75,7 +75,7 @@ func (m *moeShape) tokens(all, i int) int {
 	return n
 }
 
-// expert is one turn of the loop over experts: n tokens go through it, and are added to the result.
+// expert is one iteration of the loop over experts: n tokens go through it, and are added to the result.
 func (m *expertList) expert(mlp *llamaMLP, n int, hidden, weights, final *shadow.Tensor) {
 	w := hidden.World()
 	fn := w.Func()

@@ -25,7 +25,7 @@ type Calling struct {
 	Checkpointing bool
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
-	Every         int            // every how many blocks one is checkpointed, from the first; 0 means each
+	Every         int            // one block in this many is checkpointed, starting with the first; 0 means each
 	Chunks        int            // torchtune's num_output_chunks
 	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
 	padding       *shadow.Tensor // the mask of the padding, in encoders

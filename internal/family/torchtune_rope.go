@@ -73,7 +73,7 @@ func (r *tuneRope) build() {
 	fn.Return(nil)
 }
 
-// listed joins two tensors in a list, which Python drops from its end.
+// listed joins two tensors that are in a list, whose items Python drops from the end.
 func listed(dim int, join func(int, ...*shadow.Tensor) *shadow.Tensor, first, second *shadow.Tensor) *shadow.Tensor {
 	first.Hold()
 	second.Hold()

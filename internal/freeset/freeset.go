@@ -57,7 +57,7 @@ type Set struct {
 
 // Cursor is a place in a free set. It is valid until the set changes.
 type Cursor struct {
-	bin uint // or one of the two below
+	bin uint // or atEnd or atHeld
 	place
 }
 

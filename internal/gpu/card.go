@@ -32,7 +32,7 @@ type Card struct {
 	Arch       string  // the compiler's name for it: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
-	Bandwidth  float64 // bytes a second from and to its memory
+	Bandwidth  float64 // of its memory, in bytes per second
 	Rates      Rates   // arithmetic throughput
 
 	Unnamed bool // nothing is known but Total: the rest is the reference's
@@ -40,7 +40,7 @@ type Card struct {
 	Resized bool // Total was given by the user and is not that of such cards
 }
 
-// Rates are peak rates in operations a second (a multiply-add is two), dense,
+// Rates are peak rates in operations per second (a multiply-add is two), dense,
 // and with sums kept in fp32 as training does; 0 if the card has no
 // hardware for it.
 type Rates struct {
@@ -62,7 +62,8 @@ const (
 )
 
 // outside returns the assumed memory outside PyTorch for a card on which it was not measured: the reference's
-// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller.
+// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller. What older
+// versions of PyTorch and several GPUs add is in estimate/outside.go.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder
@@ -98,7 +99,7 @@ func (c Card) Flash() bool {
 // LacksFlash reports whether the card is known to have no kernels for flash attention.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
-// Precisions returns the settings of `precision` that make sense on the card: the fastest first, and among
+// Precisions returns the settings of `precision` that make sense on the card: fastest first, and among
 // equals the simplest.
 func (c Card) Precisions() []string {
 	if c.BF16() {

@@ -24,7 +24,7 @@ type spec struct {
 	also      string // other names, separated by |
 }
 
-// tera are rates in 10^12 operations a second: fp32, tf32, fp16, bf16, fp8.
+// tera are rates in 10^12 operations per second: fp32, tf32, fp16, bf16, fp8.
 type tera [5]float64
 
 // usable is the memory of a card that a process can use.

@@ -24,7 +24,7 @@ func unknown(hint, format string, args ...any) error {
 	return &UnknownError{fmt.Sprintf(format, args...), hint}
 }
 
-// Find returns the card with a name, as people write it (rtx4090, a100-40) or as a driver prints it
+// Find returns the card with the given name, as people write it (rtx4090, a100-40) or as a driver prints it
 // (NVIDIA A100-SXM4-80GB). Case, separators, the order of words and makers' prefixes do not matter. A
 // name that several cards share is an error.
 func Find(name string) (Card, error) {

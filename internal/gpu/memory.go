@@ -11,7 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// ForMemory returns a card of which only the memory is known. Everything else is the reference's: kernels
+// ForMemory returns a card for which only the memory is known. Everything else is the reference's: kernels
 // are chosen and settings compared as on it, and its memory outside PyTorch is assumed.
 func ForMemory(total uint64) Card {
 	c := Reference
@@ -20,7 +20,7 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// Sized returns a card of which only the memory is known, as ParseMemory reads it.
+// Sized returns a card for which only the memory is known, as ParseMemory reads it.
 func Sized(text string) (Card, error) {
 	size, err := ParseMemory(text)
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package kernel
 
-// The memory of this kernel. When it is chosen is in attention.go (AttentionBackend).
+// The memory of this kernel. AttentionBackend in attention.go decides when it is chosen.
 
 // The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
 // for float32, and for masks that the other kernels do not support.
@@ -12,7 +12,7 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	sums := uint64(a.rows() * a.Width * 4)
 	switch {
 	case !a.Type.half():
-		return sure(0)
+		return exactly(0)
 	case a.Width > 128:
 		return r.between(EfficientAttention, sums, 0, sums)
 	}

@@ -4,7 +4,7 @@ package kernel
 
 import "math"
 
-// The memory of this kernel. When it is chosen is in attention.go (AttentionBackend).
+// The memory of this kernel. AttentionBackend in attention.go decides when it is chosen.
 
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11). It
 // takes heads that are a multiple of eight wide.

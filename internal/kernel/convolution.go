@@ -9,15 +9,15 @@ package kernel
 // its caching allocator, for the length of the call. Recordings show what it consists of:
 //
 //   - Tensor core kernels need channels last, a multiple of eight of them in 16
-//     bits and of four in float32. Images and weights in another layout are copied into the workspace:
+//     bits and of four in float32. Images and weights in any other layout are copied into the workspace:
 //     input, weight and output, and 16 bytes. A weight of one point needs no copy.
 //   - A 1x1 convolution can run on channels first as one product per image: no
 //     copies, but the weight's gradient then has one float32 part per image.
-//   - Where the output is small and the sum long, several blocks share it and
+//   - If the output is small and the sum long, several blocks share it and
 //     each leaves a float32 part. This is what makes weight gradients take more.
 //   - Depthwise weight gradients keep one part per image, or in float32 copies
-//     of both images. Most depthwise convolutions run without cuDNN, in kernels
-//     of PyTorch's own that take nothing: all but float16 on channels first.
+//     of both images. Most depthwise convolutions run without cuDNN, in
+//     PyTorch's own kernels, which take no workspace: all but float16 on channels first.
 //
 // Which of these a shape gets cannot be computed from outside, so it is measured: cudnn_workspaces.txt.
 // All parts are constant or proportional to the batch, so between two measured sizes with the same kernel

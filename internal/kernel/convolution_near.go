@@ -113,7 +113,7 @@ func (c ConvShape) NearOther(kind ConvKind, elementBytes int, half bool, seen []
 	return c.near(kind, elementBytes, half, seen, c.shape)
 }
 
-// near is Near without one shape, as if that had not been measured.
+// near is Near without one shape, as if it had not been measured.
 func (c ConvShape) near(kind ConvKind, elementBytes int, half bool, seen []BatchBytes, without convShape) ConvWorkspace {
 	var best ConvWorkspace
 	var nearest ConvShape

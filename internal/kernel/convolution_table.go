@@ -54,7 +54,7 @@ func (t *convTable) open(text string) error {
 func parseShape(line string) (c convShape, err error) {
 	f := strings.Fields(line)
 	if len(f) != 9 {
-		return c, fmt.Errorf("%q has not nine columns", line)
+		return c, fmt.Errorf("%q does not have nine columns", line)
 	}
 	number := func(i int) (n int) {
 		if err == nil {

@@ -3,8 +3,8 @@
 package kernel
 
 // What CUB asks for, as recorded with CUDA 13 on an H200: pieces rounded up to 256 bytes and 255 to align
-// the first. How many items a block works on is tuned for each architecture and changes with CUB, so
-// elsewhere it may be any number in CUB's policies.
+// the first. The number of items per block is tuned for each architecture and changes with CUB, so on
+// other cards it may be any number in CUB's policies.
 const (
 	onesweepTile = 4608 // items a block sorts
 	singleTile   = 2304 // items that one block sorts alone

@@ -48,5 +48,5 @@ func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	if r.Foreign {
 		return r.between(Products, n, 0, hipblasLt), r.Torch >= 209
 	}
-	return sure(n), r.Torch >= 209
+	return exactly(n), r.Torch >= 209
 }

@@ -48,7 +48,7 @@ func (r Rules) Known(f Fact) bool {
 	return r.Torch == measuredTorch && r.Capability == measuredCapability
 }
 
-// The card and version on which the measured rules were measured.
+// The card and version that the measured rules were measured on.
 const (
 	measuredTorch      = 211
 	measuredCapability = 90
@@ -63,13 +63,13 @@ type Figure struct {
 	Lacks       Fact   // the fact that is not known; None if the figure is exact
 }
 
-// sure returns a figure that holds everywhere.
-func sure(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
+// exactly returns a figure that holds everywhere.
+func exactly(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
 // between returns a figure that follows from a fact, with bounds if the fact is not known.
 func (r Rules) between(f Fact, n, least, most uint64) Figure {
 	if r.Known(f) {
-		return sure(n)
+		return exactly(n)
 	}
 	return Figure{N: n, Least: min(least, n), Most: max(most, n), Lacks: f}
 }

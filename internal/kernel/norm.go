@@ -8,7 +8,7 @@ package kernel
 // as may be in other versions.
 func (r Rules) NormPartials(m, n int) Figure {
 	if m <= 64<<10 || n/32 >= r.SMs/2 {
-		return sure(0)
+		return exactly(0)
 	}
 	rows := uint64(min(32<<10/CeilDiv(n, 32), CeilDiv(m, 32)))
 	return r.between(NormSums, rows, 0, rows)

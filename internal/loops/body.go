@@ -166,8 +166,8 @@ func (p *Player) short(l *stream.Loop) error {
 	return nil
 }
 
-// inside reports whether the next iterations are far enough from the ends of the loop that all they free
-// was made by loops.
+// inside reports whether the next iterations are far enough from the ends of the loop that everything
+// they free was allocated in loops.
 func (b *body) inside(done, turns int) bool {
 	return done >= lead && done+turns <= b.loop.Times-lead
 }

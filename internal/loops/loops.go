@@ -34,17 +34,16 @@ import (
 
 	"snug/internal/allocator"
 	"snug/internal/stream"
-	"snug/internal/units"
 )
 
-// The allocator's constants; block sizes are in quanta.
+// The allocator's constants, from allocator/sizes.go, in quanta.
 const (
 	quantum     = allocator.Quantum
-	smallMost   = units.MiB / quantum      // the largest request of the small pool
-	smallBuffer = 2 * units.MiB / quantum  // a segment of the small pool
-	largeBuffer = 20 * units.MiB / quantum // a segment for up to minLarge
-	minLarge    = 10 * units.MiB / quantum // larger requests get a segment of their own size
-	roundLarge  = 2 * units.MiB / quantum
+	smallMost   = allocator.SmallSize / quantum
+	smallBuffer = allocator.SmallBuffer / quantum
+	largeBuffer = allocator.LargeBuffer / quantum
+	minLarge    = allocator.MinLarge / quantum
+	roundLarge  = allocator.RoundLarge / quantum
 	absurd      = uint64(1) << 60 // bytes; larger requests are refused at once
 )
 

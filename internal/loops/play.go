@@ -15,12 +15,12 @@ import (
 type Options struct {
 	// Limit is torch.cuda.set_per_process_memory_fraction in bytes, 0 for none.
 	Limit uint64
-	// Most limits the work of a play; 0 is no limit. A played event counts 1, a recorded one 2, and a
+	// Most limits the work of a play; 0 means no limit. A played event counts 1, a recorded one 2, and a
 	// segment that a shortcut touches or a flush returns 1. So the limit does not depend on the machine.
 	Most int
-	// MaxSegments limits the number of segments at one time, which bounds memory; 0 is no limit.
+	// MaxSegments limits the number of segments at one time, which bounds memory; 0 means no limit.
 	MaxSegments int
-	// MaxBytes limits the reserved bytes; 0 is no limit. Unlike running out of memory, reaching it ends
+	// MaxBytes limits the reserved bytes; 0 means no limit. Unlike running out of memory, reaching it ends
 	// the play with an error.
 	MaxBytes uint64
 	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first

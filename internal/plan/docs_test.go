@@ -38,7 +38,7 @@ var stages = []struct {
 	name                 string
 	positives, negatives float64
 }{
-	{"stage 01: 32 positives and 24 negatives an anchor", 32, 24},
+	{"stage 01: 32 positives and 24 negatives per anchor", 32, 24},
 	{"stages 02 to 05: 16 positives and 8 negatives", 16, 8},
 }
 

@@ -5,7 +5,8 @@ package plan
 import "runtime"
 
 // rungs of the ladder: how much of the card each may use, and what it risks. Only the last one uses the
-// whole card, relying on the simulation.
+// whole card, relying on the simulation. The recommendation's own share is Goal.share in plan.go; margin and reserve
+// are applied in room.go.
 var rungs = []struct {
 	name    string
 	share   float64
@@ -55,7 +56,7 @@ func (s *search) probeAhead() {
 	}
 }
 
-// playAhead plays runs ahead of the search if they take long to play. The search goes through the variants
+// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants
 // in order, so a second processor starts at the other end, and then climbs the ladder. Both store their
 // results, and neither changes the other's. It ends soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {

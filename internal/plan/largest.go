@@ -33,7 +33,7 @@ func (s *search) largest(v settings, r room) (int, error) {
 }
 
 // possible returns the number of batches of a variant whose tensors alone are not too large for a room. Finding
-// out does not play a run. If playing takes long, the largest of them are tried first: one of these nearly
+// out does not play a run. If playing takes a long time, the largest of them are tried first: one of these nearly
 // always fits.
 func (s *search) possible(v settings, r room) int {
 	return sort.Search(len(s.batches), func(i int) bool {

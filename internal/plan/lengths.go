@@ -9,7 +9,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Where lengths vary, a candidate is tried at the first steps of its run and the one with the longest batch
+// If lengths vary, a candidate is tried at the first steps of its run and the one with the longest batch
 // (see estimate.Probe), in three orders; what is chosen is then simulated for all of its steps.
 
 // maxJudged is how many micro-batches a run of varying lengths may have if its accumulation is changed. It

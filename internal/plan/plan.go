@@ -21,11 +21,11 @@ import (
 	"snug/internal/setup"
 )
 
-// Request is a question to the planner.
+// Request is what the planner is asked for.
 type Request struct {
 	Setup   *setup.Setup // the run as it is today
 	Card    gpu.Card     // the card to plan for
-	Target  int          // effective batch; 0 is today's
+	Target  int          // effective batch; 0 means today's
 	Margin  float64      // share of the card that stays free
 	Reserve uint64       // bytes of the card that other processes need
 	Goal    Goal         // what matters most; the zero value is Throughput
@@ -35,7 +35,7 @@ type Request struct {
 	Library Library // how adapters would be made, if there were any
 
 	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
-	// It may be called from several goroutines.
+	// It must be safe for concurrent use.
 	Writable func(setting string, value any) bool
 
 	Done *atomic.Int64 // counts the runs that were simulated; may be nil
@@ -55,7 +55,7 @@ type Goal string
 
 // The goals.
 const (
-	Throughput Goal = "throughput" // the most samples a second that the card can do
+	Throughput Goal = "throughput" // the most samples per second that the card can do
 	Balanced   Goal = "balanced"   // the same within four fifths of the card
 	Quick      Goal = "quick"      // to try something out: only batch and accumulation change, within half the card
 )
@@ -90,7 +90,7 @@ type Choice struct {
 	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
 	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 
-	Change string `json:"-"` // how it differs from today's settings, for people
+	Change string `json:"-"` // how it differs from today's settings, in words
 
 	settings settings
 	rate     float64 // samples per second, or a substitute if the run was not timed
@@ -102,21 +102,21 @@ type Rung struct {
 	Name  string  `json:"name"`  // from safe to maximum
 	Share float64 `json:"share"` // of the card, at most
 	*Choice
-	Risk string `json:"risk"` // what can go wrong, for people
+	Risk string `json:"risk"` // what can go wrong, in words
 }
 
 // Lever is a single change to today's settings that saves memory.
 type Lever struct {
-	Change string `json:"change"` // what changes, for people
+	Change string `json:"change"` // what changes, in words
 	Saves  uint64 `json:"saves"`  // bytes of peak memory
-	Costs  string `json:"costs"`  // its price, for people
+	Costs  string `json:"costs"`  // its price, in words
 }
 
 // Rejection is a choice that was not taken.
 type Rejection struct {
 	Settings setup.Values `json:"settings"` // what was considered
-	Why      string       `json:"why"`      // the reason, for people
-	Change   string       `json:"-"`        // how it differs from what was chosen, for people
+	Why      string       `json:"why"`      // the reason, in words
+	Change   string       `json:"-"`        // how it differs from what was chosen, in words
 }
 
 // File is a value in a file that the recommended settings change.

@@ -10,6 +10,8 @@ import (
 	"snug/internal/units"
 )
 
+// levers.go says why a lever cannot be used, and rescue.go what is said when nothing fits.
+
 // rejected lists the nearest alternatives to a choice, and why they were not taken: the next larger
 // batch, and the best of each variant that lost.
 func (s *search) rejected(best *Choice) ([]Rejection, error) {

@@ -8,8 +8,9 @@ import (
 )
 
 // room is the memory that a run has to fit into: a share of the card, with or without allowance for the
-// errors of such estimates. What counts as safe are the shares of rungs (ladder.go); fits (search.go) asks
-// whether a run stays within one.
+// errors of such estimates. The shares of the ladder are in ladder.go, the recommendation's own share is
+// Goal.share in plan.go. Margin and reserve are applied here (reservable); fits (search.go) reports whether a run stays
+// within a room.
 type room struct {
 	share   float64
 	careful bool

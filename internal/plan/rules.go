@@ -45,7 +45,7 @@ func readRules(r Request) (rules, error) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
 	if !(r.Margin >= 0 && r.Margin < 1) { // false for NaN too
-		return out, setup.Wrong("{margin} %g: it is the share of the card to keep free, from 0 to below 1", r.Margin)
+		return out, setup.Wrong("{margin} %g: the share of the card to keep free must be at least 0 and less than 1", r.Margin)
 	}
 	if r.unreachable(out) {
 		out.locked["precision"] = true
@@ -90,10 +90,10 @@ func (s *search) splits() ([]int, error) {
 		return nil, locked("batch", "batch %d and accumulation %d are locked and make an effective batch of %d, not %d; unlock one or change the target",
 			x.batch, x.accumulation, x.effective(), target)
 	case batch && x.batch > s.share:
-		return nil, locked("batch", "batch is locked at %d, more than the %d that each of %d GPUs has of an effective batch of %d", x.batch, s.share, x.world, target)
+		return nil, locked("batch", "batch is locked at %d, more than the %d samples per GPU: the effective batch is %d on %d GPUs", x.batch, s.share, target, x.world)
 	case accumulation && x.accumulation > s.share:
-		return nil, locked("accumulation", "accumulation is locked at %d, more than the %d samples that each of %d GPUs has of an effective batch of %d",
-			x.accumulation, s.share, x.world, target)
+		return nil, locked("accumulation", "accumulation is locked at %d, more than the %d samples per GPU: the effective batch is %d on %d GPUs",
+			x.accumulation, s.share, target, x.world)
 	case batch:
 		return []int{x.batch}, nil
 	case accumulation:
@@ -121,7 +121,8 @@ func (s *search) most() int {
 }
 
 // variants lists the combinations of settings other than the batch. Those without checkpointing come
-// first: they are faster if they fit.
+// first: they are faster if they fit. The order only saves time. Which variant wins is decided by order in search.go
+// and worthwhile in choose.go.
 func (s *search) variants() []settings {
 	var out []settings
 	for _, checkpointing := range s.rules.checkpointing(s.base) {

@@ -12,12 +12,13 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is the state of a search on one card.
+// search is the state of a search on one card. Its simulations are not counted: longRun in plan.go, the limits in
+// rules.go and maxJudged in lengths.go bound them.
 type search struct {
 	*prober
 	req     Request
 	exact   bool     // for this card itself, not for any card of its generation
-	long    bool     // its runs take long to play
+	long    bool     // its runs take a long time to play
 	kind    gpu.Card // decides which kernels run
 	today   settings
 	target  int // effective batch
@@ -41,12 +42,13 @@ type candidate struct {
 	settings
 	probe   *estimate.Probe
 	seconds float64
-	rate    float64 // samples a second, over all GPUs
+	rate    float64 // samples per second, over all GPUs
 
 	reserved uint64 // the most bytes that PyTorch holds, once it was measured
 }
 
-// equal is the ratio from which two speeds count as equal: the time model is not more precise.
+// equal is the ratio from which two speeds count as equal, since the time model is not more
+// precise.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {

@@ -130,7 +130,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe returns settings as people say them: the batch, and the differences from others.
+// describe returns settings in words: the batch, and the differences from others.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

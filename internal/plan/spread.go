@@ -85,6 +85,6 @@ func (s *search) loadNote(c *Choice) string {
 	if err != nil || p.reserved <= c.Estimate.PeakReserved {
 		return ""
 	}
-	return fmt.Sprintf("This needs a sharded load: %[2]s. Moved to the GPU as a whole first, the model would take %[1]v.",
+	return fmt.Sprintf("This needs a sharded load: %[2]s. If the whole model were moved to the GPU first, it would take %[1]v.",
 		units.Bytes(p.reserved+c.Estimate.Outside), setup.HowToShard(c.settings.kind))
 }

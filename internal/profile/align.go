@@ -4,18 +4,18 @@ package profile
 
 // Two recordings of one training step at different sizes are nearly the same sequence of allocations.
 // They differ in places: a reshape of a batch of one is a view and needs no copy, an embedding's backward
-// sorts its indices when there are many, and cuDNN chooses another algorithm. The alignment finds the
+// sorts its indices when there are many, and cuDNN chooses a different algorithm. The alignment finds the
 // pairs of allocations that correspond.
 //
-// Only allocations are aligned. The time of each free is read from the one recording that the program is
-// written after.
+// Only allocations are aligned. The time of each free comes from the recording that the program is made
+// from.
 //
 // Two allocations surely correspond if stack and CUDA stream agree, they live equally long, and the ratio
 // of their sizes is explained by a quantity: equal, as the batches, as their squares. Nearly all do, so
-// the two sequences are walked in step. Where a pair is not sure but the next few are, the pair has a
-// size without a simple rule. Otherwise an allocation is missing on one side, and dynamic programming (as
-// for texts, Needleman and Wunsch) over the next few dozen on each side finds which; a larger table is
-// used if that is not enough. A million allocations with ten thousand such places align in well under a
+// the two sequences are walked in step. If a pair is not sure but the next few are, the size of the pair
+// has no simple rule. Otherwise an allocation is missing on one side, and dynamic programming (as for
+// texts, Needleman and Wunsch) over the next few dozen on each side finds which; a larger table is used
+// if that is not enough. A million allocations with ten thousand such places align in well under a
 // second.
 
 // aligner aligns one sequence of allocations with another.
@@ -29,7 +29,7 @@ type aligner struct {
 // none marks an allocation without a counterpart.
 const none = -1
 
-// ratio is num to den, of the size in b to the size in a.
+// ratio is num/den, the size in b divided by the size in a.
 type ratio struct{ num, den uint64 }
 
 // ahead is the number of sure pairs that prove the pair before them.

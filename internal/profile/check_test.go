@@ -95,7 +95,7 @@ func TestFitDoubts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		p := fitted(t, tt.inputs...)
-		if got := strings.Join(p.Doubts, "\n"); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := strings.Join(p.Warnings, "\n"); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

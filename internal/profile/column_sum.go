@@ -15,7 +15,7 @@ import "snug/internal/kernel"
 //
 //	+ outputs·e   + buffer   + semaphores   - semaphores   - buffer
 //
-// If it has none, two places are known to sum. The backward of a linear layer allocates the gradients of
+// If it has none, there are two places where a sum is known to happen. The backward of a linear layer allocates the gradients of
 // input, weight and bias in this order, and then frees the incoming gradient. A norm's weight takes the
 // sum of a product that is made for it and freed right after.
 //

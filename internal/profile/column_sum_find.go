@@ -78,7 +78,7 @@ func (w *writer) linear(i, after int) *columnSum {
 	return w.agreed(bias.terms[0].coef, weight.terms[0].coef, *input, i, after)
 }
 
-// minRow is the fewest bytes in a row that are recognized as a sum over rows.
+// minRow is the smallest row, in bytes, for which a sum over rows is recognized.
 const minRow = 256
 
 // isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card

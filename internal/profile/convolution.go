@@ -52,7 +52,7 @@ func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 // finds holds the workspaces of measured convolutions.
 type finds struct {
 	there map[uint32]*formula // by allocation
-	extra map[int]*formula    // by event: to add behind it
+	extra map[int]*formula    // by event: to add after it
 	half  bool
 }
 

@@ -10,9 +10,9 @@ import (
 	"snug/internal/stream"
 )
 
-// A card of another kind runs other kernels. For two of them the sources show what they take there: the
-// workspaces of cuBLAS, which are four times as large on sm_90 as elsewhere, and the buffers of sums.
-// Plans use these. What convolutions and attention take there is not known.
+// A different kind of card runs different kernels. For two of them the sources show what they take
+// there: the workspaces of cuBLAS, which are four times as large on sm_90 as elsewhere, and the buffers
+// of sums. Plans use these. What convolutions and attention take there is not known.
 
 // elsewhere returns the program for one variant on another kind of card; nil if that is the card of the
 // recordings or is not known.
@@ -56,8 +56,8 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// rules returns the kernel rules of the program's card: the one of the recordings, unless summing set
-// another.
+// rules returns the kernel rules of the program's card: the card of the recordings, unless
+// summing has set a different one.
 func (p *Program) rules() kernel.Rules {
 	if p.on != nil {
 		return *p.on

@@ -16,7 +16,7 @@ type Facts struct {
 	Optimizer     string   `json:"optimizer,omitempty"`     // its class: AdamW
 	Precision     string   `json:"precision,omitempty"`     // as setups write it
 	Checkpointing *bool    `json:"checkpointing,omitempty"` // of activations
-	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes a step
+	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes per step
 	World         int      `json:"world,omitempty"`         // processes that trained together
 	Stacks        bool     `json:"stacks,omitempty"`        // stacks were recorded too, which slows a step down
 	Timings       []Timing `json:"timings,omitempty"`       // step times by size

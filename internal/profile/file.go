@@ -101,7 +101,7 @@ func Read(r io.Reader) (*Program, error) {
 		return nil, errors.New("the profile is truncated in its first line: copy or record it again")
 	}
 	if v := binary.LittleEndian.Uint16(file[8:]); v < oldestFile || v > raggedVersion {
-		return nil, fmt.Errorf("the profile has format %d and this snug reads formats %d to %d: it was made by another version, use that one or record it again", v, oldestFile, raggedVersion)
+		return nil, fmt.Errorf("the profile has format %d, but this version of snug reads formats %d to %d: it was made by a different version; use that one or record it again", v, oldestFile, raggedVersion)
 	}
 	if checksum(file[bodyAt:]) != binary.LittleEndian.Uint32(file[12:]) {
 		return nil, errors.New("the profile is damaged: its checksum differs; copy or record it again")

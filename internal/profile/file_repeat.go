@@ -92,7 +92,7 @@ func withRepeats(in []byte, most int) ([]byte, error) {
 	}
 }
 
-// withRepeatsLength returns the length of a text with its repetitions.
+// withRepeatsLength returns the length of the data with its repetitions restored.
 func withRepeatsLength(in []byte, most int) (int, error) {
 	d := &decoder{in: in}
 	n := uint64(0)

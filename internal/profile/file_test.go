@@ -68,7 +68,7 @@ func TestFileThatIsNotOne(t *testing.T) {
 		"cut short": {file[:12], "truncated in its first line"},
 		"cut":       {file[:len(file)-1], "damaged"},
 		"damaged":   {damaged, "checksum differs"},
-		"newer":     {newer, "format 5 and this snug reads formats 2 to 4"},
+		"newer":     {newer, "format 5, but this version of snug reads formats 2 to 4"},
 		"no body":   {empty, "damaged"},
 	}
 	for name, tt := range tests {

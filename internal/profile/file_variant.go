@@ -21,7 +21,7 @@ func (e *encoder) variant(v *variant) {
 	}
 	start, err := json.Marshal(v.start)
 	if err != nil {
-		panic("profile: a segment that is no JSON: " + err.Error()) // numbers and flags alone
+		panic("profile: a segment that is not JSON: " + err.Error()) // numbers and flags alone
 	}
 	e.bytes(start)
 	e.uint(uint64(len(v.queues)))

@@ -18,13 +18,13 @@ type Input struct {
 	Recording *snapshot.Recording // the snapshot
 }
 
-// fitter makes a program of recordings.
+// fitter makes a program from recordings.
 type fitter struct {
 	inputs  []Input // smallest first
 	devices []*snapshot.Device
 	points  [][]int64
 	lives   [][]lifetime
-	pairs   [][][]int32 // [to][from]: by allocation of to, the one of from
+	pairs   [][][]int32 // [to][from]: for each allocation of recording to, its counterpart in from
 	solver  *solver
 	program *Program
 	rules   kernel.Rules        // of the card of the recordings
@@ -36,11 +36,11 @@ type fitter struct {
 	strange bool // fit as if no convolution had been measured
 }
 
-// Fit makes a program of two or more recordings of the same training step.
+// Fit makes a program from two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
-// FitUnmeasured fits as if no convolution of the recordings had been measured. It shows how predictions
-// do for a new kind of network.
+// FitUnmeasured fits as if no convolution of the recordings had been measured. It shows how good
+// predictions are for a new kind of network.
 func FitUnmeasured(inputs []Input) (*Program, error) {
 	f := newFitter(inputs)
 	f.strange = true

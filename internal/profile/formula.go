@@ -103,15 +103,15 @@ const (
 	// Bounded: no simple formula explains the recordings; this one is an upper
 	// bound of what the allocation can be expected to take.
 	Bounded
-	// Measured: a kernel's workspace that was measured elsewhere at many sizes,
-	// those of the recordings among them, and was the same there.
+	// Measured: a kernel's workspace that was measured elsewhere at many sizes. At
+	// the sizes of the recordings, the measurements agree with them.
 	Measured
 )
 
 // formula is the size of an allocation as a function of the quantities.
 type formula struct {
 	terms     []term
-	most      []term        // the size is never above this; nil is no limit
+	most      []term        // the size is never above this; nil means no limit
 	sum       *columnSum    // computed as the kernel computes it, instead of terms
 	measured  *measuredConv // looked up by the value of a quantity, instead of terms
 	seen      []observation // sizes in the recordings that terms do not give

@@ -26,7 +26,7 @@ type lifetime struct {
 const forever = math.MaxInt32
 
 // lifetimes lists the allocations of a recording in the order they were made,
-// those that were there before it first.
+// starting with those that existed before it.
 func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	out := make([]lifetime, d.Trace.Allocations())
 	keys := stackKeys(rec)
@@ -52,9 +52,8 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same
-// program may be installed elsewhere. The probe's own frames do not count, because its ways differ from step to
-// step.
+// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same program
+// may be installed elsewhere. The probe's own frames do not count, because they differ from step to step.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {
@@ -79,8 +78,8 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 // probeFile is the name that the probe has in a run.
 const probeFile = "sitecustomize.py"
 
-// fileName is the name of a file of code. Libraries such as torch_geometric write modules for themselves, under
-// a name that ends, as Python's tempfile has it, in an underscore and eight characters that differ each time.
+// fileName is the name of a file of code. Libraries such as torch_geometric generate modules, whose names
+// end, as those of Python's tempfile do, in an underscore and eight characters that differ each time.
 func fileName(file string) string {
 	name := path.Base(file)
 	stem, generated := strings.CutSuffix(name, ".py")

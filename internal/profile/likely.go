@@ -33,8 +33,8 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	c := f.change(from, to, pairs, ratio)
 	small, large := f.inputs[from], f.inputs[to]
 	varied := strings.Join(f.program.Names, " and ")
-	doubt := func(format string, args ...any) {
-		f.program.Doubts = append(f.program.Doubts, fmt.Sprintf("from %s to %s ", small.At, large.At)+fmt.Sprintf(format, args...))
+	warn := func(format string, args ...any) {
+		f.program.Warnings = append(f.program.Warnings, fmt.Sprintf("from %s to %s ", small.At, large.At)+fmt.Sprintf(format, args...))
 	}
 	switch {
 	case c.grown+c.shrunk <= c.all/1000:
@@ -46,11 +46,11 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 		return fmt.Errorf("from %s to %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
 			small.Name, large.Name, name)
 	case name == "batch" && c.squares > c.kept/2:
-		doubt("most tensors grow with the square of batch: if samples do not interact, something else changed too (sequence length, image size)")
+		warn("most tensors grow with the square of batch: if samples do not interact, something else changed too (sequence length, image size)")
 	case c.grown < c.all/50:
-		doubt("only %.1f %% of the allocations grew: are the sizes right?", 100*float64(c.grown)/float64(c.all))
+		warn("only %.1f %% of the allocations grew: are the sizes right?", 100*float64(c.grown)/float64(c.all))
 	case c.shrunk > c.grown/50:
-		doubt("some tensors became smaller: do the runs differ only in %s?", varied)
+		warn("some tensors became smaller: do the runs differ only in %s?", varied)
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ package profile
 import (
 	"slices"
 
+	"snug/internal/allocator"
 	"snug/internal/gpu"
 	"snug/internal/stream"
-	"snug/internal/units"
 )
 
 // How far a run can be from its prediction follows from what the profile does not know. Of 446 predictions
@@ -19,8 +19,8 @@ import (
 //     a segment; otherwise these plans are the bounds. For workspaces guessed from similar
 //     convolutions that would be too wide, as most guesses are right: their bounds are the errors of
 //     such predictions (Guessed).
-//   - Recordings of programs that differ, for example if a large batch uses other kernels than a
-//     small one. Then tensors have no counterpart or no formula, and others are paired wrongly
+//   - Recordings of programs that differ, for example if a large batch uses different
+//     kernels. Then tensors have no counterpart or no formula, and others are paired wrongly
 //     (Unlike).
 //   - Sizes below all recorded ones, for which other kernels are used (Smaller).
 //   - A gradient scaler that skips updates (updates.go).
@@ -61,7 +61,7 @@ const (
 	Unlike                  // recordings that differ in more than their size
 	Smaller                 // a size below all recorded ones
 	Updates                 // updates that a gradient scaler may skip
-	Elsewhere               // a card of another kind than that of the recordings
+	Elsewhere               // a different kind of card from that of the recordings
 	Attention               // attention for which only one of the two cards has fast kernels
 	Unplaced                // the card of the recordings is not known
 	Drawn                   // steps of different sizes, which depend on the samples that come
@@ -69,7 +69,7 @@ const (
 
 // matters is the difference from which plans differ: anything below the smallest segment for large tensors
 // is lost in the allocator's rounding.
-const matters = 20 * units.MiB
+const matters = allocator.LargeBuffer
 
 // Margin finds what a prediction for a card does not determine. A card without a compute capability is
 // that of the recordings. Margin calls peak for what other programs like p reserve at that size; if p

@@ -10,27 +10,30 @@
 //	point.go      "batch=2,seq=128"
 //	lifetimes.go  a recording as a sequence of allocations
 //	check.go, likely.go  which recordings are refused
-//	align.go      which allocation of one recording is which of another, and where they
+//	align.go      which allocations of two recordings correspond, and where the recordings
 //	                differ (resync.go)
 //	formula.go    the size of an allocation as a function of the quantities
 //	solve.go      the simplest formula that gives every recorded size, or a bound (bound.go)
 //	fit.go        recordings → Program, by way of
 //	write.go        one recording's events, with
-//	column_sum.go     buffers of sums over rows
-//	convolution.go    workspaces of convolutions that were measured
-//	convolution_guess.go  of those like them
-//	workspace.go      and of all others
-//	steady.go       and the steps that come after those recorded
+//	column_sum.go     buffers of sums over rows (found in column_sum_find.go)
+//	convolution.go    workspaces of measured convolutions (their forward: convolution_forward.go)
+//	convolution_guess.go  workspaces of convolutions similar to measured ones
+//	workspace.go      all other workspaces (and their calls: workspace_call.go)
+//	steady.go       the steps that come after the recorded ones
 //	generate.go   Program → the stream at any size
-//	predict.go    the stream through the allocator, or
-//	predict_peaks.go  the events through a lean one, for peaks alone
-//	margin.go     how far a run may be from that, by cause (worst_case.go, residuals.go), with
-//	rescaled.go     other sizes for what has no formula
-//	updates.go      updates that are left out
-//	elsewhere.go    and other cards
-//	run.go        the stream for another's allocator, to plan with
-//	facts.go      what is known beside the stream: parameters, seconds
-//	file.go       the program as a small file, memory.snug, and its limits (file_limits.go)
+//	predict.go    plays the stream through the allocator, or
+//	predict_peaks.go  through a faster one that gives only the peaks
+//	requested.go  the memory that no allocator can do without
+//	margin.go     how far a run may be from its prediction, by cause (worst_case.go, residuals.go), with
+//	rescaled.go     different sizes for allocations without a formula
+//	updates.go      skipped updates
+//	elsewhere.go    other cards
+//	run.go        the stream for the planner's allocator
+//	facts.go      what else is known: parameters, step times
+//	file.go       the program as a small file, memory.snug, with its limits (file_limits.go) and
+//	                parts (file_code.go, file_formula.go, file_repeat.go, file_variant.go)
+//	ragged.go     steps of different sizes; lists its own files
 //
 // Nothing is guessed: an allocation whose sizes no simple formula explains gets
 // an upper bound, and the answer reports how many bytes of the peak depend on
@@ -45,13 +48,13 @@ import (
 
 // Program is a training step as a function of its sizes.
 type Program struct {
-	Names   []string          // the quantities that were varied, in order
-	Fixed   Point             // the quantities that were named and stayed the same
-	Torch   allocator.Version // the PyTorch release of the recordings
-	Options allocator.Options // the allocator options of the recordings
-	Card    string            // the card of the recordings; "" if not known
-	Facts   Facts             // what else was recorded: parameters, step times
-	Doubts  []string          // signs that the recordings are not what the user says; not stored in a file
+	Names    []string          // the quantities that were varied, in order
+	Fixed    Point             // the quantities that were named and stayed the same
+	Torch    allocator.Version // the PyTorch release of the recordings
+	Options  allocator.Options // the allocator options of the recordings
+	Card     string            // the card of the recordings; "" if not known
+	Facts    Facts             // what else was recorded: parameters, step times
+	Warnings []string          // signs that the recordings are not what the user says; not stored in a file
 
 	ragged   *ragged       // how steps differ from one another; nil if they do not
 	on       *kernel.Rules // rules of another card; nil means the card of the recordings

@@ -4,17 +4,20 @@ package profile
 
 import "fmt"
 
-// In some programs every step has another size: a batch is padded to its longest sample, or holds graphs of
-// different sizes. The probe sees what enters the model, so that a step has quantities of its own besides
-// those of the run: a padded length, a number of nodes. Then
+// In some programs every step has a different size: a batch is padded to its longest sample, or holds
+// graphs of different sizes. The probe sees what enters the model, so that a step has quantities of its own
+// besides those of the run: a padded length, a number of nodes. Then
 //
 //	notes.go             what the probe saw
 //	ragged_columns.go    the numbers that change from step to step
 //	ragged_sections.go   a recording as a sequence of steps, all aligned with one another
-//	ragged_solve.go      formulas over all steps of all recordings, and the quantities they need
+//	ragged_choose.go     the quantities that explain the most bytes
+//	ragged_solve.go      formulas in these quantities, over all steps of all recordings
 //	ragged_fit.go        recordings → Program
-//	ragged_data.go       what those quantities are in steps with another batch
+//	ragged_data.go       the values of the quantities in steps with a different batch
+//	ragged_order.go      the order in which the samples come, if it is known
 //	ragged_play.go       a run of many steps, drawn and played
+//	ragged_margin.go     how far other runs are from it
 //	ragged_file.go       all of this in memory.snug
 
 // ragged is what a program knows about steps that differ. The quantities of its formulas are those of the run,
@@ -22,8 +25,8 @@ import "fmt"
 type ragged struct {
 	quantities []quantity
 	data       data
-	only       *drawnRun        // one run alone; nil is the middle of several
-	given      []int64          // the length of each step, as the user says it; nil: drawn from the data
+	only       *drawnRun        // one run alone; nil means the median of several
+	given      []int64          // the length of each step, as the user gives it; nil if drawn from the data
 	steps      [][]recordedStep // by variant
 	carried    []map[uint32]int // by variant: allocations of the last step but one that the last one frees, and their counterparts there
 }
@@ -38,8 +41,8 @@ type recordedStep struct {
 type quantity struct {
 	Column   string `json:"column"`             // as the probe saw it
 	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
-	Stride   int64  `json:"stride,omitempty"`   // one in so many, the first included: what convolutions leave of a length
-	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 is not rounded
+	Stride   int64  `json:"stride,omitempty"`   // one in this many, including the first: what strided convolutions leave of a length
+	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 means not rounded
 }
 
 // of returns the quantity of a step whose column has the value n.

@@ -57,7 +57,7 @@ func (h *raggedHeader) ragged(p *Program) (*ragged, error) {
 		return nil, err
 	}
 	if len(h.Steps) != len(p.variants) || len(h.Carried) != len(p.variants) {
-		return nil, fmt.Errorf("steps of %d recordings, where there are %d", len(h.Steps), len(p.variants))
+		return nil, fmt.Errorf("it has the steps of %d recordings, but there are %d", len(h.Steps), len(p.variants))
 	}
 	for i, steps := range h.Steps {
 		v := &p.variants[i]

@@ -9,7 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// raggedFitter makes a program of recordings whose steps differ.
+// raggedFitter makes a program from recordings whose steps differ.
 type raggedFitter struct {
 	*fitter
 	notes      []*notes

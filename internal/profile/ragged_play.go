@@ -12,8 +12,8 @@ import (
 	"snug/internal/stream"
 )
 
-// usualSteps is how many steps of a ragged run are played. Each step leaves holes in other places than the step
-// before, and a longer batch may still come; later steps rarely take more.
+// usualSteps is how many steps of a ragged run are played. Each step leaves holes in different places, and a
+// longer batch may still come; later steps rarely take more.
 const usualSteps = 40
 
 // seeds is how many runs are drawn. The run with the median peak is the answer.

@@ -28,14 +28,14 @@ func (r Residual) With(off float64) Residual { return r.Or(Residual{Cases: 1, Lo
 // They cover all of the 446 predictions. Taken from the other models only, they cover 441, and 445 if
 // each model's convolutions are taken out of cuDNN's table.
 type Residuals struct {
-	Guessed Residual `json:"guessed"` // without the model's convolutions, where the guesses moved the peak
+	Guessed Residual `json:"guessed"` // without the model's convolutions, if the guesses moved the peak
 	Unlike  Residual `json:"unlike"`  // the recordings differ in more than their size
 	Smaller Residual `json:"smaller"` // the size is below all recorded ones
 
 	// Not measured but simulated: the setups of dev.jsonl with and without flash attention. The
 	// difference is largest where heads share keys, which other kernels copy for each head.
 	FlashLost   Residual `json:"flash_lost"`
-	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention where the recorded one has not
+	FlashGained Residual `json:"flash_gained"` // the same for a card that has flash attention if the recorded card does not
 }
 
 //go:embed residuals.json

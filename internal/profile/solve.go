@@ -10,9 +10,9 @@ import (
 // solver finds the formula behind the sizes that one allocation had in several recordings. The same sizes
 // come thousands of times, so it keeps its results.
 type solver struct {
-	monos  []monomial
-	points [][]int64 // by recording: the quantities
-	values [][]int64 // by recording, by monomial
+	monos  []monomial // the terms that a formula may have: formula.go
+	points [][]int64  // by recording: the quantities
+	values [][]int64  // by recording, by monomial
 	seen   map[string]*formula
 }
 

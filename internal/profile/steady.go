@@ -10,7 +10,7 @@ import (
 
 // Training continues for longer than a recording of it. If the last steps of a recording are all the same,
 // so are those that follow. But a few more steps can take more memory, because each finds its free blocks
-// in other places than the one before. So they are played too.
+// in different places. So they are played too.
 
 // moreSteps is how often the repeating end of a recording is played again. After one or two more steps
 // nothing changes.
@@ -86,7 +86,7 @@ type whole struct {
 	period int    // how many of them, at the end, repeat themselves
 	count  uint32 // allocations among those
 	made   uint32
-	most   int // allocations alive at once; 0: not one for package bestfit
+	most   int // most allocations alive at once; 0 if package bestfit cannot play it
 }
 
 // close makes a program ready to be played.

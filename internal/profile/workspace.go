@@ -28,10 +28,10 @@ func (w *writer) moment(i int) bool {
 //   - for the gradient of a weight, partial sums: one for each image, or a number that depends on the
 //     card and not on the batch.
 //
-// So a workspace that two recordings explain as a constant and a growing part is taken as that. A
+// So if two recordings explain a workspace as a constant and a growing part, it is taken to be that. A
 // workspace that grew faster, or shrank, changed its kernel; then the growing part is what copies of the
-// call's tensors would need, and the rest is constant. One sum for each image is not kept up when copies
-// take less.
+// call's tensors would need, and the rest is constant. One sum for each image is no longer used when
+// copies take less.
 func (w *writer) workspaceFormula(i int) *formula {
 	c := w.call(i)
 	f := w.base[w.events[i].ID]

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// worstCase combines the causes. They are not added up: the worst of them counts.
+// worstCase combines the causes. They are not added up: only the worst counts.
 type worstCase struct {
 	peak  func(*Program) (uint64, error)
 	plain *Program // as predicted

@@ -19,7 +19,7 @@ type writer struct {
 	found  finds
 	convs  []seenConv // nil until asked for
 
-	element int64 // bytes of an element of gradients, as linear layers show; 0 is not known
+	element int64 // bytes of an element of gradients, as linear layers show; 0 if not known
 	casts   bool  // gradients are cast to twice the size before they are kept
 	out     []event
 	made    uint32

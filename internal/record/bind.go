@@ -82,7 +82,7 @@ func noPlace(name string, err error) error {
 	return fmt.Errorf("the command has no {%s}, and %w", name, err)
 }
 
-// edits returns the edits that give the settings of a project other values.
+// edits returns the edits that give the settings of a project new values.
 func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
 	names := want.Names()
 	plan, err := project.Change(want)

@@ -16,7 +16,7 @@ type command struct {
 	args       []string
 	shown      []string // args with the user's own names of copied files
 	env        []string // NAME=value, over the environment
-	placements []string // values that were put somewhere without a placeholder, for people
+	placements []string // descriptions of the values that were put somewhere without a placeholder
 }
 
 // fill writes a value into its placeholders, {batch}, and reports whether there are any. A shell's

@@ -81,8 +81,8 @@ func above(a, b uint64) uint64 {
 	return a - b
 }
 
-// farApart is the relative error from which an estimate is probably of another run: the worst of real
-// runs was a quarter.
+// farApart is the relative error from which an estimate is probably of a different run: the worst
+// error of real runs was a quarter.
 const farApart = 0.3
 
 // FarApart reports whether estimate and measurement differ so much that they are probably of different

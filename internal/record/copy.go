@@ -16,7 +16,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// The user's files stay as they are: the command reads copies that hold other values.
+// The user's files stay as they are: the command reads copies with changed values.
 
 // edit returns the document d with one more edit; a nil d is the file as it is on disk.
 func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
@@ -63,7 +63,8 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 // ownPath matches where a Python file uses its own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath returns the text of a Python file that finds its original's neighbours, wherever it runs.
+// withPath returns the text of a Python file, changed so that it finds the files next to the
+// original wherever it runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }

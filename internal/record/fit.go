@@ -9,7 +9,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// fit makes a profile of two or more recordings and writes it.
+// fit makes a profile from two or more recordings and writes it.
 func (s *Session) fit(r *Result) error {
 	if len(r.Trials) < 2 {
 		return nil
@@ -18,7 +18,7 @@ func (s *Session) fit(r *Result) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range program.Doubts {
+	for _, d := range program.Warnings {
 		s.say("note: %s", d)
 	}
 	program.Facts = facts(r.Trials)

@@ -22,7 +22,7 @@ type ExitError struct {
 // Error returns the message.
 func (e *ExitError) Error() string { return e.Text }
 
-// exitError returns an error with the command's own exit code, or a plain error if the command ended well.
+// exitError returns an error with the command's own exit code, or a plain error if the command succeeded.
 func exitError(e run.Exit, text string) error {
 	if e.Code != 0 {
 		return &ExitError{Code: e.Code, Text: text}
@@ -30,7 +30,7 @@ func exitError(e run.Exit, text string) error {
 	return errors.New(text)
 }
 
-// reworded returns an error with another text and the same exit code.
+// reworded returns an error with a different text and the same exit code.
 func reworded(err error, text string) error {
 	var exit *ExitError
 	if errors.As(err, &exit) {

@@ -32,7 +32,7 @@ func SettingName(name string) string {
 	return name
 }
 
-// placeholder matches a placeholder for a value: {bs} as a word or behind an =.
+// placeholder matches a placeholder for a value: {bs} as a word or after an =.
 var placeholder = pattern.New(`^(?:.*=)?\{([A-Za-z_][A-Za-z0-9_-]*)\}$`)
 
 // placeholderIn returns the name of the placeholder in a word, or "".

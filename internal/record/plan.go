@@ -17,8 +17,7 @@ const (
 
 // Plan says what to record.
 type Plan struct {
-	// Command is what trains, as the user would type it. {batch} stands where a
-	// size goes.
+	// Command is what trains, as the user would type it. {batch} marks where a size goes.
 	Command []string
 	// Sizes are the sizes at which Record runs the command, once each; the empty size is the command as
 	// it is. A session without sizes runs what Bind prepares.
@@ -26,11 +25,11 @@ type Plan struct {
 	// Configs are the config files that hold the varied settings. If none are named,
 	// they are those that the command names, or those of the folder.
 	Configs []string
-	// Reference is what the measured runs are compared with; nil is no comparison.
+	// Reference is what the measured runs are compared with; nil means no comparison.
 	Reference *Reference
 
 	Steps       int           // optimizer steps to record, at least 1
-	Stacks      bool          // record where allocations come from: slower steps, surer profiles
+	Stacks      bool          // record where allocations come from: slower steps, more reliable profiles
 	KeepRunning bool          // the command goes on after its recorded steps
 	Timeout     time.Duration // of one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
@@ -40,5 +39,5 @@ type Plan struct {
 	Out, Keep string
 }
 
-// varies reports whether the plan runs the command at other sizes, and so makes a profile.
+// varies reports whether the plan runs the command at several sizes, and so makes a profile.
 func (p *Plan) varies() bool { return len(p.Sizes) > 0 && len(p.Sizes[0]) > 0 }

@@ -11,9 +11,9 @@ import (
 	"snug/internal/config/projects"
 )
 
-// project returns the config files that hold settings: those that the plan names; else the
-// one that a Hydra script starts from; else those that the command names, with the
-// script that it runs where that holds some of the settings; else those of the folder.
+// project returns the config files that hold settings: those that the plan names; else the one that
+// a Hydra script starts from; else those that the command names, with the script that it runs if
+// that holds some of the settings; else those of the folder.
 func (b binder) project(words []string, settings ...string) (*config.Project, error) {
 	files := b.configs
 	if main, _ := b.hydraMain(words); len(files) == 0 && main != "" && b.holdsAny(main, settings) {

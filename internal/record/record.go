@@ -16,13 +16,13 @@
 //	env.go       the outside world, as a session sees it; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
 //	trial.go     one run of the command at one size
-//	record.go    all sizes of a plan, and the profile made of them
+//	record.go    all sizes of a plan, and the profile made from them
 //
 // A recording goes through six stages:
 //
 //	bind     sizes go into the command, its options, or copies of its files
-//	           bind.go, placeholder.go, command.go, option.go, project.go, copy.go, shell.go
-//	run      the command starts, with the input and environment it would have anyway
+//	           bind.go, placeholder.go, command.go, option.go, project.go, user_files.go, copy.go, shell.go
+//	run      the command starts, with the input and environment it would have without snug
 //	           execute.go, stdin.go
 //	watch    steps, signals, the terminal and the time-out, while it runs
 //	           execute.go, events.go, interrupt.go
@@ -63,8 +63,8 @@ func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	return s.Record(ctx)
 }
 
-// Record runs every size of the plan and uses the recordings: a profile of two or more, a comparison with
-// the plan's reference, and a row each in the store.
+// Record runs every size of the plan and uses the recordings: a profile from two or more, a comparison
+// with the plan's reference, and a row for each in the store.
 func (s *Session) Record(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	err := s.measure(ctx, r)

@@ -36,7 +36,7 @@ func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 		return nil, err
 	}
 	if m, _ := r.fields["model"].(map[string]any); m["config"] != nil {
-		delete(m, "name") // the name was looked up already
+		delete(m, "name") // the name has already been looked up
 	}
 	return r, nil
 }

@@ -92,7 +92,7 @@ func (s *Session) checkPlan() error {
 
 // prepare does what has to be done before the first run.
 func (s *Session) prepare(ctx context.Context) error {
-	if l := s.binder.launch; l.Lost { // it would train for nothing, or wait in a queue
+	if l := s.binder.launch; l.Lost { // it would train without being recorded, or wait in a queue
 		return errors.New(l.Warning)
 	}
 	if err := s.checkPlaces(); err != nil {

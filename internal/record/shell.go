@@ -45,7 +45,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	case startsItself(text):
 		return false, fmt.Errorf("%s starts itself again ($0), which would lose the change; %s", file, fromOutside)
 	case len(text) >= longestWord:
-		return false, fmt.Errorf("%s is too long to run with another value; %s", file, fromOutside)
+		return false, fmt.Errorf("%s is too long to run with a changed value; %s", file, fromOutside)
 	}
 	c.args = slices.Concat(shell, []string{"-c", text}, c.args[at:])
 	return true, nil

@@ -8,10 +8,10 @@ import (
 	"snug/internal/config/doc"
 )
 
-// userFiles adds to the user's files the questions that binding asks about them.
+// userFiles is Files with the lookups that binding needs.
 type userFiles struct{ Files }
 
-// local returns a path as seen from the folder that the command runs in, with slashes; ""
+// local returns a path relative to the folder that the command runs in, with slashes; ""
 // for one that leads out of it.
 func (f userFiles) local(name string) string {
 	rel, err := filepath.Rel(f.absolute("."), f.absolute(name))

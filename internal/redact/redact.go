@@ -6,7 +6,8 @@
 //	python train.py --hf_token *** --data https://me:***@host/x
 //
 //	names.go   which names stand for secrets, and which of their values are not secret
-//	text.go    what a secret looks like within a text
+//	named.go   values with such a name in front of them
+//	text.go    what a secret looks like within text
 //	values.go  the secrets of one run, to be found in its output
 package redact
 

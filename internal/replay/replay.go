@@ -17,11 +17,11 @@ import (
 type Options struct {
 	Torch   string  // "" is the version that the recording shows
 	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
-	Limit   uint64  // limit of reserved bytes; 0 is none
+	Limit   uint64  // limit of reserved bytes; 0 means none
 	Own     bool    // our own addresses instead of the recorded ones
 	Samples int     // length of Result.Timeline
 
-	Stop func() error // asked now and then; its error ends the replay; nil is to go on
+	Stop func() error // asked now and then; its error ends the replay; nil means go on
 }
 
 // recorded reports whether the options leave the recorded addresses valid.

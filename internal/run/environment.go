@@ -37,7 +37,7 @@ func (f *Folder) Env(base []string) []string {
 	return append(out, "GLIBC_TUNABLES="+withLargePages(tunables), "PYTHONPATH="+path, markName+"="+f.Path)
 }
 
-// withLargePages adds large pages to glibc's tunables, unless they are set already.
+// withLargePages adds large pages to glibc's tunables, unless they are already set.
 func withLargePages(tunables string) string {
 	const name = "glibc.malloc.hugetlb"
 	switch {

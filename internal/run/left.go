@@ -18,11 +18,12 @@ import (
 )
 
 // A snug that is killed leaves behind its folder, files that it was writing, and the command, which then
-// trains in vain. The next snug removes them if all the evidence agrees: the folder's name and owner, and
-// a lock that is not held. Without locks, the process in the name has to be gone; that alone proves little
-// in a container that shares the folder for temporary files.
+// trains for nothing. The next snug removes them if all the evidence agrees: the folder's name and owner,
+// and a lock that is not held. Without locks, the process in the name has to be gone; that alone proves
+// little in a container that shares the folder for temporary files.
 //
-// A command that was to continue after its recorded steps is the user's training, and is left alone.
+// A command that was meant to continue after its recorded steps is the user's training, and is left
+// alone.
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
@@ -30,11 +31,11 @@ var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 type Left struct {
 	Folders   int // the number of removed folders
 	Processes int // the number of ended processes
-	Spared    int // runs that were to go on, and do
+	Spared    int // runs that were meant to go on, and still do
 }
 
 // RemoveLeft removes what dead processes left under parent ("" is the system's folder for temporary
-// files), and ends what they left running. In doubt it removes nothing.
+// files), and ends what they left running. If in doubt, it removes nothing.
 func RemoveLeft(parent string) (out Left) {
 	if parent == "" {
 		parent = tempDir()
@@ -56,7 +57,7 @@ func (l *Left) clean(work string, runs []string) {
 	if !ok {
 		return
 	}
-	defer lock.Close() // after everything is removed, so that two snugs at once do not interfere
+	defer lock.Close() // after everything is removed, so that two snugs running at once do not interfere
 	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return
@@ -116,7 +117,7 @@ func runsLeft() map[string][]string {
 // maxSettings bounds the probe's settings, a few hundred bytes.
 const maxSettings = 1 << 20
 
-// goesOn reports whether a run was to continue after its recorded steps.
+// goesOn reports whether a run was meant to continue after its recorded steps.
 func goesOn(run string) bool {
 	var s Settings
 	text, err := files.Read(filepath.Join(run, "probe.json"), maxSettings)

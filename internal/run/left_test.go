@@ -246,7 +246,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Aside(user)
+	f, err := w.TempFile(user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	}
 	if w, err := NewWork(parent); err != nil {
 		t.Fatal(err)
-	} else if _, err = w.Aside(user); err != nil || w.Remove() != nil { // one that ends by itself leaves none either
+	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // one that ends by itself leaves none either
 		t.Fatal(err)
 	}
 	_ = w.lock.Close() // it is killed

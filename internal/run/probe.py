@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""snug's probe: it watches a training run from inside and never disturbs it.
+"""snug's probe: it watches a training run from inside, without disturbing it.
 
-snug puts this file, under the name sitecustomize.py, into a folder of its own and
-that folder in front of PYTHONPATH. Every Python process of the user's command then
-loads it before anything else: each rank, each worker, whatever the launcher. It
-waits for torch to be imported, records what the caching allocator does, counts
-optimizer steps, and after the asked number of them ends the run or lets it go on.
+snug puts this file, named sitecustomize.py, into its own folder and puts that folder at
+the front of PYTHONPATH. Every Python process of the user's command then loads it before
+anything else: each rank and each worker, whatever the launcher. The probe waits until
+torch is imported, records what the caching allocator does, and counts optimizer steps.
+After the requested number of steps it ends the run, or lets it go on.
 
-What it sees goes, one JSON object a line, into PID.jsonl beside this file, so that
-a process that is killed has still told nearly everything up to there; the recording
-goes into PID.pickle. What to do stands in probe.json,
-which internal/run writes; the defaults, such as the number of steps, are in
-internal/record/plan.go. Python 3.8, torch 2.1 or later.
+Reports go to PID.jsonl next to this file, one JSON object per line, so that little is
+lost if a process is killed. The recording goes to PID.pickle. Settings are read from
+probe.json, which internal/run writes; the defaults, such as the number of steps, are in
+internal/record/plan.go. Needs Python 3.8 and torch 2.1, or later.
 
-The rule above all others: a failure in here is noted and swallowed, and the
-training goes on. Nothing here starts CUDA, prints, or touches the user's files. And
-it is not to be felt: beyond the first steps, telling has a share of the run's time
-that it does not exceed, and once its steps are recorded it is out of the way.
+The most important rule: a failure in here is reported and otherwise ignored, and the
+training goes on. Nothing here starts CUDA, prints, or touches the user's files. The
+probe must not slow the run down: after the first steps, reporting takes at most a fixed
+share of the run's time, and once the steps are recorded all hooks are removed.
 """
 import atexit
 import importlib.machinery
@@ -31,24 +30,24 @@ import weakref
 HOME = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightning", "pytorch_lightning", "torchvision",
              "timm", "bitsandbytes", "flash_attn", "xformers", "apex", "triton", "numpy")
-ALWAYS = 4     # steps that are told at once and in full, whatever that costs
-SHARE = 0.001  # of the time since then that telling may take
+ALWAYS = 4     # steps that are reported at once and in full, whatever that costs
+SHARE = 0.001  # share of the time since then that reporting may take
 CLOCKS = 1000  # steps that are timed on the GPU
-SAMPLES = 4000  # of the data set that are looked at, after the run
-PATIENCE = 3.0  # seconds for that
-ORDER = "_snug_order"  # of an iterator: the samples that it has asked for
-READABLE = 1 << 20  # elements of a tensor whose values are looked at
+SAMPLES = 4000  # samples of the data set that are examined after the run
+PATIENCE = 3.0  # seconds that this may take
+ORDER = "_snug_order"  # attribute of an iterator: the samples that it has asked for
+READABLE = 1 << 20  # most elements of a tensor whose values are read
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- reports
 class Report:
-    """The lines that this process has written so far. A forked child begins its own."""
+    """Writes the report of this process. A forked child begins its own report."""
 
     def __init__(self):
         self.after_fork()
 
     def hold(self, event, **fields):
-        """Goes out with the next line that is written."""
+        """Adds an event that is written together with the next line."""
         self.held.append(dict(event=event, time=time.time(), **fields))
 
     def write(self, event, **fields):
@@ -72,14 +71,14 @@ class Report:
 
 
 def quietly(f):
-    """f, except that its mistakes stay here."""
+    """Returns f, except that its exceptions are reported and not raised."""
     def run(*args, **kwargs):
         try:
             return f(*args, **kwargs)
         except Exception as err:
             report.failed(f.__name__, err)
     run.__name__ = f.__name__
-    run._torchdynamo_disable = True  # torch.compile leaves it alone
+    run._torchdynamo_disable = True  # torch.compile must not trace it
     return run
 
 
@@ -119,10 +118,10 @@ class Finder:
             plain(module)
             if self.wanted.pop(name, None):
                 then(module)
-        loader.exec_module = exec_module  # of this loader object alone
+        loader.exec_module = exec_module  # only for this loader object
 
 
-# ---------------------------------------------------------------- what enters the model
+# ---------------------------------------------------------------- inputs of the model
 def tensors_of(torch, call):
     """The tensors among the arguments of a call, (args, kwargs), with their names."""
     found = []
@@ -148,17 +147,17 @@ def tensors_of(torch, call):
 
 
 class Shapes:
-    """What the model is called with in every step, and what the data has beyond those steps. Values are read
-    on the CPU only: whatever is computed on the GPU would be recorded."""
+    """Records the inputs of the model in every step, and the data of later steps. Values are read on the CPU
+    only, because anything computed on the GPU would be recorded."""
 
     def __init__(self, torch, put):
         self.torch, self.put = torch, put
         self.calls, self.depth, self.classes = [], 0, set()
         self.loader = self.iterator = None
-        self.batches = []  # what the loader gave
+        self.batches = []  # from the loader
 
     def first_call(self, plain, module, args, kwargs):
-        """The first call of a step: from here on the class of the module tells its calls by itself."""
+        """Handles the first call of a step: from here on, calls of the module's class are noted."""
         kind = type(module)
         if kind not in self.classes and len(self.classes) < 8:
             self.classes.add(kind)
@@ -190,8 +189,8 @@ class Shapes:
         return cuda.is_initialized() and cuda.is_current_stream_capturing()
 
     def columns(self, call, each=False):
-        """What can be counted of the tensors, by name: the shape and, of the lengths that whole numbers show, the
-        sum and the longest, or each."""
+        """Returns, for each tensor by name, its shape and, if it shows lengths, their sum and maximum; with each, also
+        the lengths themselves."""
         out = {}
         for name, x in tensors_of(self.torch, call):
             one = dict(shape=list(x.shape))
@@ -206,8 +205,8 @@ class Shapes:
         return out
 
     def rows(self, x):
-        """The lengths of the samples as a tensor of whole numbers shows them: those it lists, or those of rows
-        that are padded at their end with one value. None where it shows none."""
+        """Returns the lengths of the samples that a tensor of integers shows: those that it lists, or those of rows
+        that are padded at the end with one value. Returns None if it shows none."""
         if x.dtype.is_floating_point or x.dtype.is_complex or x.dim() not in (1, 2) or not 0 < x.numel() <= READABLE:
             return None
         if not x.is_contiguous() or type(x) not in (self.torch.Tensor,) or x.device.type == "meta":
@@ -260,8 +259,8 @@ class Shapes:
             self.batches.append(dict(time=int(time.time() * 1e6), inputs=self.columns(((batch,), {}))))
 
     def look_ahead(self):
-        """What the data has for later steps: samples one by one where they can be had so, and batches. The run is
-        over, so nobody misses what is taken."""
+        """Returns the data of later steps: samples one by one if possible, and batches. The run is over, so taking
+        them does no harm."""
         found = dict(order=[], samples=[], groups=[], ahead=[])
         loader = self.loader
         if loader is None:
@@ -278,7 +277,7 @@ class Shapes:
         return found
 
     def batches_of(self, loader, order, ahead, deadline):
-        """The batches after those that the loader gave, where samples take too long one by one."""
+        """Returns the next batches of the loader, for when single samples take too long."""
         b = loader.batch_sampler.batch_size
         for at in range(len(self.batches) * b, len(order) - b + 1, b):
             if len(ahead) >= SAMPLES or time.time() > deadline:
@@ -294,8 +293,8 @@ class Shapes:
             ahead.append(self.columns(((batch,), {})))
 
     def samples(self, loader, found, order):
-        """Samples of the data set, put into batches of one and some of four: in the order in which the run takes
-        them, where that is known, from its first step on."""
+        """Returns samples of the data set in batches of one, and some in batches of four: in the order of the run from
+        its first step on, if that is known."""
         data = loader.dataset
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
             return
@@ -316,8 +315,8 @@ class Shapes:
                     row = []
 
     def next_indices(self):
-        """The samples of the run in its order, as far as it is known: an epoch at most. A sampler that makes
-        batches by its own rules makes others at another size, so its order says nothing."""
+        """Returns the samples of the run in order, as far as it is known: one epoch at most. The order of a sampler
+        that makes batches by its own rules is not used, because it differs at other batch sizes."""
         if type(getattr(self.loader, "batch_sampler", None)).__name__ not in ("BatchSampler", "BatchSamplerShard"):
             return []
         order = vars(self.iterator).get(ORDER, [])
@@ -343,7 +342,7 @@ class Shapes:
 
 # ---------------------------------------------------------------- watching torch
 class Watch:
-    """One process's training loop."""
+    """Watches the training loop of one process."""
 
     def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
@@ -392,7 +391,7 @@ class Watch:
         return {k: x for k, x in v.items() if x}
 
     def put(self, owner, name, ours):
-        """Puts ours in the place of an attribute, until the run is on its own."""
+        """Replaces an attribute with ours until take_back."""
         plain, own = getattr(owner, name), name in vars(owner)
         ours.__doc__, ours.__wrapped__ = plain.__doc__, plain
         setattr(owner, name, ours)
@@ -401,7 +400,7 @@ class Watch:
     def take_back(self):
         for owner, name, ours, plain in self.patches:
             if getattr(owner, name) is not ours:
-                continue  # somebody has put his own around it
+                continue  # something else has wrapped it since
             if plain is None:
                 delattr(owner, name)  # it was inherited
             else:
@@ -409,9 +408,9 @@ class Watch:
         self.patches = []
 
     def cuda_started(self):
-        """Stacks of allocations only. Frees also happen while an exception goes through
-        C++, as at the end of every recomputation of torch.utils.checkpoint, and torch 2.11
-        loses the exception there when it looks for a stack (pytorch/pytorch#179536)."""
+        """Starts to record, with stacks of allocations only. Frees also happen while an exception
+        passes through C++, as at the end of every recomputation of torch.utils.checkpoint, and
+        torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536)."""
         how = dict(enabled="all", context="alloc" if self.stacks else None, stacks="python", max_entries=self.max_entries)
         record = self.torch.cuda.memory._record_memory_history
         try:
@@ -422,9 +421,10 @@ class Watch:
         self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
 
     def needless(self):
-        """Where a process works alone, a free is completed as it is requested: one of the two
-        is enough to record, and recording is what the probe costs. Another CUDA stream may
-        still use the memory then, which counts as allocated for so much longer."""
+        """Returns the actions that need not be recorded. In a run of one process a free is usually
+        completed when it is requested, so one entry for both is enough, and recording is the main
+        cost of the probe. If another CUDA stream still uses the memory, it then counts as
+        allocated until that stream is done."""
         return ["free_requested"] if os.environ.get("WORLD_SIZE", "1") == "1" else []
 
     def follow_backward(self):
@@ -450,7 +450,7 @@ class Watch:
         self.put(scaler, "step", step)
 
     def follow_batch(self):
-        """Notes what the next module with parameters is called with, once."""
+        """Notes the inputs of the next module with parameters, once."""
         module_class = self.torch.nn.Module
         plain = module_class.__call__
         note = quietly(self.batch)
@@ -464,13 +464,13 @@ class Watch:
             return plain(module, *args, **kwargs)
         self.put(module_class, "__call__", call)
 
-    # -- what happens
+    # -- events of the run
 
     def batch(self, module, args, kwargs):
         tensors = [dict(name=name, shape=list(x.shape), dtype=str(x.dtype)[6:], device=x.device.type)
                    for name, x in tensors_of(self.torch, (args, kwargs))]
         if self.model() is None:
-            self.model = weakref.ref(module)  # never to keep alive what the user drops
+            self.model = weakref.ref(module)  # weak, so that it does not keep alive what the user drops
         report.write("batch", module=type(module).__name__, inputs=tensors[:32], autocast=self.autocast(),
                      checkpointing=bool(getattr(module, "is_gradient_checkpointing", False)))
 
@@ -481,8 +481,8 @@ class Watch:
         return str(torch.get_autocast_dtype("cuda") if hasattr(torch, "get_autocast_dtype") else torch.get_autocast_gpu_dtype())[6:]
 
     def backward(self):
-        """Says whether the run is to end here."""
-        self.depth.clear()  # a step that failed must not hide the next
+        """Notes a backward pass, and returns whether the run should end here."""
+        self.depth.clear()  # a failed step must not hide the next one
         if self.finished:
             return False
         self.backwards += 1
@@ -490,8 +490,8 @@ class Watch:
         return self.ends_without_gpu()
 
     def ends_without_gpu(self):
-        """A run that has no GPU ends where it begins to train: CPUs may take minutes for a step
-        of which nothing is recorded."""
+        """Ends a run without a GPU when it begins to train: a step on the CPU may take minutes,
+        and nothing of it would be recorded."""
         if self.looked or not self.needs_gpu:
             return False
         self.looked = True
@@ -502,15 +502,15 @@ class Watch:
         return True
 
     def hopeless(self):
-        """Whether training cannot be on a GPU. Where the machine has some, one that a process does
-        not see was hidden from it by the command itself, and others may see it."""
+        """Returns whether training cannot use a GPU. If the machine has one that this process does
+        not see, the command itself has hidden it, and other processes may see it."""
         v = self.torch.version
         if not (v.cuda or getattr(v, "hip", None)):
             return True
         return not self.has_gpu and not self.available()
 
     def available(self):
-        """Asked so that nothing of CUDA starts, which a fork later on would not survive."""
+        """Returns torch.cuda.is_available() without starting CUDA, which would break a later fork."""
         name = "PYTORCH_NVML_BASED_CUDA_CHECK"
         before = os.environ.get(name)
         os.environ[name] = "1"
@@ -526,7 +526,7 @@ class Watch:
         self.marks.append((phase, int(time.time() * 1e6)))
 
     def pre_step(self, optimizer, args, kwargs):
-        """Runs as a hook of PyTorch, whose result would replace the arguments."""
+        """Is a hook of PyTorch. It returns nothing, because a result would replace the arguments."""
         if not self.finished and not self.engine:
             quietly(self.step_begins)(optimizer)
 
@@ -543,14 +543,14 @@ class Watch:
         key = id(optimizer)
         self.depth[key] = self.depth.get(key, 1) - 1
         if self.depth[key] > 0:
-            return  # a subclass's step around its parent's
+            return  # the step of a subclass calls its parent's
         self.depth.pop(key)
         self.counts[key] = self.counts.get(key, 0) + 1
         self.optimizers[key] = weakref.ref(optimizer)
         self.stepped(max(self.counts.values()), optimizer, min(self.counts.values()))
 
     def stepped(self, n, optimizer, slowest):
-        """n is how often the busiest optimizer has stepped, slowest the laziest."""
+        """Handles a step. n is the largest number of steps of any optimizer, slowest the smallest."""
         if self.finished or self.capturing():
             return
         if n > self.steps:
@@ -560,7 +560,7 @@ class Watch:
             self.finish("steps")
 
     def capturing(self):
-        """A step that goes into a CUDA graph must not be waited for."""
+        """Returns whether a CUDA graph is being captured; such a step must not be synchronized."""
         return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
 
     def tell_step(self, optimizer):
@@ -586,19 +586,19 @@ class Watch:
         self.spent += self.last - now
 
     def affordable(self, now):
-        """Whether this step may be told at once, with what memory looks like."""
+        """Returns whether this step may be reported at once, with the state of memory."""
         if self.steps <= ALWAYS:
             self.since, self.spent = now, 0.0
             return True
         return self.spent <= SHARE * (now - self.since)
 
     def follow_batch_again(self):
-        """Of two steps only: to watch calls, every class of modules is touched."""
+        """Notes inputs in two steps only, because watching calls patches every class of modules."""
         if not self.finished and self.steps < min(self.wanted, 2):
             self.follow_batch()
 
     def tell_place(self):
-        """Which card and which rank; known for sure only once training runs."""
+        """Reports the card and the rank, which are certain only once training runs."""
         torch = self.torch
         dist = torch.distributed
         if dist.is_available() and dist.is_initialized():
@@ -634,7 +634,7 @@ class Watch:
     # -- the end
 
     def finish(self, why):
-        """Writes down what was recorded; after this the run is on its own."""
+        """Writes the recording and removes all hooks."""
         self.finished = True
         for part in (self.tell_times, self.tell_state, self.dump):
             quietly(part)()
@@ -651,7 +651,7 @@ class Watch:
         self.clocks = []
 
     def tell_state(self):
-        """Bytes of what stays: parameters, gradients, optimizer states."""
+        """Returns the bytes that stay between steps: parameters, gradients, optimizer states."""
         seen, dtypes, total = set(), {}, dict(parameters=0, gradients=0, optimizer=0, buffers=0)
         counts = dict(params=0, trainable=0)
 
@@ -700,12 +700,12 @@ class Watch:
         report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
 
     def add_shapes(self, snapshot):
-        """What went into the model, as JSON under a key of its own."""
+        """Adds the inputs of the model to the snapshot, as JSON under a separate key."""
         steps = dict(self.shapes.told(), ends=self.ends, ahead=self.shapes.look_ahead())
         snapshot["snug"] = json.dumps(steps, separators=(",", ":"), default=str)
 
     def meet(self):
-        """Waits for the other ranks here: one that is gone too early takes them down."""
+        """Waits for the other ranks, which would fail if this one ended too early."""
         dist = self.torch.distributed
         world = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
         world = min(world, int(os.environ.get("LOCAL_WORLD_SIZE") or world))
@@ -726,13 +726,13 @@ class Watch:
                     f.flush()
                 except Exception:
                     pass
-            os._exit(0)  # somebody catches SystemExit, or only a thread would end
+            os._exit(0)  # something catches SystemExit, or it would end only a thread
         raise SystemExit(0)
 
 
 # ---------------------------------------------------------------- DeepSpeed
 def follow_deepspeed(module):
-    """Its optimizers step once a parameter group; its engine once a step."""
+    """Counts steps of the engine: its optimizers step once per parameter group."""
     engine = module.DeepSpeedEngine
     plain = engine._take_model_step
     quiet = quietly(lambda e: watch.stepped(watch.steps + 1, e.optimizer, watch.steps + 1))
@@ -751,7 +751,7 @@ def follow_deepspeed(module):
     engine._take_model_step = take
 
 
-# ---------------------------------------------------------------- beginning
+# ---------------------------------------------------------------- start
 report = Report()
 watch = None
 
@@ -770,7 +770,7 @@ def after_fork():
 
 
 def next_sitecustomize():
-    """Loads the sitecustomize that this one stands in front of, if there is one."""
+    """Loads the sitecustomize that this one hides, if there is one."""
     sys.modules["_snug_probe"] = sys.modules[__name__]
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HOME]
     importlib.invalidate_caches()

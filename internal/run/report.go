@@ -26,7 +26,7 @@ type Report struct {
 	OOM      *Failure          // set if it ran out of memory
 	Crash    *Failure          // set if it ended with another exception
 	Failures []Failure         // the probe's own
-	End      string            // "steps", "nogpu", "exit", or "" if it ended without a word
+	End      string            // "steps", "nogpu", "exit", or "" if it ended without reporting why
 }
 
 // GPU is the card that a process trained on.
@@ -35,7 +35,7 @@ type GPU struct {
 	Name       string `json:"name"`       // as the driver gives it
 	Total      uint64 `json:"total"`      // bytes
 	Free       uint64 `json:"free"`       // bytes, before training
-	Capability int    `json:"capability"` // bytes, after the first step
+	Capability int    `json:"capability"` // compute capability: 90 for sm_90
 	Recording  bool   `json:"recording"`  // whether memory was recorded
 }
 

@@ -13,8 +13,8 @@
 //	session.go   one run, from its start to its last process
 //	stop.go      ends a run that does not end by itself
 //	watcher.go   reads the reports while a run goes on
-//	process_*.go how this system starts and signals processes
-//	marked_*.go  finds the processes of a run by their mark
+//	process.go, process_*.go  how this system starts and signals processes
+//	marked_*.go, stat_linux.go  finds the processes of a run by their mark
 //	attend.go, terminal_*.go, listener_linux.go  who has the terminal
 //	report.go    what a process reported
 //	tail.go      the end of the command's output
@@ -79,7 +79,7 @@ type Runner interface {
 
 // Exit says how a command ended.
 type Exit struct {
-	Code   int            // as the shell would have it: 128 + n for signal n
+	Code   int            // as a shell reports it: 128 + n for signal n
 	Signal syscall.Signal // the signal that ended it, if any
 }
 
@@ -93,7 +93,7 @@ func (e Exit) Crashed() bool {
 	return false
 }
 
-// String describes the exit for people.
+// String describes the exit in words.
 func (e Exit) String() string {
 	switch {
 	case e.Signal != 0:

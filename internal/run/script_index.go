@@ -29,7 +29,7 @@ func ScriptIndex(words []string) int {
 // scriptEndings are the endings of files that a command usually runs and rarely reads.
 var scriptEndings = []string{".py", ".pyc", ".pyz", ".sh", ".bash", ".zsh", ".fish"}
 
-// launchModules start another script, which is the one that people mean.
+// launchModules start another script, and that one is the training script.
 var launchModules = []string{
 	"torch.distributed.run", "torch.distributed.launch",
 	"accelerate.commands.launch", "accelerate.commands.accelerate_cli", "deepspeed.launcher.runner", "deepspeed.launcher.launch",

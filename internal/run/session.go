@@ -22,8 +22,8 @@ type Session struct {
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
 	Reported       func([]*Report)  // called with what was reported so far; may be nil
-	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 is the default of stop.go
-	Slow           func()           // called if the command takes long to end; may be nil
+	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 means the default of stop.go
+	Slow           func()           // called if the command is slow to end; may be nil
 	Asked          func(Asked)      // called if the command asks for the terminal; may be nil
 	Resumed        func()           // called after a pause, which removes the handler of its signal; may be nil
 }
@@ -55,8 +55,8 @@ const (
 	look   = 250 * time.Millisecond
 )
 
-// Run runs the command and returns when its last process is gone. If a signal came before, it does not
-// start.
+// Run runs the command and returns when its last process is gone. If a signal has already
+// arrived, the command is not started.
 func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	select {
 	case sig := <-s.Signals:

@@ -35,7 +35,7 @@ func polite(sig os.Signal) os.Signal {
 }
 
 // stop asks the command to end and forces it to if it does not, or if the user asks again. A nil signal is
-// for a command that has already got it.
+// for a command that has already received it.
 func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal, wait time.Duration) Exit {
 	if sig != nil {
 		p.Signal(sig)
@@ -58,7 +58,7 @@ func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal,
 	select {
 	case e := <-done:
 		return e
-	case <-time.After(lastWords + 100*time.Millisecond): // the system itself does not get rid of it
+	case <-time.After(lastWords + 100*time.Millisecond): // not even SIGKILL has ended it
 		return Exit{Code: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL}
 	}
 }

@@ -26,7 +26,7 @@ type terminal struct {
 	lent   int         // the process group that has the terminal, or 0
 	before *term.State // how it was set
 	keys   *listener
-	looked time.Time // when all processes were last looked at
+	looked time.Time // when all processes were last checked
 	told   bool      // the user was told that it cannot be lent now
 }
 

@@ -10,7 +10,7 @@ type watcher struct {
 	tell     func([]*Report)
 	torch    bool // a process has imported PyTorch, as far as the probe saw
 	finished time.Time
-	blind    time.Time // since when PyTorch is in use that the probe does not see
+	blind    time.Time // since when PyTorch has been in use without the probe
 	looked   time.Time
 }
 

@@ -18,9 +18,9 @@ import (
 // A folder of recordings carries the process in its name,
 //
 //	snug-profile-4711-2839204
-//	    lock          held locked by that process, as long as it lives
-//	    outside       files that it is writing beside the user's, a quoted path a line
-//	    snug-run-…    a run each
+//	    lock          locked by that process as long as it lives
+//	    outside       files that it is writing next to the user's, one quoted path per line
+//	    snug-run-…    one folder per run
 //
 // so that the next snug can see that a killed one will not remove it (left.go).
 const (
@@ -32,9 +32,9 @@ const (
 
 // Work is the private folder of a process that profiles.
 type Work struct {
-	Path   string // absolute
-	lock   *os.File
-	asides int
+	Path      string // absolute
+	lock      *os.File
+	tempFiles int
 }
 
 // NewWork makes a Work under parent ("" is the system's place for temporary files).
@@ -51,7 +51,7 @@ func NewWork(parent string) (*Work, error) {
 		_ = os.RemoveAll(path)
 		return nil, err
 	}
-	if filelock.Try(lock) == nil { // where locks do not work, the process still counts
+	if filelock.Try(lock) == nil { // if locks do not work, the process ID still counts
 		_, _ = lock.WriteString(lockedText)
 	}
 	return &Work{Path: path, lock: lock}, nil
@@ -101,7 +101,7 @@ func removeOutside(work string) error {
 	var failed error
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		path, err := strconv.Unquote(lines.Text())
-		if err != nil || !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), asidePrefix(work)) {
+		if err != nil || !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), tempPrefix(work)) {
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isMine(info) {
@@ -111,15 +111,15 @@ func removeOutside(work string) error {
 	return failed
 }
 
-// Aside makes a temporary file in a folder of the user's. It is listed first, so that it can be removed
+// TempFile makes a temporary file in a folder of the user's. It is listed first, so that it can be removed
 // if this process is killed.
-func (w *Work) Aside(folder string) (*os.File, error) {
+func (w *Work) TempFile(folder string) (*os.File, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	w.asides++
-	path := filepath.Join(folder, asidePrefix(w.Path)+strconv.Itoa(w.asides))
+	w.tempFiles++
+	path := filepath.Join(folder, tempPrefix(w.Path)+strconv.Itoa(w.tempFiles))
 	note, err := os.OpenFile(filepath.Join(w.Path, outsideName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
@@ -134,14 +134,14 @@ func (w *Work) Aside(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// asidePrefix returns the beginning of the names of the files that Aside makes.
-func asidePrefix(work string) string {
+// tempPrefix returns the beginning of the names of the files that TempFile makes.
+func tempPrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }
 
 // Put writes a file of the user's, whole or not at all.
 func (w *Work) Put(path string, write func(io.Writer) error) error {
-	f, err := w.Aside(filepath.Dir(path))
+	f, err := w.TempFile(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (w *Work) Put(path string, write func(io.Writer) error) error {
 
 // MayWriteIn returns an error if no file can be created in the folder. It tries to create one.
 func (w *Work) MayWriteIn(folder string) error {
-	f, err := w.Aside(folder)
+	f, err := w.TempFile(folder)
 	if err != nil {
 		return err
 	}

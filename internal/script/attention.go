@@ -24,7 +24,7 @@ func attention(in *interpreter, a arguments) value {
 	k, okK := card(a, 1, "key")
 	v, okV := card(a, 2, "value")
 	if !okQ || !okK || !okV || q.Dim() != 4 {
-		in.noteTensors("scaled_dot_product_attention over other than four dimensions", a)
+		in.noteTensors("scaled_dot_product_attention of tensors without exactly four dimensions", a)
 		return unknown{}
 	}
 	drops, _ := number(a.or(4, "dropout_p", 0.0))

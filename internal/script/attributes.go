@@ -262,7 +262,7 @@ func (in *interpreter) item(o, key value) value {
 	return unknown{}
 }
 
-// textItem is a part of a text.
+// textItem returns a part of a string.
 func textItem(text string, key value) value {
 	letters := []rune(text)
 	switch k := key.(type) {

@@ -38,7 +38,7 @@ func (in *interpreter) superOf() value {
 	return unknown{}
 }
 
-// arguments evaluates the arguments. The tuple or dict behind a * or ** also keeps its items alive until the
+// arguments evaluates the arguments. The tuple or dict after a * or ** also keeps its items alive until the
 // call has ended; kept holds it.
 func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
 	for _, a := range list {
@@ -318,13 +318,13 @@ func rest(args arguments, used map[string]bool) *dict {
 
 func (in *interpreter) newFunction(s *pysrc.FunctionDef) *function {
 	f := in.function(s.Params)
-	f.name, f.body, f.info = s.Name, s.Body, inform(s.Body, nil)
+	f.name, f.body, f.info = s.Name, s.Body, namesIn(s.Body, nil)
 	return f
 }
 
 func (in *interpreter) newLambda(e *pysrc.Lambda) *function {
 	f := in.function(e.Params)
-	f.name, f.result, f.info = "<lambda>", e.Body, inform(nil, e.Body)
+	f.name, f.result, f.info = "<lambda>", e.Body, namesIn(nil, e.Body)
 	return f
 }
 

@@ -254,7 +254,7 @@ func (in *interpreter) samples(l *loader, n int) value {
 // cheapSample is how many expressions a sample may take if each sample of a batch is to be made separately.
 const cheapSample = 60
 
-// sampleList returns n samples for a collate_fn, beginning with sample from. If they take long, the first is repeated.
+// sampleList returns n samples for a collate_fn, beginning with sample from. If making them takes too long, the first is repeated.
 func (in *interpreter) sampleList(of value, from, n int) value {
 	before := in.evaluated
 	sample := in.sample(of, from)

@@ -22,7 +22,7 @@ func (e Evaluating) record() value {
 	return d
 }
 
-// samples is a data set of which only the length is known.
+// samples is a data set with nothing known but its length.
 type samples struct {
 	refs
 	n int

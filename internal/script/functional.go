@@ -6,8 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional, and functions of torch that are not tensor methods. Functions that make tensors,
-// save and load are in torch.go.
+// torch.nn.functional, and the functions of torch that compute. Those that are methods of tensors too are only
+// listed here, and run the method: tensor_methods.go. Functions that make, save and load tensors are in torch.go.
 
 func registerFunctional() {
 	for name, f := range map[string]func(*interpreter, arguments) value{

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/shadow"
 
-// Operators of tensors in host memory, of which only shape and dtype are known.
+// Operators of tensors in host memory, for which only shape and dtype are known.
 
 // hostSizes returns l op r from the shapes and types alone, and whether l or r is a host tensor.
 func hostSizes(op string, l, r value) (value, bool) {

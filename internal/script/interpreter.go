@@ -66,7 +66,7 @@ func (in *interpreter) module(f *pysrc.File, name string) *scope {
 	return s
 }
 
-// imported returns the names of a module beside the script or in the library here, or nil if it is in neither.
+// imported returns the names of a module next to the script or in site-packages, or nil if it is in neither.
 func (in *interpreter) imported(path string) *scope {
 	if s, ok := in.modules[path]; ok {
 		return s

@@ -327,7 +327,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	in.surrounded(n, embeds, func() { out = net.Call(b, mode) })
 	in.noteMask(z, out.Masked)
 	if mode.Base && out.Hidden == nil {
-		in.note("the model without its head is not followed; it is counted with it")
+		in.note("the model without its head is not followed; it is counted with its head")
 	}
 	if mode.States && len(out.States) == 0 {
 		in.note("the hidden states that this model returns are not followed; the figure may be too low")

@@ -48,7 +48,7 @@ func registerTensorMethods() {
 	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
 }
 
-// noted implements snug.note(…) in a library file: it says what is not followed and how the figure errs.
+// noted implements snug.note(…) in a library file: it says what is not followed and whether the figure is too high or too low.
 func noted(in *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "").(string); ok {
 		in.note("%s", s)

@@ -281,7 +281,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	return unknown{}
 }
 
-// isBound reports whether a value is an attribute of which only the name is known.
+// isBound reports whether a value is an attribute with nothing known but its name.
 func isBound(v value) bool {
 	_, ok := v.(*bound)
 	return ok

@@ -4,9 +4,9 @@ package script
 
 import "snug/internal/shadow"
 
-// Attention masks with zeros take another path through a model than masks of ones, which are dropped. The contents of
-// tensors are not known, but their history is: a mask that was made of zeros or had zeros assigned has some, and a
-// mask that is the result of a comparison may have some.
+// Attention masks with zeros take a different path through a model from masks of ones, which are dropped. The
+// contents of tensors are not known, but their history is: a mask that was made of zeros or had zeros assigned has
+// some, and a mask that is the result of a comparison may have some.
 
 // zeros says what is known of the zeros in a tensor.
 type zeros int

@@ -183,7 +183,7 @@ func has(flags []string, flag string) bool {
 	return false
 }
 
-// typed converts the text of an argument to its type. Like the script, it ends at text that is not of that type.
+// typed converts the text of an argument to its type. Like the script, it stops at text that is not of that type.
 func (in *interpreter) typed(o option, flag, text string) value {
 	kind := o.kind
 	if kind == "" {
@@ -213,7 +213,7 @@ func (in *interpreter) typed(o option, flag, text string) value {
 	return in.chosen(o, flag, text)
 }
 
-// chosen checks a text against the choices of its option.
+// chosen checks text against the choices of its option.
 func (in *interpreter) chosen(o option, flag, text string) value {
 	l, ok := o.choices.(*list)
 	if !ok || o.kind != "" && o.kind != "str" {

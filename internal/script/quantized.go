@@ -62,7 +62,7 @@ func prepareForTraining(in *interpreter, a arguments) value {
 	}
 	q := n.loading.Quantized
 	if q == nil || n.net != nil {
-		in.note("what prepare_model_for_kbit_training does to a model that is not quantized, or on the card already, is not followed")
+		in.note("what prepare_model_for_kbit_training does to a model that is not quantized, or is already on the card, is not followed")
 		return hold(n)
 	}
 	q.Prepare = true

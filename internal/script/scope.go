@@ -94,8 +94,8 @@ type funcInfo struct {
 	generator        bool
 }
 
-// inform collects the names used in a function's body.
-func inform(body []pysrc.Stmt, result pysrc.Expr) *funcInfo {
+// namesIn collects the names used in a function's body.
+func namesIn(body []pysrc.Stmt, result pysrc.Expr) *funcInfo {
 	f := &funcInfo{global: map[string]bool{}, nonlocal: map[string]bool{}, captured: map[string]bool{}}
 	v := walker{info: f}
 	v.stmts(body)

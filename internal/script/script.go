@@ -53,7 +53,7 @@ type Mode struct {
 	States        bool           // output_hidden_states is on
 	Checkpointing bool           // gradient_checkpointing_enable() was called
 	Reentrant     bool           // checkpointing uses the older, reentrant implementation
-	Every         int            // every how many layers one is checkpointed
+	Every         int            // one layer in this many is checkpointed
 	Chunks        int            // pieces of the logits, for torchtune's models
 	Base          bool           // without its head
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
@@ -104,7 +104,7 @@ type Run struct {
 	Read func(path string) (string, error)
 	// YAML decodes a document to maps, lists and simple values; nil if it is not decoded.
 	YAML func(text string) (any, error)
-	// Stop is asked regularly. If it returns an error, Follow ends with it.
+	// Stop is called regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }
 

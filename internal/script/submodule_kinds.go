@@ -22,7 +22,7 @@ func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	_, class, _ := cutLast(name)
 	for _, s := range withoutParameters {
 		if strings.HasPrefix(class, s) || strings.HasSuffix(class, s) {
-			in.note("modules of the class %s are not found in the model, nor is what the script does with them followed", class)
+			in.note("no module of class %s is found in the model, so what the script does with such modules is not followed", class)
 			return false, true
 		}
 	}

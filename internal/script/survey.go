@@ -47,7 +47,7 @@ type surveyor struct {
 }
 
 // Look follows the script until it has shown its first model or, if known is set, until it calls the model for
-// training. An error means that the script could not be followed so far.
+// training. An error means that the script could not be followed that far.
 func Look(run Run, known bool) (Survey, error) {
 	run.Batch, run.Seq = OpenBatch, OpenSeq
 	in := newInterpreter(run)

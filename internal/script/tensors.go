@@ -148,7 +148,7 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 			t.SetData(to)
 		case *hostTensor:
 			if t.Here() {
-				in.note("a tensor's data is replaced by numbers of the host; its memory is counted as before")
+				in.note("a tensor's data is replaced by values from the host; its memory is counted as before")
 			}
 		}
 	}
@@ -434,7 +434,8 @@ func comparing(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	}
 }
 
-// writes implements methods that change a tensor in place.
+// writes implements methods that change a tensor in place and take no memory, such as scatter_ and index_add_; the
+// tables of methods here and in tensor_methods.go say which.
 func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	in.World.Op("in place")
 	return t.Hold()

@@ -55,6 +55,8 @@ func canonical(path string) string {
 // isUnknownName reports whether the value of a name is unknown.
 func isUnknownName(n namespace) bool { return false }
 
+// registerTorch registers the functions of torch that make, save and load tensors. Those that compute, such as
+// torch.roll, are listed in functional.go, and tensor_methods.go says what they do.
 func registerTorch() {
 	for dt, name := range dtypeNames {
 		constants["torch."+name] = dtypeValue(dt)

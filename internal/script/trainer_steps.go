@@ -62,7 +62,7 @@ func epochs(in *interpreter, a arguments) value {
 	return whole(out)
 }
 
-// updateSteps selects the updates of an epoch to follow: the first ones, those at which something happens with
+// updateSteps selects the updates of an epoch to follow: the first ones, those at which something happens, and
 // their neighbours, and the last.
 func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)

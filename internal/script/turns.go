@@ -45,7 +45,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 }
 
-// played reports whether every length has been run, by a loop that was given so many batches. A loader that
+// played reports whether a loop that was given this many batches has run every length. A loader that
 // reads ahead has fetched one more.
 func (in *interpreter) played(it *iterator, given int) bool {
 	n := len(in.Lengths)
@@ -53,7 +53,7 @@ func (in *interpreter) played(it *iterator, given int) bool {
 	return in.fetched > n || in.fetched == n && !ahead
 }
 
-// enough reports whether a loop need not run turn i, after so many updates in it and so many batches before it.
+// enough reports whether a loop need not run iteration i, given the number of updates in it and of batches before it.
 func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	if len(in.Lengths) > 0 && updates > 0 {
 		return in.played(it, fetched+i)

@@ -176,8 +176,8 @@ func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 // FSDP reports whether the run uses FullyShardedDataParallel or fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
-// firstFSDP2 is the release of PyTorch that has fully_shard as torch.distributed.fsdp.fully_shard; two before
-// it had a prototype under another name.
+// firstFSDP2 is the release of PyTorch that has fully_shard as torch.distributed.fsdp.fully_shard; the two
+// releases before it had a prototype under a different name.
 const firstFSDP2 = 206
 
 // DistKind is the kind that is simulated: FSDP1 for an FSDP2 that the version of PyTorch does not have.

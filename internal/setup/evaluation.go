@@ -10,18 +10,18 @@ import (
 
 // Evaluation is forward passes without gradients between steps.
 type Evaluation struct {
-	Batch       int  `json:"batch,omitempty"`        // samples of a forward pass; 0 is the batch of training
-	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 is one evaluation after the steps
-	Batches     int  `json:"batches,omitempty"`      // forward passes of an evaluation; 0 is FewBatches
+	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 means the batch of training
+	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 means one evaluation after the steps
+	Batches     int  `json:"batches,omitempty"`      // forward passes per evaluation; 0 means FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
 
-	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits, once a batch was simulated
+	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits, once a batch has been simulated
 }
 
 // Learn remembers how many bytes the logits of a batch take.
 func (e *Evaluation) Learn(logits uint64) { e.logits.Store(logits) }
 
-// Logits returns the bytes of a batch's logits once a batch was simulated, and 0 before.
+// Logits returns the bytes of a batch's logits once a batch has been simulated, and 0 before.
 func (e *Evaluation) Logits() uint64 { return e.logits.Load() }
 
 // FewBatches is how many batches an evaluation has if nothing says how many: unless it keeps their logits, more take

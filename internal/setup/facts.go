@@ -29,7 +29,7 @@ func (m Model) facts() family.Facts {
 	return f
 }
 
-// Longest returns the most tokens that the model takes; 0 is no limit.
+// Longest returns the most tokens that the model takes; 0 means no limit.
 func (m Model) Longest() int {
 	p := m.facts().Positions
 	if p.Key == "" {

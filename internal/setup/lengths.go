@@ -24,12 +24,12 @@ type Lengths struct {
 	Given     json.RawMessage // as written in the setup
 
 	notes []string // on what was read
-	file  string   // that holds the samples, where one does
-	order Order    // in which they come
-	pad   int      // batches are padded to a multiple of so many tokens, 0 for none
+	file  string   // the file of the samples, if they are in one
+	order Order    // in which the samples come
+	pad   int      // batches are padded to a multiple of this many tokens, 0 for none
 	most  int      // but to no more than this
 	cut   int      // longer samples are cut to this, 0 for none
-	fixed [][]int  // of each micro-batch, where they are settled
+	fixed [][]int  // lengths of each micro-batch, once they are decided
 }
 
 // Lognormal is a distribution of lengths.

@@ -18,7 +18,8 @@ import (
 
 // A file of lengths has one sample per line: a number of tokens, or a JSON object with that number, with the
 // tokens themselves, or with texts, which a tokenizer counts. A JSON list, a CSV, and the indices of NumPy and
-// Megatron are read as well. See lengths_lines.go, lengths_csv.go and lengths_index.go.
+// Megatron are read as well. See lengths_lines.go, lengths_csv.go,
+// lengths_texts.go and lengths_index.go.
 
 // Limits of a file of lengths.
 const (
@@ -33,7 +34,7 @@ var errNoTokenizer = errors.New("and how many tokens that is depends on the toke
 // dataFile is a file of samples that is being read.
 type dataFile struct {
 	name    string
-	count   *tokens.Counter // nil where no tokenizer is given
+	count   *tokens.Counter // nil if no tokenizer is given
 	out     []int
 	counted int             // bytes of texts
 	full    bool            // enough texts were counted
@@ -89,7 +90,7 @@ func openNamed(from Source, field, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// tokenizer reads the tokenizer, where one is given: its file, or the folder that it lies in.
+// tokenizer reads the tokenizer, if one is given: its file, or the folder it is in.
 func (d *dataFile) tokenizer(name string, from Source) error {
 	if name == "" {
 		return nil
@@ -118,7 +119,7 @@ func (d *dataFile) read(f io.Reader) error {
 	case bytes.HasPrefix(head, []byte(megatronMagic)):
 		err = d.megatron(in)
 	case bytes.IndexByte(head, 0) >= 0:
-		return errors.New("it is not a text; give lengths one a line, JSON lines, a CSV, a .npy of whole numbers or Megatron's .idx")
+		return errors.New("it is not text; give one length per line, JSON lines, a CSV, a .npy of whole numbers or Megatron's .idx")
 	case extension == ".csv":
 		err = d.csv(in, ',')
 	case extension == ".tsv":
@@ -142,7 +143,7 @@ func (d *dataFile) add(n int) error {
 	return nil
 }
 
-// text counts the tokens of one sample's texts. What has none is no sample.
+// text counts the tokens of one sample's texts. Empty texts are not a sample.
 func (d *dataFile) text(key string, parts ...string) error {
 	if d.count == nil {
 		return fmt.Errorf("holds text (%s), %w", key, errNoTokenizer)

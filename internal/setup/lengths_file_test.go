@@ -100,7 +100,7 @@ func TestBadLengthFiles(t *testing.T) {
 		"negative":       {"a.txt", "-4\n", "", "line 1 has the length -4"},
 		"a fraction":     {"a.jsonl", `{"length": 1.5}`, "", "line 1 has the length 1.5"},
 		"too long":       {"a.txt", "12\n2000\n", "", "learned positions"},
-		"binary":         {"a.bin", "\x00\x01\x02\xff", "", "it is not a text"},
+		"binary":         {"a.bin", "\x00\x01\x02\xff", "", "it is not text"},
 		"text":           {"a.jsonl", `{"text": "hello"}`, "", "depends on the tokenizer; give its tokenizer.json with tokenizer"},
 		"prose":          {"a.txt", "hello world", "", "line 1 is neither a number nor JSON"},
 		"empty":          {"a.txt", "\n\n", "", "it contains no lengths"},

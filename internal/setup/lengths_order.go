@@ -97,7 +97,7 @@ func (l *Lengths) batches(r *rand.Rand, samples, n int) func(i int) int {
 	}
 }
 
-// longestOf draws a batch of so many samples and returns its length.
+// longestOf draws a batch of the given number of samples and returns its length.
 func (l *Lengths) longestOf(r *rand.Rand, samples int) (n int) {
 	for range samples {
 		n = max(n, l.draw(r))

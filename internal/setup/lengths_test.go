@@ -90,7 +90,7 @@ func TestLengthsRefused(t *testing.T) {
 
 func TestLengthFilesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x00\xff\x13":                      "it is not a text",
+		"\x00\xff\x13":                      "it is not text",
 		"\xff\x13":                          "neither a number nor JSON",
 		"":                                  "contains no lengths",
 		"12\n0\n":                           "line 2 has the length 0",

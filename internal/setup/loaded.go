@@ -27,7 +27,7 @@ func (s *Setup) completeWeights() error {
 		return nil
 	}
 	if s.Weights != "" && s.Weights != Saved && s.Weights != s.Precision && !autocasts(s.Precision) {
-		return Wrong("{weights} is %s and {precision} %s: weights of another type than the precision's are for autocast; choose amp-bf16 or amp-fp16, or {weights} %[2]s",
+		return Wrong("{weights} is %s and {precision} %s: weights can have a different type only under autocast; choose amp-bf16 or amp-fp16, or {weights} %[2]s",
 			s.Weights, s.Precision)
 	}
 	s.Weights, s.Guessed = s.held(s.Loaded, s.Precision)

@@ -17,8 +17,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// StepLoop is the default loop: a step in a function of its own, whose names end
-// with it.
+// StepLoop is the default loop: each step runs in its own function, whose variables are freed when
+// it returns.
 const StepLoop = "step"
 
 // SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
@@ -45,9 +45,9 @@ type Script struct {
 	// Read returns the text of a file that the script opens; nil if files cannot be read.
 	Read func(path string) (string, error)
 
-	Own Survey // what the setup has from the script
+	Own Survey // what the setup took from the script
 
-	Guessed bool // the loop was found, not named by the user: if it cannot be followed, a step of our own is used instead
+	Guessed bool // the loop was found, not named by the user: if it cannot be followed, snug's own step is used instead
 
 	given     map[string]bool // the fields given in the setup
 	decoded   Setup           // the setup right after decoding
@@ -64,7 +64,7 @@ func (x *Script) Optimizer() string {
 	return x.learned.Optimizer
 }
 
-// Abandon stores that the script could not be followed: a step of our own takes its place.
+// Abandon marks the script as one that could not be followed; snug's own step takes its place.
 func (x *Script) Abandon() {
 	x.noted.Lock()
 	x.abandoned = true
@@ -83,7 +83,7 @@ func (x *Script) followed() bool {
 
 // Learned is what following a script showed about the run.
 type Learned struct {
-	Precision string // that it computes in; "" if it does not show
+	Precision string // the one it computes in; "" if the script does not show it
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
@@ -136,9 +136,9 @@ func (x *Script) OwnModel() bool {
 	return x.learned.OwnModel
 }
 
-// Doubted reports whether parts of the script could not be followed. That it builds its own model, the first note
-// then, is no doubt.
-func (x *Script) Doubted() bool {
+// PartlyFollowed reports whether parts of the script could not be followed. The note that it builds its own model, which
+// then comes first, does not count.
+func (x *Script) PartlyFollowed() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return len(x.notes) > 1 || len(x.notes) == 1 && !x.learned.OwnModel
@@ -212,7 +212,7 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are those of a step in a function of its own, and may be too low", s.loopName(), err)}}
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are those of a step in its own function, and may be too low", s.loopName(), err)}}
 		s.Loop = ""
 		return nil
 	}

@@ -30,12 +30,13 @@ type Source struct {
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
-	// Survey follows the script of a setup to learn what it shows of its run; nil means that none is read for that.
+	// Survey follows the script of a setup to learn what it shows of its run; nil means that scripts are not
+	// followed for this.
 	Survey func(s *Setup) (Survey, error)
 	// AnyBatch reports that the batch is searched for, so that none is required.
 	AnyBatch bool
 	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
-	// followed, the run has a step of our own, and a note says so.
+	// followed, the run has snug's own step, and a note says so.
 	Guessed bool
 	// Programs caches the profiles that were read, by name; may be nil.
 	Programs map[string]Program

@@ -11,8 +11,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// A line of a notebook that is not Python: a command of the shell or a magic of IPython, or a name that gets its
-// output.
+// A line of a notebook that is not Python: a shell command or a magic of IPython, or an assignment of its output
+// to a name.
 var (
 	magicLine   = pattern.New(`^\s*[!%]`)
 	magicResult = pattern.New(`^(\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*)[!%].*$`)
@@ -21,7 +21,8 @@ var (
 // otherCells are the magics of cells that are not Python.
 var otherCells = []string{"%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%js", "%%latex", "%%markdown", "%%svg", "%%writefile", "%%cmd", "%%perl", "%%ruby"}
 
-// parsePython parses a script, or a notebook. The lines of a notebook are counted over its cells of code.
+// parsePython parses a script, or a notebook. Line numbers of a notebook count the lines of its code
+// cells only.
 func parsePython(shown string, src []byte) (*pysrc.File, error) {
 	if isNotebook(shown) {
 		code, err := cells(src)
@@ -62,7 +63,8 @@ func cells(src []byte) (string, error) {
 	return out.String(), nil
 }
 
-// cellText returns the lines of a cell, which are a text or a list of texts. A cell of another language is left out.
+// cellText returns the lines of a cell, which are one string or a list of strings. A cell in another language is
+// left out.
 func cellText(raw json.RawMessage) string {
 	var text string
 	var lines []string

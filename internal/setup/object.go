@@ -142,7 +142,7 @@ func (o *object) size(key string) uint64 {
 	return 0
 }
 
-// words returns a list of texts.
+// words returns a list of strings.
 func (o *object) words(key string) []string {
 	v := o.value(key)
 	list, ok := v.([]any)

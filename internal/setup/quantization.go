@@ -27,6 +27,10 @@ type Quantization struct {
 // simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
+// CastsEmbeddings reports whether embeddings and head are cast to bf16 after all unquantized weights were cast
+// to float32. Adapters in bf16 on a model so prepared are TRL's, whose peft_module_casting_to_bf16 does this.
+func (q *Quantization) CastsEmbeddings() bool { return q.Prepare && !q.CastBack && q.Adapters == BF16 }
+
 // checkQuantization notes an error for settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {

@@ -25,7 +25,7 @@ type Program interface {
 type Recorded struct {
 	Torch         string             // PyTorch release
 	Names         []string           // the quantities that were varied
-	Sizes         []map[string]int64 // at which sizes
+	Sizes         []map[string]int64 // the sizes of the recordings
 	Fixed         map[string]int64   // named quantities that were constant
 	Precision     string             // one of Precisions; "" if it is not known
 	Optimizer     string             // its class: AdamW

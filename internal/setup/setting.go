@@ -19,7 +19,7 @@ type Setting struct {
 	What string
 	// Words are the possible values, of a word or of a list of words.
 	Words []string
-	// Default is the value of a field that is not given; nil is the zero value.
+	// Default is the value of a field that is not given; nil means the zero value.
 	Default any
 	// Least and Most are the bounds of a number; a value above Most is an error.
 	Least, Most float64
@@ -86,7 +86,7 @@ type Row struct {
 
 // Lever is a change to a run that saves memory.
 type Lever struct {
-	Change string // what changes, for people
+	Change string // what changes, in words
 	Price  string // beyond time
 	// Rounds means that the run computes with rounded weights, so that the result of training differs.
 	Rounds bool

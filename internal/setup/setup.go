@@ -28,17 +28,17 @@ type Setup struct {
 	Loss          string        `json:"loss,omitempty"`           // which code computes it from the last hidden states, if not the model's own
 	Liger         []string      `json:"liger,omitempty"`          // the layers that Liger runs: "rope", "norm", "mlp"
 	Attention     string        `json:"attention,omitempty"`      // its implementation: "sdpa", "eager", "flash"
-	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil is true
+	AttentionMask *bool         `json:"attention_mask,omitempty"` // whether the batch carries a mask; nil means true
 	Accumulation  int           `json:"accumulation,omitempty"`   // forward passes per optimizer step
 	Clip          bool          `json:"clip,omitempty"`           // whether the gradient norm is clipped
 	Compile       bool          `json:"compile,omitempty"`        // whether the model runs under torch.compile, which is not simulated
-	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // between steps; nil is none
-	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil is PyTorch's default, true
+	Evaluation    *Evaluation   `json:"evaluation,omitempty"`     // between steps; nil means none
+	SetToNone     *bool         `json:"set_to_none,omitempty"`    // whether zero_grad drops gradients, or fills them and keeps them; nil means PyTorch's default, true
 	LoRA          *LoRA         `json:"lora,omitempty"`           // adapters; nil trains all weights
-	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights that LoRA freezes; nil is none
+	Quantization  *Quantization `json:"quantization,omitempty"`   // quantization of the weights that LoRA freezes; nil means none
 	Allocator     string        `json:"allocator,omitempty"`      // a PYTORCH_ALLOC_CONF string
-	Dist          *Dist         `json:"dist,omitempty"`           // how the run is spread over GPUs; nil is one GPU
-	Limit         uint64        `json:"limit,omitempty"`          // the most bytes that PyTorch may reserve; 0 is no limit
+	Dist          *Dist         `json:"dist,omitempty"`           // how the run is spread over GPUs; nil means one GPU
+	Limit         uint64        `json:"limit,omitempty"`          // the most bytes that PyTorch may reserve; 0 means no limit
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 

@@ -129,6 +129,8 @@ func (s *Setup) unquantizedPhrase() []string {
 	switch q := s.Quantization; {
 	case q == nil:
 		return nil
+	case q.CastsEmbeddings():
+		return []string{"norms cast to fp32", "embeddings and head in bf16"}
 	case q.Prepare && !q.CastBack:
 		return []string{"the rest cast to fp32"}
 	case s.Weights != "":

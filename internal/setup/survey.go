@@ -26,8 +26,8 @@ type Sighting struct {
 	Where  string // file:line, or the option of its command line
 }
 
-// learn adds to the fields what they leave open and the script of their loop shows, and returns that. If it is not
-// shown and required, the error says so.
+// learn fills in fields that are left open from the script of the loop. It also returns what it took from the
+// script. If a required field is in neither, the error says so.
 func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	var own Survey
 	loop, _ := fields["loop"].(string)
@@ -90,7 +90,7 @@ func with(fields, others map[string]any) map[string]any {
 }
 
 // modelOf returns the field model for a model that a script in a folder loads. As in transformers, a folder with a
-// config.json comes before a name; it may be beside the script too.
+// config.json comes before a name; it may also be next to the script.
 func (from Source) modelOf(m Sighting, folder string) map[string]any {
 	if m.Config != nil {
 		return map[string]any{"config": m.Config}

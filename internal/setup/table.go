@@ -7,9 +7,11 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row per field of a setup, in the order for readers. A new setting needs a row
-// here, its field in Setup, and code that simulates it. Rows for adapters are in table_adapters.go, those
-// for GPUs, limits and versions in table_place.go; the words that a setting takes are in words.go.
+// The table of settings: one row per field of a setup, in the order in which they are shown. A new setting
+// needs a row here, its field in Setup, and code that simulates it. Rows for adapters are in
+// table_adapters.go, those for GPUs, limits and versions in table_place.go; the words that a setting takes
+// are in words.go. What a trainer takes if its file says nothing is the Default of its key, in
+// config/systems.
 
 // one returns a single flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
@@ -26,7 +28,7 @@ func runSettings() []Setting {
 		},
 		{
 			Name: "batch", Flags: one("batch"), What: "`samples` per GPU per forward (the micro-batch)", Least: 1, Most: maxBatch,
-			Required: " is missing; it is the samples per GPU per forward", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
+			Required: " is missing; it is the number of samples per GPU and forward pass", Use: InFiles | Size | InPlan | PlanAlways, ShownByProfile: always,
 			Row: &Row{Cell: func(s *Setup) string { return number(s.Batch) }, Shown: shownAlways},
 			at:  func(s *Setup) any { return &s.Batch },
 		},

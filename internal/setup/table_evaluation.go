@@ -6,7 +6,7 @@ package setup
 func evaluationSettings() []Setting {
 	return []Setting{
 		{
-			Name: "evaluation.batch", Flags: one("eval-batch"), What: "`samples` of a forward pass of the evaluation (default: those of training)", Least: 1, Most: maxBatch,
+			Name: "evaluation.batch", Flags: one("eval-batch"), What: "`samples` per forward pass of an evaluation (default: the training batch)", Least: 1, Most: maxBatch,
 			Phrases:  (*Setup).evaluationPhrase,
 			Evidence: where(func(s *Setup) bool { return s.Evaluation != nil }, "evaluation"),
 			at:       func(s *Setup) any { return &s.Evaluation.Batch },
@@ -16,11 +16,11 @@ func evaluationSettings() []Setting {
 			at: func(s *Setup) any { return &s.Evaluation.Every },
 		},
 		{
-			Name: "evaluation.batches", Flags: one("eval-batches"), What: "forward `passes` of an evaluation (default 4)", Least: 1, Most: maxEvaluated,
+			Name: "evaluation.batches", Flags: one("eval-batches"), What: "forward `passes` per evaluation (default 4)", Least: 1, Most: maxEvaluated,
 			at: func(s *Setup) any { return &s.Evaluation.Batches },
 		},
 		{
-			Name: "evaluation.keeps_logits", Flags: one("eval-keeps-logits"), What: "the logits of all its batches stay on the card until it ends",
+			Name: "evaluation.keeps_logits", Flags: one("eval-keeps-logits"), What: "the logits of all batches stay on the card until the evaluation ends",
 			at: func(s *Setup) any { return &s.Evaluation.KeepsLogits },
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Settings returns the table, in the order for readers.
+// Settings returns the table, in the order in which it is shown.
 func Settings() []*Setting { return table().rows }
 
 // Find returns the setting with a name, or nil.

@@ -8,8 +8,8 @@ import (
 	"snug/internal/family"
 )
 
-// The releases of transformers whose code was read: the oldest, and the newest, which models are
-// simulated as by default. A release is 445 for 4.45.
+// The releases of transformers whose code was read: the oldest, and the newest, which is the
+// default. A release is 445 for 4.45.
 const (
 	OldestTransformers        = "4.30"
 	NewestTransformers        = "5.17"
@@ -17,10 +17,12 @@ const (
 	NewestTransformersRelease = 517
 )
 
-// contemporary is, for each release of PyTorch, the newest transformers when the next PyTorch came out.
-// It is assumed where a setup gives the one and not the other: the newest transformers needs PyTorch 2.5.
+// contemporary is, for each release of PyTorch, the newest transformers when the next but one came out: people
+// change transformers more often than PyTorch, which they keep for about two releases. It is assumed if a setup
+// gives only the version of PyTorch, because the newest transformers needs PyTorch 2.5.
 var contemporary = []struct{ torch, transformers int }{
-	{201, 437}, {202, 440}, {203, 443}, {204, 445}, {205, 448}, {206, 451}, {207, 455}, {208, 457}, {209, 457},
+	{200, 437}, {201, 440}, {202, 443}, {203, 445}, {204, 448}, {205, 451}, {206, 455}, {207, 457}, {208, 457},
+	{209, 503}, {210, 508},
 }
 
 // TransformersRelease returns the release of transformers whose code runs: 445 for 4.45.
@@ -47,9 +49,8 @@ func (v Versions) AssumedTransformers() string {
 	return fmt.Sprintf("%d.%d", n/100, n%100)
 }
 
-// ReentrantByDefault reports whether gradient_checkpointing_enable asks for the older kind of
-// checkpointing where nothing is said: in transformers 4. Under FSDP2 and DeepSpeed only the newer kind is
-// simulated.
+// ReentrantByDefault reports whether gradient_checkpointing_enable uses the older kind of checkpointing
+// unless told otherwise, as in transformers 4. Under FSDP2 and DeepSpeed only the newer kind is simulated.
 func (s *Setup) ReentrantByDefault() bool {
 	switch {
 	case !s.Checkpointing || s.Model.Config == nil || s.Dist.DeepSpeed():

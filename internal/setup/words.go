@@ -2,6 +2,9 @@
 
 package setup
 
+// The words of settings. Words of other programs, which an error translates, are in others_words.go; those of config
+// files are the vocabularies of config/systems.
+
 // The types of weights and arithmetic.
 const (
 	FP32    = "fp32"     // everything in float32

@@ -4,8 +4,8 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Ops that select some of the elements, with their gradients. Others are in ops_index.go, ops_masked.go
-// and ops_where.go.
+// Ops that select some of the elements, with their gradients: index_select, gather (Pick), indexing, max and min,
+// one_hot. Others are in ops_index.go, ops_masked.go and ops_where.go.
 
 // intoZeros returns zeros of a shape into which g is written.
 func (g *Tensor) intoZeros(op string, size Shape) *Tensor {
@@ -25,6 +25,25 @@ func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	w.Launch(out, out)
 	from := t.size
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.intoZeros("index_add", from)) })
+	return n.result(out, t, index)
+}
+
+// Pick is torch.gather(t, -1, index) with a gradient, which is scattered into zeros.
+func (t *Tensor) Pick(index *Tensor) *Tensor {
+	w := t.w
+	n := w.record("GatherBackward0", t)
+	n.save(t) // gather_backward needs its shape
+	n.save(index)
+	w.Op("gather")
+	out := w.Empty(index.size, t.dtype)
+	w.Launch(out, index)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { // grad.new_zeros(sizes).scatter_add_(dim, index, grad)
+		w.Op("new_zeros")
+		zeros := w.Empty(from, g.dtype)
+		w.Launch(zeros, g)
+		return inputGrads(w.unlessInPlace("scatter_add", zeros))
+	})
 	return n.result(out, t, index)
 }
 

@@ -4,8 +4,9 @@ package shadow
 
 import "math/bits"
 
-// Ops that select by index, used to route tokens to experts. Others are in ops_choose.go, ops_masked.go
-// and ops_where.go.
+// Ops that select by index, used to route tokens to experts. gather and its backward are Pick in ops_choose.go, with
+// index_select and indexing; masks are in ops_masked.go and ops_where.go. scatter_ and index_add_ of scripts are
+// writes in script/tensors.go; the index_add_ of models is IndexAddInto in ops_rebase.go.
 
 // TopK is torch.topk(t, k, -1): values and their indices.
 func (t *Tensor) TopK(k int) (values, indices *Tensor) {

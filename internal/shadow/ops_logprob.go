@@ -24,7 +24,7 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy
 	if w.autocast != None {
 		p.dtype = w.autocast
 	}
-	var known [7]*Tensor // greatest, sums of exp, x·exp and squares, sum, greatest before the target, the target's
+	var known [7]*Tensor // per token: maximum, sums of exp, of x·exp and of squares, sum, maximum before the target, logit of the target
 	for i := range known {
 		w.Op("zeros")
 		known[i] = fn.Let(w.Empty(Dims(t.Size(0)), Float32))

@@ -125,6 +125,15 @@ func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
+// SumAs is t.sum(dims, dtype=dt).
+func (t *Tensor) SumAs(dt DType, keep bool, dims ...int) *Tensor {
+	n := t.w.record("SumBackward1", t)
+	out := t.reduce("sum", dims, keep, dt)
+	from := t.size
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g.restore(from, dims, keep)) })
+	return n.result(out, t)
+}
+
 // SumAll is t.sum().
 func (t *Tensor) SumAll() *Tensor { return t.Sum(false, allDims(t.size)...) }
 

@@ -46,7 +46,7 @@ func (t *Tensor) rmsNorm(weight *Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// mixedRMSNorm is the same for a weight of another type, in single ops.
+// mixedRMSNorm is the same for a weight of a different type, in single ops.
 func (t *Tensor) mixedRMSNorm(weight *Tensor) *Tensor {
 	scale := t.rootMeanSquare()
 	mark := t.w.pin(scale)

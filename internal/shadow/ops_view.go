@@ -2,7 +2,7 @@
 
 package shadow
 
-// Views: another shape over the same memory. They allocate nothing in forward;
+// Views: a different shape over the same memory. They allocate nothing in forward;
 // some do in backward.
 
 // view makes a differentiable view.
@@ -59,7 +59,7 @@ func (t *Tensor) infer(d []int) Shape {
 		s.d[hole] = t.Numel() / max(known, 1)
 	}
 	if s.Numel() != t.Numel() {
-		panic("shadow: " + t.String() + " has not the elements of " + s.String())
+		panic("shadow: " + t.String() + " does not have as many elements as " + s.String())
 	}
 	return s
 }

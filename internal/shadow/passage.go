@@ -26,7 +26,7 @@ type arrival struct {
 	like  *gradLayout // the layout of grad
 	id    uint32      // its memory
 	at    int         // the event before which it arrived
-	taken bool        // the leaf took the memory over; otherwise it has a copy
+	taken bool        // the leaf took over the memory; otherwise it has a copy
 	lent  bool        // its memory had another reference
 	tag   Tag         // what the memory was counted as before
 }

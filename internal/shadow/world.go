@@ -85,7 +85,7 @@ type World struct {
 	Eval bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
-	// MaxIterations limits the iterations of loops that are not folded; 0 is no limit.
+	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
 	iterated int // iterations so far

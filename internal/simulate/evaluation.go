@@ -11,14 +11,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// evaluates reports whether the run has an evaluation of our own: on several GPUs it is not simulated, and a loop
+// evaluates reports whether the run has snug's own evaluation: on several GPUs it is not simulated, and a loop
 // that is followed has its own.
 func (r *run) evaluates() bool {
 	return r.s.Evaluation != nil && r.s.Dist == nil && r.calling == nil && r.script == nil
 }
 
-// evaluate runs an evaluation in a function of its own: model.eval(), and under no_grad a forward pass for each
-// batch. Of the outputs, the logits are kept in a list, or nothing.
+// evaluate runs an evaluation in its own function: model.eval(), and under no_grad a forward pass for each
+// batch. It keeps the logits in a list, or nothing.
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")
@@ -76,8 +76,8 @@ func evaluation(s *setup.Setup) script.Evaluating {
 	return script.Evaluating{Batch: s.EvaluationBatch(), Batches: e.Turns(), Every: every, KeepsLogits: e.KeepsLogits}
 }
 
-// afterSteps trains one step more if the last thing was an evaluation, since that step has to do with the memory that
-// the evaluation left in the cache.
+// afterSteps trains one more step if the run ends with an evaluation, since that step has to use the memory that the
+// evaluation left in the cache.
 func (r *run) afterSteps() {
 	if r.evaluates() && r.s.EvaluatesAfter(r.s.Steps-1) {
 		r.step(false)

@@ -22,7 +22,7 @@ func Follows(s *setup.Setup) bool {
 	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
 }
 
-// follow runs the setup's script in place of a loop of our own.
+// follow runs the setup's script in place of snug's own loop.
 func (r *run) follow() error {
 	s := r.s
 	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {
@@ -54,7 +54,7 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, doubt(res.Notes), s.Loop)
+		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
 	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
@@ -68,8 +68,8 @@ func (r *run) follow() error {
 	return nil
 }
 
-// doubt returns the first thing that was not followed, which may be why there was no update.
-func doubt(notes []string) string {
+// firstNote returns the first thing that was not followed, which may be why there was no update.
+func firstNote(notes []string) string {
 	if len(notes) == 0 {
 		return ""
 	}
@@ -127,9 +127,9 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 		}
 	}
 	per := perUpdate(res)
-	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, and the script runs its backward %s per update; the figures are the script's", s.Accumulation, times(per))
-	say(s.Clip && !res.Clips, "it does not clip gradients, and neither do the figures")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, and the figures are without it")
+	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
+	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
 	return out
 }
 

@@ -203,7 +203,7 @@ func (r *run) setAdapters(a script.Adapters) error {
 		s.LoRA.Targets = facts.LoRA
 	}
 	if len(s.LoRA.Targets) == 0 {
-		return setup.Wrong("PEFT knows no layers of %s to adapt by itself; set target_modules", s.Model.Title())
+		return setup.Wrong("PEFT has no default layers to adapt for %s; set target_modules", s.Model.Title())
 	}
 	if a.Classes && !slices.Contains(a.Save, "classifier") && family.Classifies(s.Model.Head) {
 		s.LoRA.Save = append(slices.Clip(a.Save), "classifier")

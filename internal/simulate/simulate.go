@@ -55,12 +55,12 @@ type Options struct {
 	Brief       bool                             // the first step, which makes the optimizer's states, has one micro-batch
 	Card        gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
 	Side        kernel.Side                      // which bound to use if the needs of a kernel are unknown
-	Local       bool                             // a script's step is a function: its names end with it, and it prefetches nothing
+	Local       bool                             // a script's step is a function: its variables are freed when it returns, and it prefetches nothing
 	Model       Maker                            // builds a model instead of the setup's, if set
 	Folds       bool                             // long loops stay folded in the result
 	MaxEvents   int                              // limit on the number of events, counted folded if the run is; 0 for none
 	Whole       bool                             // every batch of a script's loader is run, for a comparison with a recording
-	Stop        func() error                     // asked before each micro-batch; an error ends the run; may be nil
+	Stop        func() error                     // called before each micro-batch; an error ends the run; may be nil
 }
 
 // Maker builds a model by hand.
@@ -97,7 +97,7 @@ type run struct {
 	opening   map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
 	config    *family.Config                   // of the model, if it has one
 	calling   *family.Calling                  // how the model is called, if a script calls it
-	keeping   *family.Calling                  // which outputs a call keeps, if an evaluation of our own keeps some
+	keeping   *family.Calling                  // which outputs a call keeps, if snug's own evaluation keeps some
 	here      bool                             // the script makes its model on the card
 	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
 	torchtune bool                             // the script makes its model from torchtune's modules
@@ -112,7 +112,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 		return res, err
 	}
 	s.Script.Abandon()
-	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in a function of its own, and may be too low", s.Loop, err)})
+	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in its own function, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
@@ -133,7 +133,8 @@ func runLoop(s *setup.Setup, o Options) (*Result, error) {
 	return runFolded(s, o, false)
 }
 
-// runWatched follows a script, while the watch measures a step of our own loop in the script's precision.
+// runWatched follows a script, while the watch measures a step of snug's own loop in the script's
+// precision.
 func runWatched(s *setup.Setup, o Options) (*Result, error) {
 	plain, watched := *s, o
 	o.Watch = nil
@@ -228,7 +229,7 @@ func (r *run) goesOn() {
 }
 
 // steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
-// rest are the same, and are only copied.
+// rest are the same, and are only copied. How many steps there are is the setting steps, in setup/table_place.go.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -246,8 +247,8 @@ func (r *run) steps() {
 	}
 }
 
-// settle prepares for many more steps, where each has its own length: what step i dropped is used again,
-// and the events of the rest get their room at once.
+// settle prepares for many more steps, if each has its own length: what step i dropped is used again,
+// and memory for the remaining events is allocated at once.
 func (r *run) settle(i int) {
 	if r.tokens == nil || !r.mayCopy() {
 		return
@@ -380,6 +381,9 @@ func (r *run) addLora() error {
 	}
 	if p := r.s.Quantization; p != nil && p.Adapters != "" {
 		r.builder.CastTrained(typeOf(p.Adapters))
+		if p.CastsEmbeddings() {
+			r.builder.CastEmbeddings()
+		}
 	}
 	if r.s.Checkpointing && !r.tuned() {
 		r.builder.EnableInputRequireGrads()
@@ -409,7 +413,7 @@ func (r *run) tuned() bool {
 	return is
 }
 
-// thereAre returns the end of an error about targets that do not exist.
+// thereAre returns the last part of the error about targets that do not exist: which ones do.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""

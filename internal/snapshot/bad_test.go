@@ -70,7 +70,7 @@ func TestBadFiles(t *testing.T) {
 		"device":           {pickled(snapshotOf(l{segmentOf(1<<30, base, 2, true)}), false), "a device is 1073741824"},
 		"double free": {pickled(snapshotOf(l{}, l{
 			at("alloc", base, 5), at("free_requested", base, 5), at("free_requested", base, 5),
-		}), false), "trace entry 2 frees 0x7f0000000000, which is free already"},
+		}), false), "trace entry 2 frees 0x7f0000000000, which is already free"},
 		"double alloc":     {pickled(snapshotOf(l{}, l{at("alloc", base, 5), at("alloc", base, 5)}), false), "which is in use"},
 		"terminal escapes": {withEntry(at("\x1b[2J", base, 5)), `"?[2J"`},
 	}

@@ -18,10 +18,11 @@ type before struct {
 	block           uint64 // its block's size if the final state has it, else 0
 	learned         uint64 // its block's size according to later allocations, for the large pool
 	pending         bool   // its free was requested before the recording too
-	key             uint32 // its number in entries until IDs are assigned
+	key             uint32 // its number in the entries, before IDs are assigned
 }
 
-// early marks, in the numbers that resolve writes into entries, those that are indices of a before.
+// early is the bit that marks a number in an entry as the index of a before. resolve writes these
+// numbers.
 const early = 1 << 31
 
 // folder makes a Device of a range of entries. IDs of allocations made before
@@ -38,7 +39,7 @@ type folder struct {
 	fresh  uint32   // allocations in the recording
 	events int      // how many events the entries become, or a few less
 	most   int64    // the most bytes of segments at any time, relative to the start
-	whole  bool     // requests of frees were not recorded (skip_actions, from 2.11): each completion is a free
+	whole  bool     // requests of frees were not recorded (skip_actions, since 2.11): each completion is a free
 
 	settings Settings
 }
@@ -120,7 +121,7 @@ func (f *folder) free(i int, e *entry) error {
 	case s.fate == unseen:
 		s.id = f.addEarly(before{addr: e.addr, requested: e.size, pending: completes && !f.whole})
 	case s.fate == gone, s.fate == waiting && !completes:
-		return fmt.Errorf("frees %#x, which is free already", e.addr)
+		return fmt.Errorf("frees %#x, which is already free", e.addr)
 	case s.fate == alive && completes && !f.whole:
 		return fmt.Errorf("completes a free of %#x that was never requested", e.addr)
 	}

@@ -60,7 +60,7 @@ const (
 	maxProto = 5                   // Python 3.8 and later
 	maxKeys  = 12                  // of a trace entry that fast.go reads
 	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, and one for looking ahead
-	ahead    = 8192                // bytes available to any opcode but a long string: maxPairs and the lists
+	ahead    = 8192                // bytes that every opcode can look ahead, except in a long string: room for maxPairs and for lists
 
 	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )

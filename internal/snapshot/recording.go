@@ -119,7 +119,7 @@ func (m *machine) traces(v value) ([]list, error) {
 	return out, nil
 }
 
-// finals returns the segments by device, each by address.
+// finals returns the segments of each device, in order of address.
 func (m *machine) finals(v value) (map[int][]Segment, error) {
 	if v.kind != vList || m.lists[v.n].n > 0 && m.lists[v.n].class != aSegment {
 		return nil, errors.New("segments is not a list of segments")

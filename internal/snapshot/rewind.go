@@ -111,7 +111,11 @@ func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 
 // smallBuffer is the size of the small pool's segments. A segment of that size
 // is the small pool's: the large pool's begin at 10 MiB.
-const smallBuffer = 2 << 20
+const smallBuffer = 2 << 20 // allocator.SmallBuffer
+
+// largePage is what the large pool maps at a time: allocator.LargeBuffer. This package knows events only, and
+// imports no allocator.
+const largePage = 20 << 20
 
 // smallRange reports whether a mapped range probably belongs to the small pool: as its neighbour does, or
 // else by size, since the large pool maps 20 MiB at a time.
@@ -122,7 +126,7 @@ func smallRange(last, next *Segment, s Segment) bool {
 	case touches(&s, next):
 		return next.Small
 	}
-	return s.Size%(20<<20) != 0
+	return s.Size%largePage != 0
 }
 
 // touches reports whether b continues a: pages of one virtual segment.

@@ -3,21 +3,24 @@
 // Package snapshot reads the files that torch.cuda.memory._dump_snapshot
 // writes: the state of PyTorch's caching allocator, and the events that led to it.
 //
-// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this
-// package has a reader of its own that builds dicts, lists, tuples, strings and
-// numbers and refuses every other opcode by name. It does not keep the objects
-// either: the millions of trace entries go straight from the file's bytes into
-// flat tables (see machine.go), in one pass, without loading the whole file.
+// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this package has its own
+// reader, which builds dicts, lists, tuples, strings and numbers. It refuses every other opcode,
+// with an error that names it. It does not keep the objects either: the millions of trace entries
+// go straight from the file's bytes into flat tables (see machine.go), in one pass, without loading
+// the whole file.
 //
 // The path of the data, one file per step:
 //
 //	window.go    bytes, plain or gzip, with the offset for messages
-//	machine.go   the pickle machine: stack, marks, memo
-//	records.go   dicts with known keys become rows of a table
-//	fast.go      the shape that nearly every trace entry has, without the stack
+//	machine.go   the pickle machine: its stack and marks, its values (value.go), and its
+//	               opcodes (opcodes.go, scalars.go, containers.go, memo.go, refuse.go)
+//	records.go, rows.go  dicts with known keys become rows of a table
+//	fast.go      the shape that nearly every trace entry has, without the stack; its keys
+//	               (shapes.go) and its frames (stacks.go)
 //	recording.go the tables become a Recording
-//	fold.go      entries become the events of a stream.Trace
-//	rewind.go    the final state is walked back to where the recording begins
+//	fold.go      entries become the events of a stream.Trace (addresses.go, flush.go, writer.go)
+//	rewind.go    the final state is walked back to where the recording begins (place.go,
+//	               segment_list.go)
 //
 // Key names were read from torch/csrc/cuda/Module.cpp and memory_snapshot.cpp of
 // PyTorch 2.0 to 2.12. Unknown keys are skipped; keys added later (time_us in 2.2,
@@ -162,7 +165,7 @@ type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
 	MaxSplitSize       int64            // -1: unlimited
-	GCThreshold        float64          // garbage_collection_threshold; 0 is off
+	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
 	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
 }

@@ -139,8 +139,8 @@ func (m *machine) scanStack(b []byte) (value, int) {
 }
 
 // itemsLen returns the length of the opcodes that put named objects into a list: MARK GET… APPENDS, or GET
-// APPEND. It is 0 if b begins with anything else, or if the end is not within b. If the list has items all
-// the same, no key follows it and scanEntry gives up.
+// APPEND. It is 0 if b begins with anything else, or if the end is not within b. If the list has items
+// nevertheless, no key follows it and scanEntry gives up.
 func itemsLen(b []byte) int {
 	if b[0] != opMark {
 		if n := getLen(b[0]); n > 0 && b[n] == opAppend {

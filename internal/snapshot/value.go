@@ -75,7 +75,7 @@ type list struct {
 type dict struct {
 	row   uint32
 	class class
-	known bool // it has been given its first items, so the class holds
+	known bool // it has its first items, so its class is known
 }
 
 type pair struct{ key, val value }

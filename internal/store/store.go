@@ -31,7 +31,7 @@ import (
 //	step_seconds  median of the steps after the first
 //
 // user_version is the schema's number; a file with a higher one is refused. Rows are written and read in
-// runs.go.
+// runs.go, and filled in record/remember.go.
 const schema = `
 CREATE TABLE runs (
 	id           INTEGER PRIMARY KEY,
@@ -95,7 +95,7 @@ func Open(path string) (*Store, error) {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the store of measurements: %w", err)
+		return nil, fmt.Errorf("creating the folder for the store of measurements: %w", err)
 	}
 	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
 }
@@ -191,7 +191,7 @@ func isMade(db interface {
 	case have == 0 && tables > 0 || have > 0 && tables > 0 && ours == 0:
 		return false, errors.New("it is a database of another program")
 	case have > version:
-		return false, fmt.Errorf("it has format %d and this snug reads up to %d", have, version)
+		return false, fmt.Errorf("it has format %d, but this version of snug reads only up to %d", have, version)
 	}
 	return have > 0, nil
 }

@@ -53,7 +53,7 @@ type Folded struct {
 	passes   []pass
 	home     []int32 // the section that made an ID, -1 if none did
 	middles  []int   // the sections that stand for others, in order
-	more     []int   // by how many events each and those before it are more unfolded
+	more     []int   // how many events unfolding adds, up to and including each of them
 }
 
 // Folded finds the loops of a trace. It returns false if their iterations are not alike.

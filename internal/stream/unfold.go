@@ -5,7 +5,7 @@ package stream
 // unfolding is a trace being unfolded.
 type unfolding struct {
 	*Folded
-	now  []uint32 // the new ID of an old one, the middle's apart
+	now  []uint32 // the new ID of each old one, except those of the middle
 	base []uint32 // by pass: the first ID that its unfolded middle made
 	out  *Trace
 	old  []uint32 // the old ID of a new one

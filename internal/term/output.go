@@ -18,7 +18,7 @@ import (
 type Output struct {
 	to     io.Writer
 	screen Screen
-	rest   []byte // the beginning of a character that the next Write ends
+	rest   []byte // the first bytes of a character that the next Write completes
 }
 
 // NewOutput returns an Output to a terminal, a pipe or a file.
@@ -57,7 +57,7 @@ func (o *Output) Write(p []byte) (int, error) {
 		case r == o.screen.mark && r != 0:
 			out = append(out, '\x1b')
 		case r == utf8.RuneError && n == 1 && text[0] < 0xa0:
-			out = fmt.Appendf(out, `\x%02x`, text[0]) // a C1 control to terminals of one byte a character
+			out = fmt.Appendf(out, `\x%02x`, text[0]) // terminals with one-byte characters take it for a C1 control
 		case controls(r) && !(r == '\r' && len(text) > 1 && text[1] == '\n'):
 			out = fmt.Appendf(out, `\u%04x`, r)
 		default:

@@ -18,7 +18,7 @@ const (
 
 // Table is rows of cells under a header. Columns listed in Right are right-aligned, as numbers should be.
 type Table struct {
-	Header []string   // one cell for each column; nil is no header
+	Header []string   // one cell for each column; nil means no header
 	Rows   [][]string // the cells
 	Right  []int      // columns
 	Indent int        // spaces before each line

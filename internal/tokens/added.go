@@ -19,7 +19,7 @@ type addedToken struct {
 	Normalized bool   `json:"normalized"`
 }
 
-// added is a set of added tokens, by their first byte, the longest first.
+// added is a set of added tokens, by their first byte, longest first.
 type added struct{ by [256][]addedToken }
 
 func (a *added) add(content string, t addedToken) {
@@ -33,7 +33,7 @@ func (a *added) add(content string, t addedToken) {
 }
 
 // cut calls part for each part of a text in order, with the place where it begins: added tokens, and the texts
-// between them. The leftmost token comes first; of several at one place, the longest.
+// between them. The leftmost token comes first; if several begin at one place, the longest.
 func (a *added) cut(text string, part func(text string, at int, token bool)) {
 	from := 0
 	rest := func(to int) {

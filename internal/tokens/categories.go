@@ -37,7 +37,7 @@ var newMarks = [][2]rune{
 	{0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
 }
 
-// newAccents are characters that became nonspacing marks after 2016, or ceased to be, according to BertNormalizer.
+// newAccents are characters that became or stopped being nonspacing marks after 2016, according to BertNormalizer.
 var newAccents = [][2]rune{
 	{0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8E1}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55},
 	{0xC04, 0xC04}, {0xC3C, 0xC3C}, {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA},
@@ -64,8 +64,8 @@ var newControls = [][2]rune{
 	{0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
 }
 
-// isPunctuation reports whether the library takes r for punctuation, which includes every symbol of ASCII and two
-// characters that have ceased to be punctuation.
+// isPunctuation reports whether the library treats r as punctuation, which includes every ASCII symbol and two
+// characters that are no longer punctuation in Unicode.
 func isPunctuation(r rune) bool {
 	switch {
 	case r < 0x80:

@@ -54,7 +54,7 @@ type wordLevel struct{}
 
 func (wordLevel) count(string) int { return 1 }
 
-// wordPiece is BERT's model: the longest known beginning of a word, then the longest continuation, and so on.
+// wordPiece is BERT's model: the longest known prefix of a word, then the longest continuation, and so on.
 type wordPiece struct {
 	vocab   map[string]int
 	prefix  string

@@ -22,7 +22,7 @@ type pattern struct {
 // finder returns the end of the match that begins at text[at:], or -1 if there is none.
 type finder func(text string, at int) int
 
-// UnmarshalJSON reads {"String": …}, {"Regex": …} or, as a few files have it, a text.
+// UnmarshalJSON reads {"String": …}, {"Regex": …} or, as in a few files, a string.
 func (p *pattern) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -50,7 +50,7 @@ func (p pattern) matcher() (finder, error) {
 	case p.Regex != nil:
 		return compile(*p.Regex)
 	}
-	return nil, fmt.Errorf("a pattern of it is neither a string nor a regular expression")
+	return nil, fmt.Errorf("one of its patterns is neither a string nor a regular expression")
 }
 
 // lookahead matches spaces up to the last one before a word.

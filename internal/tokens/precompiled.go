@@ -56,7 +56,7 @@ func (m *charsMap) apply(text string) string {
 	return b.String()
 }
 
-// replace writes the replacement of the shortest beginning of text in the table, and reports whether there is one.
+// replace writes the replacement of the shortest prefix of text that is in the table, and reports whether there is one.
 func (m *charsMap) replace(b *strings.Builder, text string) bool {
 	at, ok := m.find(text)
 	if !ok || at > len(m.texts) {
@@ -67,7 +67,7 @@ func (m *charsMap) replace(b *strings.Builder, text string) bool {
 	return true
 }
 
-// find returns the value of the shortest beginning of text in the array; ok is false if there is none.
+// find returns the value of the shortest prefix of text that is in the array; ok is false if there is none.
 func (m *charsMap) find(text string) (value int, ok bool) {
 	node := offset(m.units[0])
 	for i := range len(text) {

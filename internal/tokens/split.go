@@ -200,7 +200,7 @@ func mergedWithNext(all []match) []match {
 	return merged(all, func(before, m match) bool { return before.is && !m.is })
 }
 
-// merged joins a match with its neighbour before, as they were found, if join reports true.
+// merged joins each match to the one before it in all, if join reports true for the two.
 func merged(all []match, join func(before, m match) bool) (out []match) {
 	for i, m := range all {
 		if i > 0 && join(all[i-1], m) {

@@ -2,8 +2,8 @@
 
 // Package tokens counts the tokens of texts, as a tokenizer.json of Hugging Face's tokenizers library would
 // make them. It knows byte-level BPE (GPT-2, Llama 3, Qwen), BPE with metaspaces and byte fallback (Llama 2,
-// Mistral, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. What it does not know it refuses by
-// name: a count is exact or there is none.
+// Mistral, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. It refuses what it does not know,
+// with an error that names it, so every count is exact.
 //
 // A text passes through the same stages as in the library (tokenizers 0.23): added tokens are cut out, the
 // rest is normalized, split into words, and each word is made into tokens by the model. The post-processor
@@ -162,5 +162,5 @@ func decode(raw json.RawMessage, into any) error {
 
 // refused returns the error for a part that is not known.
 func refused(what, kind string) error {
-	return fmt.Errorf("its %s %s is not known here, so that tokens cannot be counted exactly; write a file of their numbers instead, one a line", what, kind)
+	return fmt.Errorf("its %s %s is not known here, so tokens cannot be counted exactly; give a file with the number of tokens of each sample instead, one per line", what, kind)
 }

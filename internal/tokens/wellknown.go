@@ -116,7 +116,7 @@ func run(text string, at int, kind runeKind) int {
 	return at
 }
 
-// atMost returns the end of at most so many digits from text[at:].
+// atMost returns the end of the digits at text[at:], counting no more than most of them.
 func atMost(text string, at, most int) int {
 	for ; most > 0 && class(text, at) == number; most-- {
 		_, n := utf8.DecodeRuneInString(text[at:])

@@ -33,7 +33,7 @@ VISION = """resnet50 resnet101 resnet152 mobilenet_v2 mobilenet_v3_large mobilen
 SEGMENT = "fcn_resnet50 fcn_resnet101 deeplabv3_resnet50 deeplabv3_resnet101 deeplabv3_mobilenet_v3_large lraspp_mobilenet_v3_large".split()
 
 
-# ---------------------------------------------------------------- which convolutions there are
+# ---------------------------------------------------------------- the convolutions
 def collect(model, x, found, tag):
     def hook(mod, args, out=None):
         t = args[0]
@@ -59,7 +59,7 @@ def collect(model, x, found, tag):
 
 
 def gather(job):
-    """The convolutions of one net, in a process of the pool."""
+    """Returns the convolutions of one net, in a process of the pool."""
     lib, n, side = job
     torch.set_num_threads(1)
     def make():
@@ -144,7 +144,7 @@ def written():
         c(3 if h == 32 else 1, h, h, 64, 3, 3, 1, 1); c(3 if h == 32 else 1, h, h, 32, 3, 3, 1, 1)
         for i, ch in enumerate((16, 32, 64, 128, 256, 512)):
             s = max(4, h >> max(0, i - 2)); c(ch, s, s, ch, 3, 3, 1, 1); c(ch, s, s, 2 * ch, 3, 3, 2, 1); c(ch, s, s, 2 * ch, 3, 3, 1, 1)
-    for C, K in ((64, 64), (128, 128), (256, 256), (512, 512), (96, 96), (192, 192), (384, 384), (48, 48), (24, 24)):  # a grid, to see what side and channels do
+    for C, K in ((64, 64), (128, 128), (256, 256), (512, 512), (96, 96), (192, 192), (384, 384), (48, 48), (24, 24)):  # a grid, to see the effect of side and channels
         for h in (7, 10, 14, 20, 28, 40, 56, 80):
             c(C, h, h, K, 3, 3, 1, 1); c(C, h, h, K, 1, 1)
     for h in (20, 40, 64):
@@ -204,7 +204,7 @@ class Meter:
                 if kind == "fprop": r = torch.ops.aten.convolution.default(x, w, None, (sh, sw), (ph, pw), (dh, dw), False, (0, 0), g)
                 else:
                     r = torch.ops.aten.convolution_backward.default(y, x, w, None, (sh, sw), (ph, pw), (dh, dw), False, (0, 0), g, (kind == "dgrad", kind == "wgrad", False))
-                # the end is marked before the result goes, so that what is freed between the marks is no result
+                # the end is marked before the result is dropped, so that nothing freed between the marks is a result
                 mark = torch.empty(MARK + 1000 + i, dtype=torch.uint8, device=self.dev); del mark
                 del r
                 done.append(n)

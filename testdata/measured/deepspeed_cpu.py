@@ -1,4 +1,4 @@
-"""What DeepSpeed itself allocates, on the CPU: no GPU is needed, and no second process.
+"""Records what DeepSpeed itself allocates, on the CPU: neither a GPU nor a second process is needed.
 
 usage: deepspeed_cpu.py FOLDER
 
@@ -57,7 +57,7 @@ def train(stage, init, trace):
 
 
 def events(trace, least):
-    """The allocations and frees of at least so many bytes, each under its part."""
+    """Returns the allocations and frees of at least this many bytes, each under its part."""
     rows = json.load(open(trace))["traceEvents"]
     parts = sorted((r["ts"], r["ts"] + r["dur"], r["name"][5:]) for r in rows if r.get("name", "").startswith("part ") and r.get("ph") == "X")
     memory = sorted((r for r in rows if r.get("name") == "[memory]"), key=lambda r: (r["ts"], r["args"]["Ev Idx"]))

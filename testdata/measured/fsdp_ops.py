@@ -1,4 +1,4 @@
-"""What FSDP does op by op, as one process of several sees it: FullyShardedDataParallel (FSDP1) by hand or as
+"""Records the ops of FSDP in one process of several: FullyShardedDataParallel (FSDP1) by hand or as
 accelerate's plugin wraps a model, with or without PEFT's LoRA, and accelerate's FSDP2, on PyTorch's fake
 process group. Its collectives move nothing, so the other processes are not needed.
 

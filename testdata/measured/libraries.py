@@ -1,5 +1,5 @@
-"""Peaks of training with what other libraries put into a run: TRL's loss, Liger's kernels, weights of
-16 bits under autocast, models that are loaded in parts, DeepSpeed.
+"""Measures peaks of training with other libraries: TRL's loss, Liger's kernels, 16-bit weights under
+autocast, models that are loaded in parts, DeepSpeed.
 
 usage: libraries.py OUT.jsonl [WORD]      only cases with WORD in their names
 
@@ -61,7 +61,7 @@ def liger_cases():
 
 
 def build(s):
-    """The model on the GPU, its weights of the type that the setup says."""
+    """Returns the model on the GPU, with weights of the setup's type."""
     import torch, transformers
     config = dict(s["model"]["config"])
     config = transformers.AutoConfig.for_model(config.pop("model_type"), **config)

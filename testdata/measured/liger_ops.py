@@ -1,6 +1,6 @@
-"""What Liger's kernels do, op by op, without a GPU and without Triton's compiler: a step on fake
-tensors, as peft_ops.py records PEFT's, with kernels that do nothing when they are launched. All
-memory is taken in Python around them. Written for TestLiger of internal/simulate.
+"""Records the ops around Liger's kernels, without a GPU and without Triton's compiler: a step on
+fake tensors, as peft_ops.py does for PEFT, with kernels that do nothing when they are launched.
+All memory is allocated in Python around them. Written for TestLiger of internal/simulate.
 
 usage: liger_ops.py OUTDIR [WORD]     needs liger-kernel 0.8.5 and triton 3.6.0; line forms as in peft_ops.py
 
@@ -40,7 +40,7 @@ TILES = 8 * 2  # of 64 rows, of 8 experts with 75 each
 
 
 class Answers(Log):
-    """the log, which knows the numbers that Liger reads back"""
+    """the log, with the numbers that Liger reads back"""
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         known = {"aten._local_scalar_dense.default": 1, "aten.equal.default": True}
@@ -60,7 +60,7 @@ TEXTS = [inspect.getsource(getattr(module, name)) for module, name in ASKING]
 
 
 def taken_for_cuda(device):
-    """the functions that ask for a CUDA device find that they have one"""
+    """makes functions that ask for a CUDA device find one"""
     for (module, _), text in zip(ASKING, TEXTS):
         text = text.replace('"cuda"', '"%s"' % device).replace("is_autocast_enabled()", 'is_autocast_enabled("%s")' % device)
         exec(compile(text, module.__file__, "exec"), module.__dict__)
@@ -130,7 +130,7 @@ def record(c, path):
 
 
 def unpatched(model_type):
-    """puts back what Liger replaces in a family's module"""
+    """restores what Liger replaces in a family's module"""
     module = importlib.import_module("transformers.models.%s.modeling_%s" % (model_type, model_type))
     kept = dict(module.__dict__)
     return lambda: module.__dict__.update(kept)
@@ -159,7 +159,7 @@ def cases():
 
 
 if __name__ == "__main__":
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
     peft_ops.BaseTunerLayer._move_adapter_to_device_of_base_layer = peft_ops.to_base
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""

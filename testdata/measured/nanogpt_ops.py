@@ -1,5 +1,5 @@
-"""What a step of nanoGPT's own model does, op by op, without a GPU: on fake tensors, as peft_ops.py
-records PEFT's. Written for TestNanoGPT and TestNanoGPTLoop of internal/simulate.
+"""Records the ops of a step of nanoGPT's own model, without a GPU: on fake tensors, as peft_ops.py
+does for PEFT. Written for TestNanoGPT and TestNanoGPTLoop of internal/simulate.
 
 usage: nanogpt_ops.py NANOGPT OUTDIR [WORD]     NANOGPT is a checkout of karpathy/nanoGPT; line forms
                                                 as in peft_ops.py
@@ -36,7 +36,7 @@ def forward(model, ids, targets, device, amp):
 
 
 def attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False):
-    """F.scaled_dot_product_attention as an H200 has it"""
+    """F.scaled_dot_product_attention as it runs on an H200"""
     if query.dtype == torch.float32:
         return torch.ops.aten._scaled_dot_product_efficient_attention(query, key, value, None, True, dropout_p, is_causal)[0]
     return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, None, True, dropout_p, is_causal)[0]

@@ -1,5 +1,5 @@
-"""What optimizers allocate and let go of, without a GPU: two steps on tensors of PyTorch's meta
-device, which have a shape and a type but no numbers. Written for TestOptimizers of
+"""Records what optimizers allocate and free, without a GPU: two steps on tensors of PyTorch's meta
+device, which have a shape and a type but no values. Written for TestOptimizers of
 internal/shadow.
 
 usage: optim_ops.py OUT.txt      needs torch, lion-pytorch, bitsandbytes; line forms:

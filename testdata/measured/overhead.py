@@ -1,4 +1,4 @@
-"""What the probe of `snug profile` adds to a training step while it records.
+"""Measures what the probe of `snug profile` adds to a training step while it records.
 
     python testdata/measured/overhead.py 60 examples/gsa/train.py --config configs/pretrain.yaml
 
@@ -38,7 +38,7 @@ def steps(rounds, script, args):
     def step_ended():
         block = (state["n"] - WARM_UP) // BLOCK
         if 0 <= block < 2 * rounds:
-            on = block % 2 == block // 2 % 2  # off on, on off: drift falls on both alike
+            on = block % 2 == block // 2 % 2  # off on, on off: drift affects both equally
             took[on].append([now - then for now, then in zip(clocks(), state["last"])])
         nxt = state["n"] + 1 - WARM_UP
         if nxt >= 0 and nxt % BLOCK == 0:
@@ -82,7 +82,7 @@ def main(rounds, script, args):
 
 
 def paired(off, on):
-    """The medians, the median of the rounds' ratios and its range."""
+    """Returns the medians, the median of the rounds' ratios and its range."""
     halves = [[statistics.mean(x[i:i + BLOCK]) for i in range(0, len(x), BLOCK)] for x in (off, on)]
     ratios = [b / a - 1 for a, b in zip(*halves)]
     return (statistics.median(off) * 1e3, statistics.median(on) * 1e3, 100 * statistics.median(ratios)) + range_of(

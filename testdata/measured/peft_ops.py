@@ -1,5 +1,5 @@
-"""What PEFT's LoRA does, op by op, without a GPU: a step on fake tensors, which have a shape,
-a type and a device but no numbers. Written for internal/simulate/peft_test.go.
+"""Records the ops of PEFT's LoRA, without a GPU: a step on fake tensors, which have a shape, a type
+and a device but no values. Written for internal/simulate/peft_test.go.
 
 usage: peft_ops.py OUTDIR [WORD]      only cases with WORD in their names; line forms, as in opslog.py:
   # phase
@@ -71,7 +71,7 @@ class Log(TorchDispatchMode):
         self.lines[at] += " -> " + show(out)
         for t in tree_iter(out):
             if isinstance(t, torch.Tensor):
-                if "lift_fresh" not in str(op):  # which is a number of Python's, and the host's
+                if "lift_fresh" not in str(op):  # which is a Python number, on the host
                     self.own(t)
         return out
 
@@ -88,7 +88,7 @@ def recast(module, dtype):
 
 
 def to_base(self, adapter, device=None):
-    """what the method of this name does, by recast"""
+    """the method of this name, by recast"""
     for part in (self.lora_A, self.lora_B):
         recast(part[adapter], self.get_base_layer().weight.dtype)
 
@@ -114,7 +114,7 @@ def build(c):
 
 
 def forward(model, batch, device, amp):
-    """torch.autocast would turn itself off where there is no GPU"""
+    """torch.autocast would turn itself off without a GPU"""
     torch.set_autocast_enabled(device, amp)
     torch.set_autocast_dtype(device, torch.bfloat16)
     torch.autocast_increment_nesting()
@@ -158,7 +158,7 @@ def cases():
         for name, targets in (("some", some), ("all", every)):
             if not upcast and precision != "bf16":
                 continue
-            if base and device == "cpu" and model == "gpt2":  # autocast raises layer_norm on a GPU alone
+            if base and device == "cpu" and model == "gpt2":  # autocast casts layer_norm to float32 only on a GPU
                 continue
             c = dict(model="hf", model_type=model, head="causal", config=config, batch=3, seq=100, attn="eager", mask=False,
                      precision=precision, optimizer="adamw", device=device, lora=dict(r=8, targets=targets, peft=upcast))
@@ -177,7 +177,7 @@ def cases():
 
 if __name__ == "__main__":
     BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
     copy.deepcopy = twin
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""

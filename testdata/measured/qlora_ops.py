@@ -1,5 +1,5 @@
-"""What bitsandbytes does around 4-bit weights and PEFT around that, op by op, without a GPU: a step
-on real tensors of the CPU. Written for TestQLoRA of internal/simulate.
+"""Records the ops of bitsandbytes around 4-bit weights, and of PEFT around those, without a GPU: a
+step on real tensors on the CPU. Written for TestQLoRA of internal/simulate.
 
 usage: qlora_ops.py OUTDIR [WORD]     needs bitsandbytes 0.50.2; line forms as in peft_ops.py
 With an older bitsandbytes, 0.49.2, it records what dequantizes every weight, which is seen as it is.
@@ -89,7 +89,7 @@ def record(c, path):
     log = Log()
     if NEW:
         torch.ops.bitsandbytes.gemm_4bit.default = gemm(CARDS[c["capability"]])
-    else:  # the CPU's own way changes the type that weights are dequantized into
+    else:  # the CPU's own code changes the type that weights are dequantized into
         bitsandbytes.matmul_4bit = lambda A, B, quant_state, out=None, bias=None: bitsandbytes.autograd._functions.MatMul4Bit.apply(A, B, out, bias, quant_state)
     model = build(c)
     kept = [t.untyped_storage() for t in list(model.parameters()) + list(model.buffers())]  # a bias that is cast leaves its address to others
@@ -138,7 +138,7 @@ if __name__ == "__main__":
     for name in FLOAT32:
         library.impl(name, like_cuda(name))
     asked = torch.is_autocast_enabled
-    torch.is_autocast_enabled = lambda device="cpu": asked(device)  # PEFT asks for that of CUDA
+    torch.is_autocast_enabled = lambda device="cpu": asked(device)  # PEFT asks CUDA for it
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     for c in cases():

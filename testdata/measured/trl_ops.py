@@ -1,5 +1,5 @@
-"""What a step does, op by op, whose loss is that of TRL's SFTTrainer: its fused head, which never
-makes more than a tile of the logits. Written for TestTRL of internal/simulate.
+"""Records the ops of a step with the loss of TRL's SFTTrainer: its fused head, which never makes
+more than a tile of the logits. Written for TestTRL of internal/simulate.
 
 usage: trl_ops.py OUTDIR [WORD]     line forms as in peft_ops.py
 
@@ -30,7 +30,7 @@ class Nothing:
 
 
 def into(acc, a, b):
-    """_addmm_fp32 as a GPU has it, for types that the CPU cannot mix"""
+    """_addmm_fp32 as on a GPU, for types that the CPU cannot mix"""
     acc.mul_(1) if a.dtype != torch.float32 else acc.addmm_(a.float(), b.float())
 
 

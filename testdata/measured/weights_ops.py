@@ -1,5 +1,5 @@
-"""What a step does, op by op, whose weights are of 16 bits under autocast: on fake tensors, as
-peft_ops.py records PEFT's. Written for TestWeights of internal/simulate.
+"""Records the ops of a step with 16-bit weights under autocast, on fake tensors, as peft_ops.py does
+for PEFT. Written for TestWeights of internal/simulate.
 
 usage: weights_ops.py OUTDIR [WORD]     line forms as in peft_ops.py
 
@@ -99,10 +99,10 @@ def cases():
 
 if __name__ == "__main__":
     kernels = torch.library.Library("aten", "IMPL", "AutocastCPU")
-    kernels.impl("cross_entropy_loss", torch.library.fallthrough_kernel)  # which only the CPU raises as a whole
+    kernels.impl("cross_entropy_loss", torch.library.fallthrough_kernel)  # which only the CPU casts to float32 as a whole
     for name in FLOAT32:
         kernels.impl(name, like_cuda(name))
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # all is where it belongs
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     for c in cases():

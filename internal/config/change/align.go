@@ -4,13 +4,11 @@ package change
 
 import "slices"
 
-// Which lines of two texts are the same is found as patience diff finds it: the
-// common beginning and end, between them the lines that each text has once, and
-// between those the same again. That keeps a diff from matching blank lines and
-// brackets across keys that have nothing to do with each other, and takes n log n
-// time at each of a few depths, whatever the texts are. Lines that have no such
-// neighbour count as changed, so that a diff may be longer than need be; it is never
-// wrong.
+// The lines that two texts share are found as in patience diff: the common beginning and end,
+// between them the lines that each text has once, and between those the same again. That keeps a
+// diff from matching blank lines and brackets across keys that have nothing to do with each other,
+// and takes n log n time at each of a few depths, whatever the texts are. Lines that have no such
+// neighbour count as changed, so a diff may be longer than necessary; it is never wrong.
 
 // run is n lines that both texts have.
 type run struct{ old, new, n int }

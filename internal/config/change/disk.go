@@ -153,7 +153,8 @@ func (d *Disk) Rename(from, to string) error { return d.root.Rename(from, to) }
 // Remove removes a file or an empty folder.
 func (d *Disk) Remove(name string) error { return d.root.Remove(name) }
 
-// SyncDir makes renames in a folder last. On systems that cannot sync folders it does nothing.
+// SyncDir makes renames in a folder survive a crash. On systems that cannot sync folders it does
+// nothing.
 func (d *Disk) SyncDir(name string) error {
 	f, err := d.root.Open(name)
 	if err != nil {

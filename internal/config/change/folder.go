@@ -35,7 +35,7 @@ type Folder interface {
 	Rename(from, to string) error
 	// Remove deletes a file or an empty folder.
 	Remove(name string) error
-	// SyncDir makes the renames in a folder last.
+	// SyncDir makes the renames in a folder survive a crash.
 	SyncDir(name string) error
 	// Lock holds a file until release, which removes it. If another process holds it, Lock fails with an
 	// error that names the process.

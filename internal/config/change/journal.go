@@ -18,9 +18,10 @@ import (
 	"snug/internal/files"
 )
 
-// The journal, version 2. Goals: everything needed to restore the files exactly,
-// in one file per change, readable by a person; useless to an attacker who puts one into a repository
-// for others to clone. Non-goals: being small; being shared between machines.
+// The journal, version 2. Entries are made in apply.go, and used in revert.go and recover.go; they stay until they
+// are reverted. Goals: everything needed to restore the files exactly, in one file per change, readable by a person;
+// useless to an attacker who puts one into a repository for others to clone. Non-goals: being small; being shared
+// between machines.
 //
 //	.snug/journal/
 //	  000001.done     a change that was made
@@ -32,14 +33,14 @@ import (
 //	version  2
 //	id       counts up, as in the name
 //	time     RFC 3339
-//	note     what the change was, for people
+//	note     what the change was, in words
 //	host, folder, inode, seal
 //	         whose journal this is (owner.go)
 //	files    path    relative to the project's folder, links resolved
 //	         mode    permissions, in octal
 //	         before  the old content in base64; null where there was no file
 //	         after   SHA-256 of the new content
-//	         backup  true for .backup files, which may go without being missed
+//	         backup  true for .backup files, whose loss does no harm
 //
 // Nothing in an entry is obeyed before it is checked: the seal shows that this
 // machine wrote it for this folder, each path has to stay inside the folder, and
@@ -59,7 +60,7 @@ type Entry struct {
 	Version int       `json:"version"` // of the journal's format
 	ID      int       `json:"id"`      // counts changes from 1
 	Time    time.Time `json:"time"`    // when the change was made
-	Note    string    `json:"note"`    // what the change was for, for people
+	Note    string    `json:"note"`    // what the change was, in words
 	owner
 	Files []journalFile `json:"files"` // the files that it changed
 }

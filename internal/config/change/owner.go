@@ -14,13 +14,11 @@ import (
 	"strings"
 )
 
-// A journal belongs to one folder on one machine. Each file of it says where it
-// was written and carries a seal: an HMAC over the rest of the file, keyed with a
-// random number of the user's own (see key.go) and the machine's identity.
-// So an entry that came with a clone, however it was made, is told from one of
-// our own. The folder is the same if its path or its inode is: a folder may be
-// moved, and some file systems number their folders anew at each mount. A copy
-// has neither.
+// A journal belongs to one folder on one machine. Each file of it says where it was written and
+// carries a seal: an HMAC over the rest of the file, keyed with a random number of the user's own
+// (see key.go) and the machine's identity. So an entry that came with a clone, however it was made,
+// can be told from one of our own. The folder is the same if its path or its inode is: a folder may
+// be moved, and some file systems number their folders anew at each mount. A copy has neither.
 
 // owner is the part of a journal file that identifies its machine and folder.
 type owner struct {

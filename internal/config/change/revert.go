@@ -68,8 +68,8 @@ func (s *Store) leave(release func()) {
 	_ = s.folder.Remove(snugFolder) // fails if anything is in it
 }
 
-// steps returns the number of changes that an interruption counts as. A revert that only had to remove its own
-// mark counts too.
+// steps returns how many changes an interrupted one counts as. An interrupted revert counts too, even if only
+// its own mark had to be removed.
 func steps(interrupted bool) int {
 	if interrupted {
 		return 1

@@ -72,7 +72,7 @@ func trailingComma(src []byte, at, end int, comments []string) int {
 	return -1
 }
 
-// startsComment reports whether a text begins with a comment, after white space.
+// startsComment reports whether text begins with a comment, after white space.
 func startsComment(text []byte, comments []string) bool {
 	text = bytes.TrimLeft(text, " \t")
 	return slices.ContainsFunc(comments, func(c string) bool { return bytes.HasPrefix(text, []byte(c)) })

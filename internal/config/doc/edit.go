@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// Set replaces the value at a path. The new value is a bool, a whole number, a
-// float64, a string or nil, written in the style of the old one: a quoted
-// number stays quoted, True becomes False and yes becomes no. A value that is
-// defined elsewhere (an alias, a merge key, a variable) is changed there; where
-// that would change other places too, the error is ErrShared.
+// Set replaces the value at a path. The new value is a bool, a whole number, a float64, a string or
+// nil, written in the style of the old one: a quoted number stays quoted, True becomes False and
+// yes becomes no. A value that is defined elsewhere (an alias, a merge key, a variable) is changed
+// there; if that would change other places too, the error is ErrShared.
 func (d *Document) Set(p Path, value any) (*Document, error) {
 	return d.set(p, value, false)
 }

@@ -109,7 +109,7 @@ func jsonNode(v *hujson.Value, from int) (*node, error) {
 			m := &value.Members[i]
 			key, ok := m.Name.Value.(hujson.Literal)
 			if !ok {
-				return nil, failAt(from+m.Name.StartOffset, "a key has to be a text")
+				return nil, failAt(from+m.Name.StartOffset, "a key must be a string")
 			}
 			child, err := jsonNode(&m.Value, from)
 			if err != nil {
@@ -183,7 +183,7 @@ func jsonText(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always can be
+	_ = enc.Encode(s) // a string can always be encoded
 	return strings.TrimSpace(b.String())
 }
 

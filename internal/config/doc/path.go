@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Path leads to a value: the keys from the root down. An item of a list is
-// named by its number, from 0. In shell scripts a path has one step: the
-// variable's name, or the flag with its dashes; where a flag is given several
-// times, --name#2 is the second.
+// Path leads to a value: the keys from the root down. An item of a list is named by its number,
+// from 0. In shell scripts a path has one step: the variable's name, or the flag with its dashes;
+// if a flag is given several times, --name#2 is the second.
 type Path []string
 
-// ParsePath reads a path as people write it: data.batch_size, stages[0].lr or
-// stages.0.lr; a key with dots in it is quoted: model."layer.0".dim. A text
-// that begins with a dash is a flag, dots and all.
+// ParsePath reads a path as people write it: data.batch_size, stages[0].lr or stages.0.lr; a key
+// with dots in it is quoted: model."layer.0".dim. Text that begins with a dash is a flag, dots and
+// all.
 func ParsePath(text string) (Path, error) {
 	if strings.HasPrefix(text, "-") {
 		return Path{text}, nil

@@ -99,7 +99,7 @@ func (s *pyScanner) word() error {
 		end += size
 	}
 	if end == s.at {
-		return failAt(s.at, "found %q, which is no Python", s.src[s.at:min(s.at+1, len(s.src))])
+		return failAt(s.at, "found %q, which is not Python", s.src[s.at:min(s.at+1, len(s.src))])
 	}
 	if end < len(s.src) && (s.src[end] == '"' || s.src[end] == '\'') && isPrefix(s.text[s.at:end]) {
 		return s.quoted(end)
@@ -147,7 +147,7 @@ func (s *pyScanner) quoted(quotes int) error {
 	return failAt(quotes, "the string is not closed")
 }
 
-// pySigns are the signs of more than one character that matter here.
+// pySigns are the operators of more than one character that matter here.
 var pySigns = []string{"**=", "//=", ">>=", "<<=", "==", "!=", "<=", ">=", ":=", "->", "**", "//", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "<<", ">>"}
 
 var pyBrackets = map[byte]byte{')': '(', ']': '[', '}': '{'}

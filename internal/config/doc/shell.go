@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// shellSyntax reads the scripts that start trainings:
+// shellSyntax reads the scripts that start trainings. shell_scan.go cuts them into words, and shell_match.go says
+// which are variables, defaults, flags or assignments:
 //
 //	BATCH=8                    BATCH
-//	ACC=${ACC:-4}              ACC: the 4, which holds unless the caller says else
+//	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
 //	python train.py \
 //	  --batch-size $BATCH \    --batch-size: the 8 above
 //	  --lr=1e-4 \              --lr

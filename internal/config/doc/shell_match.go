@@ -118,7 +118,7 @@ func fallbackIn(text string) (start, end int, ok bool) {
 	return start, end, size > 0 && dash && !strings.ContainsAny(text[start:end], "{}$\"'`\\")
 }
 
-// isLiteral reports whether a shell takes a text literally.
+// isLiteral reports whether a shell takes text literally.
 func isLiteral(text string) bool { return runEnd(text, "./:+,=@%~^-") == len(text) }
 
 // isNegative reports whether a word is a negative number, which is not a flag.

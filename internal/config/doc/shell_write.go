@@ -37,14 +37,14 @@ func (shellSyntax) render(src []byte, old *node, value any) (string, any, error)
 func shText(value any, was string) (string, error) {
 	switch v := value.(type) {
 	case nil:
-		return "", fmt.Errorf("%w: a flag has no null", ErrKind)
+		return "", fmt.Errorf("%w: a flag cannot be null", ErrKind)
 	case bool:
 		return likeBool(v, was), nil
 	}
 	return bare(value), nil
 }
 
-// shQuote puts a text in quotes that keep it as it is.
+// shQuote puts text in quotes that keep it as it is.
 func shQuote(text, quote string) (string, error) {
 	if strings.ContainsAny(text, "$`\\\"'!") {
 		return "", fmt.Errorf("%w: %q has characters that are special in a shell", ErrKind, text)
@@ -86,7 +86,7 @@ func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([
 		item = keys[0] + " " + text
 	}
 	for _, w := range line[1:] {
-		if beginsLine(src, w.start) { // one argument a line
+		if beginsLine(src, w.start) { // one argument per line
 			return []splice{{last.end, last.end, ` \` + newline(src) + indentation(src, w.start) + item}}, nil
 		}
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlSyntax reads TOML. The library's parser gives the bytes of keys and
-// values; the tables are put together here, with TOML's rules on what may be
-// written twice. The library's decoder has those too, but looks through every
-// earlier key for each one.
+// tomlSyntax reads TOML. The library's parser gives the bytes of keys and values; the tables are
+// put together here, with TOML's rules on what may be written twice. The library's decoder checks
+// these rules too, but searches all earlier keys for each key.
 type tomlSyntax struct{}
 
 // The styles of tables: a word, and for those that can be written to from

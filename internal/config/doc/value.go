@@ -42,7 +42,7 @@ type Value struct {
 	Start, End int
 	// Anchor is the YAML anchor on this value, without its &.
 	Anchor string
-	// Via is set where the value is defined elsewhere: an alias, a merge key, a
+	// Via is set if the value is defined elsewhere: an alias, a merge key, a
 	// shell variable. The other fields describe the definition.
 	Via *Reference
 	// Keys of a map in order; for a list the number of its items is Len.

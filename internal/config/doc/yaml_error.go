@@ -15,7 +15,7 @@ import (
 // the end of the shortest text that gives the same message. For something that is not closed, that is
 // soon after it was opened.
 //
-// A text may give the same message at more than one length; any of these positions has this mistake.
+// Several lengths may give the same message; each of these positions has this mistake.
 func yamlError(src []byte, err error) error {
 	message := yamlSays(err)
 	same := func(size int) bool {
@@ -49,8 +49,8 @@ func yamlSays(err error) string {
 	return message
 }
 
-// cutNumber returns the number that a text begins with and the rest behind after, which must follow it; ok
-// is false otherwise.
+// cutNumber returns the number that text begins with, and what comes after it and the string after. It
+// returns false if text does not begin with both.
 func cutNumber(text, after string) (n int, rest string, ok bool) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	n, err := strconv.Atoi(text[:digits])

@@ -52,7 +52,7 @@ func isWord(text string) bool {
 	return text != "" && text[0] != '+' && text[0] != '-' && runEnd(text, "./+-") == len(text)
 }
 
-// yamlString returns a text in a style, or in quotes if it would read as something else.
+// yamlString returns a string in a style, or in quotes if it would read as something else.
 func yamlString(v, style string) string {
 	switch {
 	case style == yamlDouble:

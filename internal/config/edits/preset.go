@@ -70,7 +70,7 @@ func (c *planner) copyPreset(plan *Plan, s *projects.Source) error {
 	plan.Creates = append(plan.Creates, change.Create{File: to, Content: d.Bytes()})
 	target := to
 	if s.Link.Value != s.File && path.Join(path.Dir(s.Link.File), fmt.Sprint(s.Link.Value)) == s.File {
-		target = path.Base(to) // the config names files as seen from its own folder
+		target = path.Base(to) // the config names files relative to its own folder
 	}
 	plan.Edits = append(plan.Edits, change.Edit{File: s.Link.File, Path: s.Link.Path, Value: target})
 	c.note("%s is shared: it was copied to %s, and %s now points there", s.File, to, s.Link.Where())

@@ -4,11 +4,28 @@ package meaning
 
 import "fmt"
 
+// settleEvaluation fills in the evaluation between steps, if the files ask for one and the trainer's own loop
+// runs it. A script's loop has its own. The loss alone is kept: whether a program has metrics to compute from
+// logits is not in its files.
+func (r *Run) settleEvaluation(out map[string]any) {
+	if loop := r.Trainer().Loop; loop == "" || out["loop"] != loop || !r.evaluates() {
+		return
+	}
+	evaluation := map[string]any{}
+	put(evaluation, "batch", asJSON(r.ValueOrDefault("eval.batch")))
+	out["evaluation"] = evaluation
+}
+
+// evaluates reports whether the files ask for an evaluation between steps.
+func (r *Run) evaluates() bool {
+	when := r.ValueOrDefault("eval.when")
+	return when != nil && when != "" && when != false
+}
+
 // largerEvaluation returns the warning that evaluation takes more samples at a time than training.
 // Evaluation keeps nothing for backward, but all of its logits, which a training step does not have.
 func (r *Run) largerEvaluation(run map[string]any) []string {
-	when := r.ValueOrDefault("eval.when")
-	if when == nil || when == "" || when == false {
+	if !r.evaluates() || run["evaluation"] != nil {
 		return nil
 	}
 	size, _ := r.ValueOrDefault("eval.batch").(int)

@@ -57,6 +57,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleQuantization(out)
 	r.settleSpread(out)
 	r.settleLoop(out)
+	r.settleEvaluation(out)
 	return out
 }
 
@@ -183,8 +184,9 @@ func (r *Run) settleSpread(out map[string]any) {
 			kind = "fsdp2"
 		}
 	}
+	kind = r.fsdpKind(kind)
 	d := map[string]any{"kind": kind, "world": float64(world)}
-	if v, ok := r.ValueOrDefault("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp2") {
+	if v, ok := r.ValueOrDefault("dist.param_dtype").(string); ok && strings.HasPrefix(kind, "fsdp") {
 		d["param_dtype"] = v
 	}
 	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {

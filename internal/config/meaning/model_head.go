@@ -29,7 +29,7 @@ func (r *Run) countedHead(name, head string) string {
 	return encoder
 }
 
-// otherHead returns the warning that a model is counted with another head than it has.
+// otherHead returns the warning that a model is counted with a head that is not its own.
 func (r *Run) otherHead(run map[string]any) []string {
 	l := r.scriptModel()
 	model, _ := run["model"].(map[string]any)

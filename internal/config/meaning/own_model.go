@@ -9,7 +9,7 @@ import (
 	"snug/internal/config/systems"
 )
 
-// loadedShape returns the shape of the weights that a run with a model of the trainer's own begins with;
+// loadedShape returns the shape of the weights that a run with the trainer's own model begins with;
 // loaded is false for a model from scratch, which has its own.
 func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bool) {
 	name, _ := r.Value("model").(string)
@@ -17,7 +17,7 @@ func (r *Run) loadedShape(own *systems.OwnModel) (shape systems.Shape, loaded bo
 	return shape, loaded
 }
 
-// settleOwnModel fills in a model of the trainer's own. A model from scratch has as many positions as its
+// settleOwnModel fills in the trainer's own model. A model from scratch has as many positions as its
 // block. Loaded weights have biases, their own vocabulary, and a fixed number of positions, which are
 // cropped to the block.
 func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {

@@ -38,7 +38,8 @@ func New(found *projects.Found) *Run {
 	return r
 }
 
-// RunsAs makes the project run like another system, as its user says.
+// RunsAs takes over what the user said about another run: the version of transformers and the
+// number of GPUs.
 func (r *Run) RunsAs(other *Run) {
 	r.Uses(other.transformers)
 	r.Spans(other.gpus)

@@ -13,8 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Where a file does not set something, the default of its system holds, which is in the system's table. A
-// script that passes flags is not a system: the program that it starts decides which defaults hold.
+// If a file does not set something, the default in its system's table applies. A script that passes flags
+// is not a system: the program that it starts decides which defaults apply.
 
 // scriptType returns the type that a Python script names when it loads its model, "" if
 // it names none.

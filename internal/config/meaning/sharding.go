@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// How weights come to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
+// How weights get to a GPU that keeps a part of them. Every library that has a key for FSDP leaves the
 // model on the CPU or on the meta device until it is sharded, so that no GPU holds all of it: torchtitan
 // (0.2, train.py: meta device and to_empty), accelerate and with it transformers, TRL, Axolotl and
 // LLaMA-Factory (1.15, accelerator.py: device_placement, and utils/fsdp_utils.py;
@@ -31,6 +31,35 @@ func (r *Run) loadKind(kind string) string {
 		return "" // the default, which is sharded for ZeRO-3
 	}
 	return setup.LoadSharded
+}
+
+// fsdpKind returns the kind that runs: that of the version of FSDP that the files name, or else of the key. Key
+// words of accelerate mean the first version unless they name another (accelerate 1.15, utils/dataclasses.py), and
+// transformers' own did so before 5.0. Of the first version only full sharding is simulated.
+func (r *Run) fsdpKind(kind string) string {
+	version := r.Whole("dist.version")
+	first := r.transformers != "" && setup.Versions{Transformers: r.transformers}.TransformersRelease() < 500
+	switch {
+	case kind == setup.FSDP1 && version == 2:
+		return setup.FSDP2
+	case kind == setup.FSDP2 && (version == 1 || version == 0 && first):
+		return setup.FSDP1
+	}
+	return kind
+}
+
+// firstFSDP returns the warning that FSDP1 keeps weights gathered between forward and backward, which is
+// simulated as FSDP2 does it.
+func (r *Run) firstFSDP() []string {
+	kind, _ := r.Value("dist.kind").(string)
+	of := r.BindingsOf("dist.kind")
+	if kind != setup.FSDP2NoReshard || len(of) == 0 || r.World() < 2 || r.Whole("dist.version") == 2 {
+		return nil
+	}
+	if path := of[0].Path.String(); !strings.Contains(path, "sharding_strategy") {
+		return nil
+	}
+	return []string{of[0].Where() + ": SHARD_GRAD_OP of FSDP1 is simulated as FSDP2 does it, in parameters of their own; the flat ones of FSDP1 take more for a moment"}
 }
 
 // readByLibrary reports whether the key of a setting is one that a library reads. Some libraries shard
@@ -59,7 +88,7 @@ func (r *Run) shardsByItself() bool {
 // lightning 2.6, plugins/precision/fsdp.py), so that autocast finds nothing to cast.
 func (r *Run) gatherType(kind, precision string) string {
 	cast, autocast := strings.CutPrefix(precision, "amp-")
-	if !autocast || !strings.HasPrefix(kind, "fsdp2") || !r.gathersInAutocast() {
+	if !autocast || !strings.HasPrefix(kind, "fsdp") || !r.gathersInAutocast() {
 		return ""
 	}
 	return cast

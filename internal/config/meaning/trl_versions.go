@@ -28,7 +28,7 @@ func (r *Run) lossByVersion(out map[string]any) {
 	}
 }
 
-// olderLoss returns the note that an older TRL computes its loss in other pieces than those counted.
+// olderLoss returns the note that an older TRL computes its loss in pieces of a different size from those counted.
 func (r *Run) olderLoss(run map[string]any) []string {
 	if r.trlMinor() >= 15 || !r.Trainer().UsesTRL || run["loss"] != setup.TRLLoss {
 		return nil

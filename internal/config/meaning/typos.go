@@ -74,7 +74,7 @@ func nearestKey(got string, names []string) string {
 			allowed = 2
 		}
 		if apart := len(got) - len(n); apart > allowed || -apart > allowed {
-			continue // at least as many letters are wrong
+			continue // the lengths alone differ by too much
 		}
 		if d := spelling.Distance(got, n); d <= allowed && d < least {
 			best, least = n, d

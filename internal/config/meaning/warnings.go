@@ -21,6 +21,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 		out = append(out, r.Unsearched)
 	}
 	out = append(out, r.unknownSpread()...)
+	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
 	out = append(out, r.checkpointedTwice()...)
 	out = append(out, r.ownLayers()...)
@@ -46,7 +47,7 @@ func (r *Run) unknownSpread() []string {
 	if known || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU is assumed, without it; give --gpus N", of[0].Where(), kind)}
+	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU without it is assumed; give --gpus N", of[0].Where(), kind)}
 }
 
 // ownLayers returns the warning that a trainer replaces PEFT's layers with its own kernels.

@@ -56,7 +56,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 }
 
 // hits returns the values whose names end as keys do, in the order of the file and of
-// the table. The config of DeepSpeed's that a script passes comes first, as key -1.
+// the table. A DeepSpeed config that a script passes comes first, as key -1.
 func hits(a *systems.System, x *tree.Index) []hit {
 	table := a.Keys()
 	var out []hit

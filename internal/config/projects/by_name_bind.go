@@ -31,7 +31,7 @@ func (s *Source) bindNamed() ([]Bound, error) {
 	return out.all, nil
 }
 
-// bindSetting binds the candidates of one setting, the best first.
+// bindSetting binds the candidates of one setting, best first.
 func (s *Source) bindSetting(out *readings, of []candidate) error {
 	claims := s.claims(of)
 	for i, c := range of {
@@ -60,7 +60,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 }
 
 // filesOwn are the settings that only files have, in addition to those of a setup.
-var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "target_seq", "eval.batch", "eval.when"}
+var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "target_seq", "eval.batch", "eval.when", "dist.version"}
 
 // readings are bindings, and where among them each value of a setting is.
 type readings struct {

@@ -11,8 +11,8 @@ import (
 const maxRivals = 8
 
 // claims holds the candidates for one setting, and which of them are equally likely: of the same rank,
-// with another value. A program of a thousand functions may have a thousand candidates, so those with
-// equal rank and value are stored together.
+// with a different value. A program of a thousand functions may have a thousand candidates, so those
+// with equal rank and value are stored together.
 type claims struct {
 	of     []candidate
 	places []valuePlace

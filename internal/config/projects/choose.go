@@ -16,7 +16,7 @@ import (
 
 // A folder often holds several configurations. One is the run's; others belong
 // to it (a DeepSpeed file, a launcher's, the stages of a curriculum), and others
-// have nothing to do with it. The rules, the strongest first:
+// have nothing to do with it. The rules, strongest first:
 //
 //   - a script that starts the run and names a config means that config;
 //   - the most specific system wins, and the others are named in a note;

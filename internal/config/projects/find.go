@@ -263,7 +263,7 @@ func (p *Found) Origin() string {
 // Where returns file:line of a binding.
 func (b Bound) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Enumerate returns names in one line; of many only the first few.
+// Enumerate lists names on one line, and only the first few if there are many.
 func Enumerate(names []string) string {
 	if len(names) > 4 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))

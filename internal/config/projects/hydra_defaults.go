@@ -20,7 +20,7 @@ type defaultsEntry struct {
 // isSelf reports whether the entry stands for its own file.
 func (e defaultsEntry) isSelf() bool { return e.option == "_self_" && e.group == "" }
 
-// defaultsOf returns a file's defaults list, at most one entry more than allowed.
+// defaultsOf returns a file's defaults list, at most one more entry than allowed.
 func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 	list, err := d.Find(doc.Path{"defaults"})
 	if errors.Is(err, doc.ErrNotFound) {
@@ -35,8 +35,8 @@ func defaultsOf(d *doc.Document, most int) ([]defaultsEntry, error) {
 	return listed(d, most)
 }
 
-// listed returns the entries of a list of texts and of maps from groups to options. One walk finds them
-// all; aliases are looked up.
+// listed returns the entries of a list of strings and of maps from groups to options. One walk finds
+// them all; aliases are looked up.
 func listed(d *doc.Document, most int) (out []defaultsEntry, err error) {
 	d.Walk(func(v doc.Value) bool {
 		p := v.Path

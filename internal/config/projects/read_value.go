@@ -82,7 +82,7 @@ func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
 
-// isCall reports whether a text is a call in a program: name(…) or a.b.name(…).
+// isCall reports whether text is a call in a program: name(…) or a.b.name(…).
 func isCall(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -95,7 +95,7 @@ func isCall(text string) bool {
 	return false
 }
 
-// isDottedName reports whether a text is name or a.b.name.
+// isDottedName reports whether text is name or a.b.name.
 func isDottedName(text string) bool {
 	for step := range strings.SplitSeq(text, ".") {
 		if step == "" || step[0] >= '0' && step[0] <= '9' || strings.ContainsFunc(step, func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {

@@ -56,7 +56,7 @@ func (k valueReader) readOn(at tree.Place) any {
 	return ""
 }
 
-// readNames returns a list, or names in one text. Which layers are Liger's is often one
+// readNames returns a list, or names in one string. Which layers are Liger's is often one
 // switch for all.
 func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	if on, ok := at.Value.Data.(bool); ok && k.Setting == "liger" {

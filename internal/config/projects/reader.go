@@ -129,7 +129,7 @@ type searched struct {
 	err    error
 }
 
-// lookAt parses the files that a search found, the smallest first, within the limits. The result is in the
+// lookAt parses the files that a search found, smallest first, within the limits. The result is in the
 // order of the search, with the files that keep accepts; unread is the number of files that were not read.
 func (r *reader) lookAt(all []candidateFile, keep func(*Source) bool) (out []searched, unread int) {
 	order := make([]int, len(all))

@@ -11,10 +11,10 @@ import (
 	"snug/internal/config/tree"
 )
 
-// A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count
-// where the call has a name or is an argument by name, as peft_config=LoraConfig(...).
+// A script puts adapters onto its model with PEFT's LoraConfig. Its arguments count if the call is
+// assigned to a name or is a keyword argument, as in peft_config=LoraConfig(...).
 
-// isLoraConfig reports whether a text is LoraConfig(…) or peft.LoraConfig(…).
+// isLoraConfig reports whether text is LoraConfig(…) or peft.LoraConfig(…).
 func isLoraConfig(text string) bool {
 	class, _, call := strings.Cut(text, "(")
 	return call && (class == "LoraConfig" || strings.HasSuffix(class, ".LoraConfig")) && isDottedName(class)

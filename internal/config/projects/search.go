@@ -133,8 +133,8 @@ func saysBatch(text []byte) bool {
 	return false
 }
 
-// cutFold cuts a word off the beginning of a text, ignoring case; ok is false if the text does not begin
-// with it.
+// cutFold cuts a word off the beginning of text, ignoring case; ok is false if text does not begin with
+// it.
 func cutFold(text []byte, word string) (rest []byte, ok bool) {
 	if len(text) < len(word) || !strings.EqualFold(string(text[:len(word)]), word) {
 		return text, false
@@ -153,7 +153,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 		return nil, nil, fmt.Errorf("reading %s: %w", name, reason(err))
 	}
 	if format, _ := doc.FormatOf(name, data); format == doc.Python && !saysBatch(data) {
-		return nil, nil, nil // parsing every program here would take long
+		return nil, nil, nil // parsing every program here would take too long
 	}
 	if searching {
 		if files.parse -= len(data); files.parse < 0 {

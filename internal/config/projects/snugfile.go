@@ -225,7 +225,7 @@ func (r *ownReader) bind(at tree.Place) error {
 	return nil
 }
 
-// readPlaces returns one text or several as a list; a place may contain spaces.
+// readPlaces returns one string or several as a list; a place may contain spaces.
 func (k valueReader) readPlaces(t tree.Tree, at tree.Place) ([]string, error) {
 	if text, ok := at.Value.Data.(string); ok {
 		return []string{text}, nil

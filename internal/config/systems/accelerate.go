@@ -27,6 +27,7 @@ func accelerateKeys() []Key {
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: accelerateArgs},
 		{Setting: "dist.kind", Path: "distributed_type", Kind: Word, Words: accelerateTypes, Vague: true, Source: accelerateArgs},
+		{Setting: "dist.version", Path: "fsdp_config.fsdp_version", Kind: Whole, Source: accelerateArgs},
 		{Setting: "dist.world", Path: "num_processes", Kind: Whole, Unit: "GPUs", Source: accelerateArgs},
 		{Setting: "link", Path: "deepspeed_config.deepspeed_config_file", Kind: Link, Source: accelerateArgs},
 		offloads("deepspeed_config.offload_optimizer_device", offloadsStates, accelerateArgs),
@@ -41,10 +42,10 @@ func accelerateKeys() []Key {
 
 // fsdp1Strategies are the words of FSDP's first version; the second has fsdp2Reshard.
 var fsdp1Strategies = []Term{
-	{"FULL_SHARD", "fsdp2"}, {"1", "fsdp2"}, {"SHARD_GRAD_OP", "fsdp2-noreshard"}, {"2", "fsdp2-noreshard"},
+	{"FULL_SHARD", "fsdp1"}, {"1", "fsdp1"}, {"SHARD_GRAD_OP", "fsdp2-noreshard"}, {"2", "fsdp2-noreshard"},
 	{"NO_SHARD", "ddp"}, {"3", "ddp"},
 }
 
 var fsdp2Reshard = []Term{{"true", "fsdp2"}, {"false", "fsdp2-noreshard"}}
 
-var accelerateTypes = []Term{{"NO", ""}, {"MULTI_GPU", "ddp"}, {"FSDP", "fsdp2"}, {"DEEPSPEED", "zero2"}}
+var accelerateTypes = []Term{{"NO", ""}, {"MULTI_GPU", "ddp"}, {"FSDP", "fsdp1"}, {"DEEPSPEED", "zero2"}}

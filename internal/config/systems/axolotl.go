@@ -80,7 +80,9 @@ func axolotlRunKeys() []Key {
 		{Setting: "dist.kind", Path: "fsdp_config.reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: axolotlFSDP},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: axolotlFSDP},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: axolotlFSDP + " (deprecated)"},
-		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []Term{{"2", "fsdp2"}, {"1", "fsdp2"}}, Source: axolotlSchema},
+		{Setting: "dist.version", Path: "fsdp_version", Kind: Whole, Source: axolotlSchema},
+		{Setting: "dist.version", Path: "fsdp_config.fsdp_version", Kind: Whole, Source: axolotlFSDP},
+		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []Term{{"2", "fsdp2"}, {"1", "fsdp1"}}, Source: axolotlSchema},
 		{Setting: "dist.world", Path: "dp_shard_size", Kind: Whole, Unit: "GPUs", Source: axolotlSchema},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: axolotlSchema},
 	}

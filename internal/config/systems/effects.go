@@ -30,7 +30,7 @@ func compilesUnless(path, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: []Term{{"no", ""}, {"NO", ""}, {"false", ""}, {"", ""}}, Means: compiles, Then: takesEither, Source: source}
 }
 
-// marked returns a noted key for words that mean something besides the setting they decide.
+// marked returns a noted key for words that do something in addition to deciding their setting.
 func marked(path string, then Deviation, source string, words ...Term) Key {
 	return Key{Setting: "noted", Path: path, Kind: Word, Words: words, Then: then, Source: source}
 }

@@ -11,7 +11,7 @@ import (
 const (
 	hfArgs   = "transformers 5.22, training_args.py"
 	hfOptim  = hfArgs + "; adamw_torch with torch before 2.8"
-	hfModel  = "model_name_or_path" // without which TrainingArguments know no type and would refuse the file
+	hfModel  = "model_name_or_path" // a file without it has no model arguments, so the parser would refuse a type of the weights
 	trlModel = "trl 1.16, trainer/model_config.py"
 )
 
@@ -72,6 +72,7 @@ func hfKeys() []Key {
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},
 		{Setting: "clip", Path: "max_grad_norm", Kind: Above0, Default: "1.0", Source: hfArgs},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "dist.version", Path: "fsdp_config.version", Kind: Whole, Source: hfArgs},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: hfArgs},
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
 		less("fsdp_config.cpu_offload", offloadsAll, hfArgs),
@@ -85,8 +86,8 @@ func hfKeys() []Key {
 	}, deepspeedWithin(), ligerKeys(hfArgs))
 }
 
-// hfFSDP are the values of TrainingArguments' fsdp: options in one text; also true, since 5. hfOffload are
-// those of them that offload.
+// hfFSDP are the values of TrainingArguments' fsdp: options in one string, or true since version 5.
+// hfOffload are those that offload.
 var hfFSDP, hfOffload = hfOptions()
 
 func hfOptions() (kinds, offloads []Term) {

@@ -6,8 +6,8 @@ import "snug/internal/config/doc"
 
 const lightningTrainer = "lightning 2.6, pytorch/trainer/trainer.py"
 
-// lightning is what LightningCLI reads: the Trainer's arguments are known, those
-// of the data module are the user's, by custom batch_size and num_workers.
+// lightning is what LightningCLI reads: the Trainer's arguments are known, those of the data module
+// are the user's, usually batch_size and num_workers.
 var lightning = System{
 	Name: "lightning", Title: "Lightning CLI", Formats: []doc.Format{doc.YAML},
 	Signs: []string{
@@ -65,7 +65,7 @@ func strategyKeys() []Key {
 	}
 }
 
-// strategyClasses returns the classes with their modules, as class_path has them.
+// strategyClasses returns the classes with their modules, as class_path gives them.
 func strategyClasses() []Term {
 	var out []Term
 	for _, module := range []string{"lightning.pytorch.strategies.", "pytorch_lightning.strategies.", ""} {

@@ -57,7 +57,7 @@ func llamaFactoryKeys() []Key {
 }
 
 // llamaFactoryUnsimulated returns the keys that are not counted. stage is sft by default, and pt
-// is the same to memory.
+// takes the same memory.
 func llamaFactoryUnsimulated(args string) []Key {
 	tuning, model := args+"/finetuning_args.py", args+"/model_args.py"
 	return []Key{

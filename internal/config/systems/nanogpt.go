@@ -44,8 +44,8 @@ func nanogptKeys() []Key {
 	}
 }
 
-// nanoModel is model.py's GPT. Its vocabulary is GPT-2's filled up to a multiple of 64,
-// unless data brings its own, as data/shakespeare_char/prepare.py does.
+// nanoModel is model.py's GPT. Its vocabulary is GPT-2's rounded up to a multiple of 64, unless the
+// data has its own, as data/shakespeare_char/prepare.py does.
 var nanoModel = OwnModel{
 	Type: "nanogpt", Tokens: 50304, DataTokens: map[string]int{"shakespeare_char": 65},
 	// model.py: from_pretrained

@@ -45,7 +45,7 @@ func quantBits(path, source string, by Quantizer) Key {
 	return Key{Setting: "quantized", Quantizer: &by, Path: path, Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}, {"none", ""}}, Means: "fewer bits", Source: source}
 }
 
-// quantMethod returns the key that names the quantizing library, if it can be another than bitsandbytes.
+// quantMethod returns the key that names the quantizing library, if it can be one other than bitsandbytes.
 func quantMethod(path, source string) Key {
 	return Key{Setting: "quant_method", Path: path, Kind: Word, Words: []Term{{"bnb", "bitsandbytes"}, {"bitsandbytes", "bitsandbytes"}}, Means: OtherLibrary, Source: source}
 }
@@ -69,8 +69,7 @@ func bnbKeys(prefix, source string) []Key {
 	)
 }
 
-// ComputeType returns the type of products by a name of PyTorch's, "" for one that is not
-// known.
+// ComputeType returns the type of products for a PyTorch name, "" for one that is not known.
 func ComputeType(name string) string {
 	means, _ := Meaning(computeTypes, name)
 	return means

@@ -10,7 +10,7 @@ import (
 	"snug/internal/config/doc"
 )
 
-// AsNumber returns a value as a number, quoted or not, and false if it is none.
+// AsNumber returns a value as a number, quoted or not, and false if it is not one.
 func AsNumber(v doc.Value) (float64, bool) {
 	switch d := v.Data.(type) {
 	case int64:

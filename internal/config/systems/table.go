@@ -24,15 +24,15 @@ const (
 	Word     Kind = "word"
 	Name     Kind = "name"
 	Names    Kind = "list of names"
-	Above0   Kind = "number, on above 0"
-	Above1   Kind = "number, on above 1"
+	Above0   Kind = "number; on if above 0"
+	Above1   Kind = "number; on if above 1"
 	Present  Kind = "anything"
 	Schedule Kind = "map from epoch to number"
 	Object   Kind = "object"
 	Link     Kind = "path to another file"
 )
 
-// Key says where a system has one setting.
+// Key says where a system keeps one setting.
 type Key struct {
 	// Setting is the field of a setup that the key decides, or one of the few names that only files have:
 	// workers, effective, link; refused is for keys that make figures impossible, noted for what figures
@@ -85,7 +85,7 @@ type Key struct {
 	ClipsUnfused bool
 	// Quantizer says what follows from a key that quantizes weights; nil for others.
 	Quantizer *Quantizer
-	// Locks is a setting that has to stay as it is where the key is on.
+	// Locks is a setting that has to stay as it is if the key is on.
 	Locks *Lock
 	// Default is the value if the key is missing, as its file would write it; "" if there is none.
 	Default string
@@ -101,7 +101,7 @@ type Term struct {
 
 // System is one system of training and its files.
 type System struct {
-	// Name is snug's name of the system, Title the name for people.
+	// Name is snug's name for the system, Title the name that is shown.
 	Name, Title string
 	// Formats are those that its files may have.
 	Formats []doc.Format
@@ -127,7 +127,7 @@ type System struct {
 	Sharding
 }
 
-// All returns every system, the most specific first: if a file looks like several, the first that matches
+// All returns every system, most specific first: if a file looks like several, the first that matches
 // is used.
 func All() []*System {
 	return []*System{

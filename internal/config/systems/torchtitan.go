@@ -6,8 +6,7 @@ import "snug/internal/config/doc"
 
 const torchtitanJob = "torchtitan 0.2, config/job_config.py"
 
-// torchtitan is torchtitan's TOML, in use until 0.2; later ones are configured
-// in Python.
+// torchtitan is torchtitan's TOML, in use until 0.2; later versions are configured in Python.
 var torchtitan = System{
 	Name: "torchtitan", Title: "torchtitan (TOML, up to 0.2)", Formats: []doc.Format{doc.TOML},
 	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},

@@ -49,9 +49,8 @@ func torchtuneKeys() []Key {
 	}
 }
 
-// inBackward returns the key for a step within backward. A gradient is gone as soon as it is
-// used, so that recipes refuse to accumulate any (torchtune 0.6.1,
-// recipes/full_finetune_single_device.py).
+// inBackward returns the key for a step within backward. A gradient is freed as soon as it is used,
+// so recipes refuse to accumulate (torchtune 0.6.1, recipes/full_finetune_single_device.py).
 func inBackward() Key {
 	k := less("optimizer_in_bwd", "updates each weight as soon as its gradient is ready", torchtuneConfigs)
 	k.Locks = &Lock{"accumulation", "is on, and torchtune cannot accumulate with it"}
@@ -65,7 +64,8 @@ func chunkedLoss() Key {
 	return k
 }
 
-// wholeLoss returns the key for the loss that casts them all, which the loop does not.
+// wholeLoss returns the key for the loss that casts all logits at once, which the loop does not
+// count.
 func wholeLoss() Key {
 	k := marked("loss._component_", takesMore, torchtuneConfigs, Term{"torch.nn.CrossEntropyLoss", "casts all logits to float32 at once"})
 	k.Within = "torchtune"

@@ -15,19 +15,19 @@ type Lock struct {
 
 // Finding says how a system's files are found and what belongs to them.
 type Finding struct {
-	// Commands is for scripts that start programs: it says whose flags those take.
+	// Commands is for scripts that start programs: it says which system's flags the programs take.
 	Commands *Commands
 	// AlsoTelling are settings that make a file worth reading, besides those of every system.
 	AlsoTelling []string
 	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
-	// OwnProgram means that a program of the user's reads the file, which may have further keys.
+	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
 	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
 	Launcher bool
 	// Composes means that a file is composed with others by Hydra's rules.
 	Composes bool
-	// Rest is the system whose names find what the keys of this one do not.
+	// Rest is another system whose names are tried for settings that the keys of this one do not find.
 	Rest *System
 	// HasStages means that files next to one may be stages of a curriculum, and MayBeStage that a file
 	// may be such a stage.
@@ -43,10 +43,10 @@ type Finding struct {
 	Arguments func() []Key
 }
 
-// Commands says whose flags are taken by the programs that a script starts.
+// Commands says which system's flags the programs take that a script starts.
 type Commands struct {
-	// Starts are command lines of a trainer itself, and Parses are programs of the user's that pass its
-	// arguments to a parser.
+	// Starts are command lines of a trainer itself, and Parses are the user's own programs that pass
+	// its arguments to a parser.
 	Starts, Parses []Started
 	// Flag is a flag that only Trainer has. A script that passes it most likely starts the trainer, unless
 	// it starts a program in OwnDefaults.
@@ -150,7 +150,7 @@ const (
 // Families describes models that are named by a family, under a path, and a size.
 type Families struct {
 	Path  string // of the family
-	Names []Term // how the name of a model begins that is of the family
+	Names []Term // how the names of the family's models begin
 }
 
 // Sharding says how a run over several GPUs is spread.

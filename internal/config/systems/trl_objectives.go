@@ -2,7 +2,7 @@
 
 package systems
 
-// trlObjectives returns the keys that only other trainers than SFT have.
+// trlObjectives returns the keys that only trainers other than SFT have.
 func trlObjectives() []Key {
 	rows := "trl 1.16, trainer/dpo_config.py, kto_config.py and dpo_trainer.py (until 0.24)"
 	sampled := "trl 1.16, trainer/grpo_config.py"

@@ -12,7 +12,7 @@ const (
 	takesEither Deviation = "this is not counted, so the run may take more or less"
 )
 
-// less returns a switch that saves memory which is counted.
+// less returns a switch that saves memory that the figures count.
 func less(path, does, source string) Key {
 	return Key{Setting: "noted", Path: path, Kind: Switch, Means: does, Then: takesLess, Source: source}
 }

@@ -11,7 +11,7 @@ import "strings"
 var hfOptimizers = []Term{
 	{"adamw_torch", "adamw"},
 	{"adamw_torch_fused", "adamw-fused"},
-	{"paged_adamw_32bit", "adamw-fused"}, // two states a weight, and one kernel that needs no copies
+	{"paged_adamw_32bit", "adamw-fused"}, // two states per weight, and one kernel that needs no copies
 	{"adamw_hf", "adamw-loop"},           // until 4.50
 	{"sgd", "sgd"},
 	{"adafactor", "adafactor"}, {"adagrad", "adagrad"}, {"rmsprop", "rmsprop"},

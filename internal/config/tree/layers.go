@@ -43,7 +43,7 @@ func newLayerIndex(layers []Layer) *layerIndex {
 
 func pathKey(p doc.Path) string { return strings.Join(p, "\x00") }
 
-// above returns the layers after the i-th that may hold a path, the last one first.
+// above returns the layers after the i-th that may hold a path, last first.
 func (x *layerIndex) above(i int, p doc.Path) []int {
 	var out []int
 	last, ok := x.last[pathKey(p)]
@@ -61,7 +61,7 @@ func (x *layerIndex) above(i int, p doc.Path) []int {
 	return out
 }
 
-// layersWith returns the layers of a tree after the i-th that may hold a path, the last one first.
+// layersWith returns the layers of a tree after the i-th that may hold a path, last first.
 func (t Tree) layersWith(i int, p doc.Path) []int {
 	if t.lastWriters != nil && len(t.Layers) > 1 {
 		return t.lastWriters().above(i, p)

@@ -15,7 +15,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// Sysfs reads the files of the kernel's amdgpu driver, which needs no program.
+// Sysfs reads the files of the kernel's amdgpu driver, so it needs no other program.
 type Sysfs struct {
 	Root fs.FS // the file system at /
 }

@@ -11,7 +11,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// fields are the columns asked for, in order.
+// fields are the columns asked for, in order. Older drivers do not know some of them; xml.go then reads the same facts
+// from nvidia-smi -q -x.
 var fields = []string{
 	"index", "uuid", "pci.bus_id", "memory.total", "memory.reserved", "memory.used", "memory.free",
 	"compute_cap", "ecc.mode.current", "mig.mode.current", "driver_version", "name",

@@ -5,6 +5,7 @@
 // show how close the recommendation comes to the best throughput.
 //
 //	go run ./internal/plan/choices > cases.jsonl
+//	go run ./internal/plan/choices second > cases.jsonl
 package main
 
 import (
@@ -25,7 +26,11 @@ func main() {
 	log.SetFlags(0)
 	out := bufio.NewWriter(os.Stdout)
 	enc := json.NewEncoder(out)
-	for _, r := range runs {
+	asked := runs
+	if len(os.Args) > 1 && os.Args[1] == "second" {
+		asked = second
+	}
+	for _, r := range asked {
 		cases, err := r.cases()
 		if err != nil {
 			log.Fatalf("%s: %v", r.name, err)
@@ -104,8 +109,8 @@ func same(a, b *setup.Setup) bool {
 	return a.Batch == b.Batch && a.Optimizer == b.Optimizer && a.Checkpointing == b.Checkpointing && a.Allocator == b.Allocator
 }
 
-// choice returns a setup as a choice, and whether it is worth measuring: not if its tensors alone exceed
-// the cap, nor with expandable segments if it fits anyway.
+// choice returns a setup as a choice, and whether it is worth measuring. It is not if its tensors alone
+// exceed the cap, or if it has expandable segments and fits without them.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)
 	if err != nil {

@@ -23,6 +23,7 @@ type run struct {
 	gib           int
 	optimizers    []string // the first is today's
 	checkpointing []bool
+	evaluates     bool // four batches without gradients between steps
 }
 
 var (
@@ -43,6 +44,18 @@ var (
 	}
 )
 
+// The configs of two published models.
+var (
+	smollm360m = map[string]any{
+		"vocab_size": 49152.0, "hidden_size": 960.0, "intermediate_size": 2560.0, "num_hidden_layers": 32.0,
+		"num_attention_heads": 15.0, "num_key_value_heads": 5.0, "tie_word_embeddings": true,
+	}
+	pythia410m = map[string]any{
+		"vocab_size": 50304.0, "hidden_size": 1024.0, "intermediate_size": 4096.0, "num_hidden_layers": 24.0,
+		"num_attention_heads": 16.0, "use_parallel_residual": true, "rotary_pct": 0.25, "max_position_embeddings": 2048.0,
+	}
+)
+
 // runs are runs of several families, sizes and precisions, each under a cap at which there is something to
 // decide.
 var runs = []run{
@@ -53,6 +66,20 @@ var runs = []run{
 	{name: "qwen2.5-0.5b", modelType: "qwen2", config: qwen05b, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 32, gib: 24, optimizers: adamw, checkpointing: either},
 	{name: "resnet50", arch: "resnet50", precision: "amp-bf16", effective: 512, gib: 16, optimizers: []string{"sgd-momentum"}, checkpointing: []bool{false}},
 	{name: "gpt2-8g", modelType: "gpt2", config: map[string]any{}, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 32, gib: 8, optimizers: adamw, checkpointing: either},
+}
+
+// second are other runs, with an evaluation between steps.
+var second = []run{
+	{name: "gpt2-medium", modelType: "gpt2", config: map[string]any{"n_layer": 24.0, "n_embd": 1024.0, "n_head": 16.0}, head: "causal-lm", seq: 512, precision: "amp-bf16", effective: 64, gib: 20, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "bert-large-mlm", modelType: "bert", config: map[string]any{"hidden_size": 1024.0, "num_hidden_layers": 24.0, "num_attention_heads": 16.0, "intermediate_size": 4096.0}, head: "masked-lm", seq: 256, precision: "amp-bf16", effective: 128, gib: 16, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "roberta", modelType: "roberta", config: map[string]any{}, head: "encoder", seq: 384, precision: "amp-bf16", effective: 256, gib: 12, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "distilbert", modelType: "distilbert", config: map[string]any{}, head: "masked-lm", seq: 128, precision: "amp-fp16", effective: 256, gib: 10, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "smollm2-360m", modelType: "llama", config: smollm360m, head: "causal-lm", seq: 2048, precision: "bf16", effective: 32, gib: 24, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "pythia-410m", modelType: "gpt_neox", config: pythia410m, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 48, gib: 24, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "opt-350m-like", modelType: "opt", config: map[string]any{"hidden_size": 1024.0, "num_hidden_layers": 24.0, "num_attention_heads": 16.0, "ffn_dim": 4096.0, "word_embed_proj_dim": 1024.0}, head: "causal-lm", seq: 512, precision: "bf16", effective: 64, gib: 16, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "vit", modelType: "vit", config: map[string]any{"num_labels": 1000.0}, head: "image-classification", precision: "amp-bf16", effective: 256, gib: 12, optimizers: adamw, checkpointing: either, evaluates: true},
+	{name: "resnet101", arch: "resnet101", precision: "amp-bf16", effective: 256, gib: 12, optimizers: []string{"sgd-momentum"}, checkpointing: []bool{false}, evaluates: true},
+	{name: "convnext", arch: "convnext_tiny", precision: "amp-bf16", effective: 192, gib: 14, optimizers: adamw, checkpointing: []bool{false}, evaluates: true},
 }
 
 // setup returns the run as it is today: one sample at a time.
@@ -68,15 +95,23 @@ func (r run) setup() (*setup.Setup, error) {
 			config[k] = v
 		}
 		model = map[string]any{"config": config, "head": r.head}
-		fields["seq"] = float64(r.seq)
+		if r.seq > 0 {
+			fields["seq"] = float64(r.seq)
+		}
 	}
 	fields["model"] = model
+	if r.evaluates {
+		fields["evaluation"] = map[string]any{"batches": float64(evaluated)}
+	}
 	return setup.Decode(fields, setup.Source{})
 }
 
+// evaluated is the number of batches of an evaluation.
+const evaluated = 4
+
 // The words that the harness has for settings.
 var (
-	heads      = map[string]string{"causal-lm": "causal", "encoder": "plain", "masked-lm": "masked"}
+	heads      = map[string]string{"causal-lm": "causal", "encoder": "plain", "masked-lm": "masked", "image-classification": "image"}
 	optimizers = map[string]string{"adamw": "adamw", "adamw-fused": "adamw_fused", "sgd-momentum": "sgdm"}
 )
 
@@ -91,6 +126,12 @@ func (r run) harness(s *setup.Setup) map[string]any {
 		c["model"], c["arch"] = "torchvision", r.arch
 	} else {
 		c["model"], c["model_type"], c["head"], c["config"], c["seq"] = "hf", r.modelType, heads[r.head], r.config, r.seq
+	}
+	if r.seq == 0 {
+		delete(c, "seq")
+	}
+	if r.evaluates {
+		c["evaluate"] = evaluated
 	}
 	if s.Checkpointing {
 		c["checkpointing"] = true

@@ -30,7 +30,7 @@ func Towers(t testing.TB) *profile.Program {
 	return p
 }
 
-// recording reads one of testdata/measured/traces, as seen from a package that
+// recording reads one of testdata/measured/traces, relative to a package that
 // is two folders deep.
 func recording(t testing.TB, name string) *snapshot.Recording {
 	t.Helper()

@@ -84,3 +84,16 @@ func (b *Builder) CastTrained(dt shadow.DType) {
 		p.CastInPlace(dt)
 	}
 }
+
+// CastEmbeddings is peft_module_casting_to_bf16 of TRL up to 0.24 (trainer/utils.py), called on a model that
+// prepare_model_for_kbit_training has cast to float32: the norms stay so.
+func (b *Builder) CastEmbeddings() {
+	for _, p := range b.Parameters() {
+		if p.DType() == shadow.Float32 && slices.ContainsFunc(trlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
+			p.CastInPlace(shadow.BFloat16)
+		}
+	}
+}
+
+// trlCasts are parts of the names of modules that TRL casts.
+var trlCasts = []string{"lm_head", "embed_tokens", "wte", "wpe"}

@@ -6,7 +6,7 @@ import "snug/internal/shadow"
 
 // transformers.optimization.Adafactor (5.17) with relative_step=False and
 // scale_parameter=False: no first moment unless beta1 is given. Matrices keep a row and a column of
-// second moments, vectors a whole one, all in float32.
+// second moments, vectors one per element, all in float32.
 
 type adafactor struct {
 	w      *shadow.World

@@ -8,7 +8,7 @@ import "snug/internal/shadow"
 // allocates. Only scripts use it; in a setup, optimizers have names.
 type Foreach struct {
 	States   int  // tensors of a parameter's shape and type
-	Scalars  int  // single numbers on the card, made before them
+	Scalars  int  // single numbers on the card, made before the states
 	Decays   bool // weight decay is added to a copy of the gradients
 	Clones   bool // states are copies of the first gradients, made in the update
 	Roots    bool // the update takes the square roots of a state

@@ -13,9 +13,9 @@ import (
 //
 // Each process keeps its part of every parameter, cut along the first dimension. A group of parameters,
 // those of one block or the rest at the root, is gathered before its block runs, forward and backward, and
-// freed afterwards. Gathering goes through one flat tensor that lives on a CUDA stream of its own;
+// freed afterwards. Gathering goes through one flat tensor that lives on its own CUDA stream;
 // gradients are reduced into a flat tensor on another. So this memory is never shared with the model's.
-// When groups are gathered and prefetched is in fsdp_hooks.go, what that allocates in fsdp_collectives.go.
+// fsdp_hooks.go decides when groups are gathered and prefetched; fsdp_collectives.go says what that allocates.
 // FSDP's first version is in fsdp1.go.
 
 // Sharding is the configuration of FSDP2.

@@ -15,9 +15,9 @@ import (
 //
 // The parameters of a unit are laid end to end in one flat parameter, of which each process keeps its
 // part. All parameters of a flat parameter have one type and are trained together or not at all, so
-// PEFT's wrapping policy makes each layer with trained weights a unit of its own. A unit is gathered into
-// memory of a stream of its own before it runs, forward and backward, and given up after it. The root
-// keeps its parameters from forward to backward.
+// PEFT's wrapping policy makes each layer with trained weights its own unit. A unit is gathered into the
+// memory of a separate stream before it runs, forward and backward, and given up after it. The root keeps
+// its parameters from forward to backward.
 
 // FlatSharding is the configuration of FSDP1.
 type FlatSharding struct {

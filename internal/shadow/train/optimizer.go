@@ -16,7 +16,8 @@ import (
 )
 
 // Optimizers (torch/optim, 2.11): their states, which are allocated in the first step, and the temporary
-// memory of a step. Each has its own file; this one has what they share.
+// memory of a step. Each has its own file; this one has what they share. CONTRIBUTING.md says what else a new
+// one needs.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import (
+	"testing"
+
+	"snug/internal/shadow/train"
+)
+
+// An optimizer without a row of its own would be timed as AdamW.
+func TestEveryOptimizerHasATime(t *testing.T) {
+	for _, name := range train.OptimizerNames() {
+		if _, ok := updates[name]; !ok {
+			t.Errorf("%s has no row in updates", name)
+		}
+	}
+}
