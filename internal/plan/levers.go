@@ -45,7 +45,7 @@ func (s *search) levers() ([]Lever, []Rejection, error) {
 }
 
 // worthNaming is the share of its memory that a lever has to save a run to be listed.
-const worthNaming = 0.01
+const worthNaming = 0.001
 
 // impossible lists the levers that cannot be simulated. Those with the same reason are one rejection, so
 // that it is read once.
