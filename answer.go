@@ -67,7 +67,7 @@ type Components struct {
 	Fragmentation Bytes `json:"fragmentation"` // reserved bytes that hold no tensor
 
 	// Recorded is set for a profile, which does not distinguish activations, logits, batch, temporaries
-	// and workspace: Activations is the sum of all five, and JSON has no others.
+	// and workspace: Activations is the sum of all five, and the JSON omits the other four.
 	Recorded bool `json:"-"`
 }
 

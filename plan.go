@@ -108,7 +108,7 @@ type FileChange struct {
 }
 
 // Settings are the values that a plan chooses, by the field of the setup: "batch",
-// "dist.kind". There is always a batch, an accumulation and a checkpointing. In JSON they
+// "dist.kind". "batch", "accumulation" and "checkpointing" are always present. In JSON they
 // are nested as in a setup.
 type Settings map[string]any
 

@@ -140,7 +140,7 @@ type Evaluation struct {
 // Quantization is frozen weights that bitsandbytes quantizes, with PEFT adapters beside
 // them: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
 type Quantization struct {
-	// Bits is 4, which is what is simulated.
+	// Bits must be 4; other widths are not simulated.
 	Bits int `json:"bits"`
 	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`

@@ -3,8 +3,8 @@
 package snug
 
 // Loop is the code around the model, which decides how long its results live: one of the loops that are known by
-// name, or the path of a Python file to read it from, with the script's arguments after it. A file needs
-// [WithFS] or [WithOpener].
+// name, or the path of a Python file to read it from, with the script's arguments after it. The
+// file is read from this machine, or through [WithFS] or [WithOpener].
 type Loop string
 
 // The loops known by name.

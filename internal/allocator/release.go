@@ -141,7 +141,7 @@ func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 
 // collect implements garbage_collection_threshold: above that share of the limit, it returns free segments
 // of the large pool, starting with those that were passed over most often. Age is counted in calls of find
-// since the block became free. (Before 2.3 each block had its own count; the numbers are the same.)
+// since the block became free. obtain in grow.go calls it before it asks the driver. (Before 2.3 each block had its own count; the numbers are the same.)
 func (a *Allocator) collect() {
 	threshold := uint64(a.opt.GCThreshold * float64(a.limit))
 	if a.total <= threshold {

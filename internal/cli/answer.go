@@ -26,7 +26,7 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 	var last error
 	asked := 0
 	for coming, ok := q.next(); ok; coming, ok = q.next() {
-		got := <-coming
+		got := waitFor(env, coming)
 		switch {
 		case got.broken != nil:
 			return failed, got.broken
@@ -46,7 +46,13 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 	return failed, verdict(failed, asked, last, json)
 }
 
-// many is the number of answers from which on a command is expected to take a long time.
+// waitFor returns a reply when it is there, and shows on a terminal that it is being waited for.
+func waitFor[A any](env Env, coming chan reply[A]) reply[A] {
+	defer env.working("simulating")()
+	return <-coming
+}
+
+// many is the number of answers from which a command is expected to take a long time.
 const many = 100
 
 // queue holds the replies to come, in the order of their requests. Its length is bounded, so that no more

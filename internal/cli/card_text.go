@@ -12,23 +12,11 @@ import (
 // A card is from the catalogue, or only its memory is known, or it is from the catalogue with other
 // memory: --gpu L4 --gpu-memory 30 is not an L4, but like one in everything else.
 
-// room describes the memory of a card: of 23.51 GiB on RTX-4090.
-func room(c gpu.Card) string {
-	size := units.Bytes(c.Total)
-	switch {
-	case c.Least:
-		return fmt.Sprintf("of %v (of %d GB as sold)", size, c.Memory)
-	case c.Unnamed:
-		return fmt.Sprintf("of %v", size)
-	case c.Resized:
-		return fmt.Sprintf("of %v on a card like %s", size, c.Name)
-	}
-	return fmt.Sprintf("of %v on %s", size, c.Name)
-}
-
 // called returns the name of a card within a sentence.
 func called(c gpu.Card) string {
 	switch {
+	case c.Least:
+		return fmt.Sprintf("a %d GB card", c.Memory)
 	case c.Unnamed:
 		return units.Bytes(c.Total).String()
 	case c.Resized:

@@ -17,6 +17,9 @@
 //	recorded.go                       a profile as the model
 //	setup_names.go                    errors with a field as the user wrote it: its flag, or file and line
 //	checks.go, flags_once.go, dash.go, suggest.go  mistakes in flags and arguments
+//	flag_names.go, others_flags.go    second names of flags, and what other tools call them
+//	here.go                           the card of this machine, if none is named
+//	short.go, working.go              answers in one line, and progress on a terminal
 //	answer.go                         many setups, answered at once and in order
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
 //	card_text.go, load_text.go        sentences about cards and about loading

@@ -16,6 +16,12 @@ import (
 // takesCommand reports whether a command runs another.
 func takesCommand(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "-- COMMAND") }
 
+// isModel reports whether the arguments can be the model of a run rather than a training command.
+func isModel(cmd *cobra.Command, args []string) bool {
+	profile := cmd.Flags().Lookup("profile")
+	return profile != nil && !profile.Changed && len(args) == 1
+}
+
 // dashMissing returns an error that says where the -- goes.
 func dashMissing(cmd *cobra.Command, words []string) error {
 	flag := ""

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ type estimateOptions struct {
 	setupFlags
 	projectFlags
 	json    bool
+	short   bool
 	explain bool
 	top     int
 }
@@ -28,7 +30,12 @@ const estimateLong = `Show how much GPU memory a training run takes, without run
 The run is simulated op by op, and its allocations go through a model of
 PyTorch's caching allocator, so fragmentation is included. The setup comes from
 a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
-file. Without either, snug reads the training configs in the folder.`
+file. Without either, snug reads the training configs in the folder. The run has
+to fit the card that --gpu names, or else the card of this machine; with --json,
+only a card that is named counts.
+
+On a terminal, the report is as long as the screen; --explain shows all of it,
+with the tensors that are alive at the peak.`
 
 // ofProfiles is in the help of the commands that accept a profile as the model.
 const ofProfiles = `A profile (--model memory.snug) covers the recorded run, at any value of the
@@ -53,12 +60,13 @@ func newEstimate(env Env) *cobra.Command {
 		Long:    estimateLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
 		Example: estimateExample,
 		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
-		RunE:    func(*cobra.Command, []string) error { return runEstimate(env, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runEstimate(cmd.Context(), env, o) },
 	}
 	o.add(cmd)
 	f := cmd.Flags()
 	o.addTo(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON object per setup")
+	f.BoolVar(&o.short, "short", false, shortUsage)
 	f.BoolVar(&o.explain, "explain", false, "list the tensors alive at the peak")
 	f.IntVar(&o.top, "top", 15, "`number` of tensors to list")
 	return cmd
@@ -72,11 +80,11 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 // runEstimate runs the command: it reads the setups, simulates them and prints the answers.
-func runEstimate(env Env, o estimateOptions) error {
-	if o.top < 1 {
-		return fmt.Errorf("--top %d: write at least 1", o.top)
+func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
+	if err := o.check(); err != nil {
+		return err
 	}
-	card, err := o.card()
+	into, err := o.roomIn(ctx, env, o.json)
 	if err != nil {
 		return err
 	}
@@ -84,30 +92,49 @@ func runEstimate(env Env, o estimateOptions) error {
 	if err != nil {
 		return err
 	}
-	past := env.past(o.gpu)
+	past := env.past(into.name(o.gpu))
 	defer past.Close()
 	over, before, notes := false, "", notesOnce{}
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, card, past) },
+		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, into.card(s), past) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits
-			notes.about(env, a.Setup, card)
-			notes.say(env, o.warnings)
-			notes.uncounted(env, a.Setup)
+			card := into.card(a.Setup)
+			defer func() {
+				notes.about(env, a.Setup, card)
+				notes.say(env, o.warnings)
+				notes.uncounted(env, a.Setup)
+			}()
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.Answer
 					Notes []string `json:"notes,omitempty"`
 				}{a, allNotes(a.Setup, card, o.warnings)})
 			}
-			_, _ = io.WriteString(env.Stdout, before)
-			before = "\n\n"
-			return estimateReport{a, card, o}.text(env.Stdout, env.screen())
+			text, err := estimateReport{a, card, into.origin(a.Setup), o}.shown(env)
+			if err == nil {
+				_, err = io.WriteString(env.Stdout, before+text)
+			}
+			if before = "\n\n"; o.short {
+				before = ""
+			}
+			return err
 		})
 	if err == nil && failed == 0 && over {
 		return found{}
 	}
 	return err
+}
+
+// check returns an error for flags that are wrong by themselves.
+func (o *estimateOptions) check() error {
+	switch {
+	case o.top < 1:
+		return fmt.Errorf("--top %d: write at least 1", o.top)
+	case o.short && o.explain:
+		return errors.New("--short and --explain contradict each other; give one of them")
+	}
+	return shortOrJSON(o.short, o.json)
 }
 
 // ask estimates one setup. Times need a named card; if only its memory is known, there are none.
@@ -166,5 +193,6 @@ func isAnswered(err error) bool {
 type estimateReport struct {
 	*estimate.Answer
 	card    gpu.Card
+	origin  string // that the card is this machine's
 	options estimateOptions
 }

@@ -35,27 +35,41 @@ func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
 	}
 }
 
-func (r estimateReport) components(b *strings.Builder, s term.Screen) {
+// largeOf returns the parts with those that round to nothing as one.
+func largeOf(full uint64, parts []part) (out []part) {
+	other := part{name: "other"}
+	for _, p := range parts {
+		if p.bytes > 0 && percent(p.bytes, full) == percent(0, full) {
+			other.bytes += p.bytes
+			continue
+		}
+		out = append(out, p)
+	}
+	return append(out, other)
+}
+
+func (r estimateReport) components(s term.Screen) string {
 	c := r.Components
 	outside := "assumed"
 	if r.card.Measured {
 		outside = "measured on " + r.card.Name
 	}
 	if c == (estimate.Components{}) {
-		return
+		return ""
 	}
 	activations := ""
 	if c.Recorded {
 		activations = "and everything else"
 	}
+	var b strings.Builder
 	b.WriteString("Memory at the peak\n")
-	bars(b, s, []part{
+	bars(&b, s, largeOf(r.DevicePeak, []part{
 		{"parameters", c.Parameters, ""}, {"gradients", c.Gradients, ""}, {"optimizer", c.Optimizer, ""},
 		{"activations", c.Activations, activations}, {"logits", c.Logits, ""}, {"batch", c.Batch, ""},
 		{"temporaries", c.Temporaries, ""}, {"workspace", c.Workspace, ""}, {"fragmentation", c.Fragmentation, ""},
 		{"outside PyTorch", r.Outside, outside},
-	}, r.DevicePeak)
-	b.WriteString("\n")
+	}), r.DevicePeak)
+	return b.String()
 }
 
 // decides returns the name of the phase in which the peak is.
@@ -77,10 +91,11 @@ func phaseParts(p estimate.Phases) []part {
 	return out
 }
 
-func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
+func (r estimateReport) phases(s term.Screen) string {
 	if r.Phases == (estimate.Phases{}) {
-		return
+		return ""
 	}
+	var b strings.Builder
 	b.WriteString("Peak allocated in each phase\n")
 	parts := phaseParts(r.Phases)
 	for i := range parts {
@@ -88,26 +103,28 @@ func (r estimateReport) phases(b *strings.Builder, s term.Screen) {
 			parts[i].note = "peak"
 		}
 	}
-	bars(b, s, parts, r.PeakAllocated)
+	bars(&b, s, parts, r.PeakAllocated)
+	return b.String()
 }
 
 // timeline draws one step.
-func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
+func (r estimateReport) timeline(s term.Screen) (string, error) {
 	line, err := r.Timeline(chartColumns(s))
 	if err != nil || len(line.Allocated) == 0 {
-		return err
+		return "", err
 	}
 	most := uint64(0)
 	for _, x := range line.Reserved {
 		most = max(most, x)
 	}
-	title := "\nOne step over time\n"
+	title := "One step over time\n"
 	if n := simulate.Settled; r.Setup.Accumulation > n {
-		title = fmt.Sprintf("\nOne step over time (%d of its %s forwards; the rest are the same)\n", n, term.Count(r.Setup.Accumulation))
+		title = fmt.Sprintf("One step over time (%d of its %s forwards; the rest are the same)\n", n, term.Count(r.Setup.Accumulation))
 	}
 	if r.Run == nil {
 		title = "The recorded steps over time\n"
 	}
+	var b strings.Builder
 	b.WriteString(title)
 	for _, l := range s.Chart(term.Chart{
 		Inner: line.Allocated, Outer: line.Reserved, Height: chartHeight, Mark: -1, Top: fmt.Sprintf("%10s", units.Bytes(most)),
@@ -118,9 +135,9 @@ func (r estimateReport) timeline(b *strings.Builder, s term.Screen) error {
 	if strings.Contains(axis, s.Peak()) {
 		peak = "  " + s.Peak() + " peak"
 	}
-	fmt.Fprintf(b, "%*s%s\n", chartIndent+labelWidth, "", axis)
-	fmt.Fprintf(b, "%*s%s allocated  %s reserved%s\n", chartIndent+labelWidth, "", s.Solid(), s.Shade(), peak)
-	return nil
+	fmt.Fprintf(&b, "%*s%s\n", chartIndent+labelWidth, "", axis)
+	fmt.Fprintf(&b, "%*s%s allocated  %s reserved%s\n", chartIndent+labelWidth, "", s.Solid(), s.Shade(), peak)
+	return b.String(), nil
 }
 
 var phaseNames = [...]string{simulate.Load: "load", simulate.Forward: "forward", simulate.Backward: "backward", simulate.Optimizer: "optimizer", simulate.Evaluation: "evaluation"}

@@ -11,12 +11,12 @@ import (
 )
 
 // varying shows how the peak depends on the lengths, if they vary, and what would help.
-func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
-	v := r.Lengths
+func (r estimateReport) varying(s term.Screen) string {
+	v, b := r.Lengths, &strings.Builder{}
 	if v == nil {
-		return
+		return ""
 	}
-	fmt.Fprintf(b, "\nLengths vary: the peak is in step %d of %d, with %d of at most %d tokens\n", v.PeakStep, v.Steps, v.PeakAt, v.Longest)
+	fmt.Fprintf(b, "Lengths vary: the peak is in step %d of %d, with %d of at most %d tokens\n", v.PeakStep, v.Steps, v.PeakAt, v.Longest)
 	if v.Spread != nil {
 		fmt.Fprintf(b, "  in %d orders %s to %s\n", v.Orders, units.Bytes(v.Spread[0]), units.Bytes(v.Spread[1]))
 	}
@@ -33,10 +33,11 @@ func (r estimateReport) varying(b *strings.Builder, s term.Screen) {
 		}
 	}
 	if len(v.Remedies) == 0 {
-		return
+		return b.String()
 	}
 	b.WriteString("\nWhat would help with varying lengths\n")
 	for _, x := range v.Remedies {
 		fmt.Fprintf(b, "  %-32s %10s  %s less\n", x.Change, units.Bytes(x.PeakReserved), percent(x.Saves, r.PeakReserved))
 	}
+	return b.String()
 }

@@ -4,64 +4,91 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"snug/internal/estimate"
 	"snug/internal/setup"
-	"snug/internal/shadow"
 	"snug/internal/term"
 	"snug/internal/units"
 )
 
-// text writes the report for people.
-func (r estimateReport) text(w io.Writer, s term.Screen) error {
-	var b strings.Builder
-	r.title(&b, s)
-	r.total(&b, s)
-	r.components(&b, s)
-	r.phases(&b, s)
-	err := r.timeline(&b, s)
-	switch {
-	case err == nil && r.options.explain && r.Run == nil:
-		b.WriteString("\n  A profile does not contain the names of tensors; snug replay lists them\n  from a recording.\n")
-	case err == nil && r.options.explain:
-		r.alive(&b, s)
+// shown returns the report for people, or with --short its first line. The search for the largest batch may
+// take a while.
+func (r estimateReport) shown(env Env) (string, error) {
+	defer env.working("searching the largest batch")()
+	if r.options.short {
+		return r.short(), nil
 	}
-	r.varying(&b, s)
-	if err == nil {
-		err = r.loading(&b, s)
-	}
-	if err == nil {
-		err = r.whatFits(&b, s)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
+	return r.text(env.screen())
 }
 
-func (r estimateReport) title(b *strings.Builder, s term.Screen) {
-	name := r.Setup.ModelTitle()
-	if r.ID != "" && r.ID != name {
-		name = r.ID + ": " + name
+// text returns the report: the verdict first, then what it rests on. On a terminal without --explain, the
+// last sections are left out if the first would leave the screen.
+func (r estimateReport) text(s term.Screen) (string, error) {
+	verdict, err := r.verdict(s)
+	if err != nil {
+		return "", err
+	}
+	sections := []string{verdict, r.varying(s), r.run(s), r.components(s), r.phases(s)}
+	chart, err := r.timeline(s)
+	if err != nil {
+		return "", err
+	}
+	sections = append(sections, chart)
+	switch {
+	case r.options.explain && r.Run == nil:
+		sections = append(sections, "  A profile does not contain the names of tensors; snug replay lists them\n  from a recording.\n")
+	case r.options.explain:
+		tensors, err := r.alive(s)
+		if err != nil {
+			return "", err
+		}
+		sections = append(sections, tensors)
+	default:
+		sections = screenful(sections, s.Height, moreOfEstimate)
+	}
+	sections = slices.DeleteFunc(sections, func(x string) bool { return x == "" })
+	return strings.Join(sections, "\n"), nil
+}
+
+// moreOfEstimate is shown if a report was cut.
+const moreOfEstimate = "--explain shows the rest: phases, one step over time, the tensors at the peak\n"
+
+// screenful returns the sections that fit the rows of a terminal, with a line about the rest if there is any.
+// All fit if rows is 0.
+func screenful(sections []string, rows int, more string) []string {
+	used := 0
+	for i, x := range sections {
+		if x == "" {
+			continue
+		}
+		lines := strings.Count(x, "\n") + 1 // and an empty line, or the prompt
+		const about = 2                     // the line about the rest, and the empty line before it
+		last := !slices.ContainsFunc(sections[i+1:], func(x string) bool { return x != "" })
+		if used += lines; rows > 0 && i > 0 && (used > rows || !last && used+about > rows) {
+			return append(slices.Clone(sections[:i]), more)
+		}
+	}
+	return sections
+}
+
+// run describes the run, and what PyTorch reserves for it.
+func (r estimateReport) run(s term.Screen) string {
+	var b strings.Builder
+	if p := estimate.Profile(r.Setup); p != nil {
+		b.WriteString(paragraph(recordedText(p), s))
 	}
 	params := term.Count(r.Params) + " parameters"
-	fmt.Fprintf(b, "%s\n", s.Paint(term.Bold, s.Cut(name, s.Width)))
-	if p := estimate.Profile(r.Setup); p != nil {
-		b.WriteString(strings.Join(wrap(strings.Fields(recordedText(p)), " ", s.Width), "\n") + "\n")
-	}
 	switch {
 	case r.Params == 0:
 	case r.Trainable == r.Params:
-		fmt.Fprintf(b, "%s, all trained\n", params)
+		fmt.Fprintf(&b, "%s, all trained\n", params)
 	default:
-		fmt.Fprintf(b, "%s, %s trained (%s)\n", params, term.Count(r.Trainable), percent(uint64(r.Trainable), uint64(r.Params)))
+		fmt.Fprintf(&b, "%s, %s trained (%s)\n", params, term.Count(r.Trainable), percent(uint64(r.Trainable), uint64(r.Params)))
 	}
-	r.weights(b)
+	r.weights(&b)
 	for _, l := range wrap(settings(r.Setup.AsRecorded()), ", ", s.Width) {
 		if len(l) > s.Width { // a list of its own
 			l = strings.Join(wrap(strings.Fields(l), " ", s.Width), "\n")
@@ -69,12 +96,18 @@ func (r estimateReport) title(b *strings.Builder, s term.Screen) {
 		b.WriteString(l + "\n")
 	}
 	if from := r.Setup.Script.Origins(); from != "" {
-		b.WriteString(strings.Join(wrap(strings.Fields(from), " ", s.Width), "\n") + "\n")
+		b.WriteString(paragraph(from, s))
 	}
 	if from := r.options.from; from != "" {
 		b.WriteString(s.Cut(from, s.Width) + "\n")
 	}
-	b.WriteString("\n")
+	r.peaks(&b, s)
+	return b.String()
+}
+
+// paragraph returns text in lines that fit.
+func paragraph(text string, s term.Screen) string {
+	return strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n"
 }
 
 // weights compares the model with the files that it would be loaded from.
@@ -136,17 +169,10 @@ func wrap(words []string, between string, width int) []string {
 	return append(lines, line)
 }
 
-// total writes the main figure, compared with the card if there is one.
-func (r estimateReport) total(b *strings.Builder, s term.Screen) {
+// peaks writes what PyTorch reserves and what of it is in tensors.
+func (r estimateReport) peaks(b *strings.Builder, s term.Screen) {
 	line := func(label string, value uint64, note string) {
 		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)
-	}
-	line("on the card", r.DevicePeak, r.against(s))
-	if full := r.card.Total; full > 0 {
-		width := s.Width - max(12, 4+len(percent(r.DevicePeak, full)))
-		bar := s.Bar(r.DevicePeak, full, width)
-		rest := strings.Repeat(s.Shade(), max(width-len([]rune(bar)), 0))
-		fmt.Fprintf(b, "  %s%s %s\n", s.Paint(r.color(), bar), s.Paint(term.Dim, rest), percent(r.DevicePeak, full))
 	}
 	expect := fmt.Sprintf("by PyTorch; expect %v %s %v", units.Bytes(r.Interval[0]), s.Dash(), units.Bytes(r.Interval[1]))
 	if r.Here > 0 {
@@ -164,104 +190,4 @@ func (r estimateReport) total(b *strings.Builder, s term.Screen) {
 		where += "; peak in " + r.decides()
 	}
 	line("allocated", r.PeakAllocated, where)
-	b.WriteString("\n")
-}
-
-func (r estimateReport) color() term.Style {
-	if r.Fits != nil && !*r.Fits {
-		return term.Red
-	}
-	return term.Green
-}
-
-// against returns the verdict in words: whether the run fits (finish in estimate/estimate.go), or only just
-// (MightNotFit in estimate/interval.go).
-func (r estimateReport) against(s term.Screen) string {
-	into := ""
-	if r.card.Total > 0 {
-		into = room(r.card)
-	}
-	if limit := r.Setup.Limit; limit > 0 {
-		into = strings.TrimPrefix(into+fmt.Sprintf(", limit %v", units.Bytes(limit)), ", ")
-	}
-	switch {
-	case r.Fits == nil:
-		return "name a card with --gpu to see whether it fits"
-	case *r.Fits && r.MightNotFit():
-		return into + ": " + s.Paint(term.Green, "fits") + ", but only just"
-	case *r.Fits:
-		return into + ": " + s.Paint(term.Green, "fits")
-	}
-	return into + ": " + s.Paint(term.Red, "does not fit")
-}
-
-// alive lists what holds memory at the peak.
-func (r estimateReport) alive(b *strings.Builder, s term.Screen) {
-	groups := r.Groups()
-	t := term.Table{Header: []string{"tensors alive at the peak", "", "each", "all", "for"}, Right: []int{1, 2, 3}, Indent: 2}
-	var rest uint64
-	for i, g := range groups {
-		if i >= r.options.top {
-			rest += g.Bytes
-			continue
-		}
-		each := units.Bytes(g.Bytes / uint64(g.Count)).String()
-		t.Rows = append(t.Rows, []string{r.place(g), fmt.Sprintf("%s%d", s.Times(), g.Count), each, units.Bytes(g.Bytes).String(), g.Component.String()})
-	}
-	b.WriteString("\n")
-	for _, l := range s.Table(t) {
-		b.WriteString(l + "\n")
-	}
-	if rest > 0 {
-		fmt.Fprintf(b, "  and %s in %d more kinds (--top)\n", units.Bytes(rest), len(groups)-r.options.top)
-	}
-}
-
-// place returns where a group's tensors were made.
-func (r estimateReport) place(g estimate.Group) string {
-	switch {
-	case g.Path != "":
-		return g.Path
-	case g.Component == shadow.Logits:
-		return "(the loss)"
-	case g.Component == shadow.Temporaries && r.decides() == "optimizer":
-		return "(the optimizer's step)"
-	}
-	return "(outside the modules)"
-}
-
-// searchable is the number of events up to which the largest batch of a run is searched as well. A search
-// plays a dozen such runs, in about a second.
-const searchable = 500_000
-
-// whatFits writes which batch would fit, or which command finds it if the search would take a long time.
-func (r estimateReport) whatFits(b *strings.Builder, s term.Screen) error {
-	if r.Fits == nil {
-		return nil
-	}
-	if r.Events() > searchable {
-		b.WriteString("\nThis run takes a long time to simulate; use snug max-batch to find the largest\nbatch that fits.\n")
-		return nil
-	}
-	m, err := estimate.MaxBatch(r.Setup, r.card)
-	if err != nil {
-		return err
-	}
-	safe, err := m.SafeBatch(r.Answer)
-	if err != nil {
-		return err
-	}
-	at, err := edge{MaxAnswer: m, safe: safe}.withRoom(r.card)
-	if err != nil {
-		return err
-	}
-	b.WriteString("\n" + strings.Join(wrap(strings.Fields(at.text(r.card)), " ", s.Width), "\n") + "\n")
-	if *r.Fits {
-		return nil
-	}
-	text, err := remediesText(r.Setup, r.card, s)
-	if text != "" {
-		b.WriteString("\n" + text)
-	}
-	return err
 }

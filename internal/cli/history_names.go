@@ -13,7 +13,7 @@ import (
 )
 
 // A run is stored with its whole command. The interpreter comes first and is often wider than the column,
-// so the run is named after its script.
+// so the run is named after its script. The names are for display; runs are chosen by number, in history_delete.go.
 
 // runNames returns the names of the runs in a list: the model, or the script with its folder and as many
 // parent folders as it takes to tell it from the others.

@@ -4,12 +4,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
 	"snug/internal/setup"
-	"snug/internal/term"
 	"snug/internal/units"
 )
 
@@ -28,13 +26,4 @@ func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	return fmt.Sprintf("The peak is reached while loading: each GPU holds the whole model, %v, before it is sharded; steps need at most %v for tensors. "+
 		"Loaded sharded, it takes %v%s: %s. Then add --dist-load sharded.",
 		units.Bytes(a.Phases.Load), units.Bytes(a.Phases.Steps()), held(b), verdict, setup.HowToShard(a.Setup.Dist.Kind)), nil
-}
-
-// loading writes that paragraph of the report.
-func (r estimateReport) loading(b *strings.Builder, s term.Screen) error {
-	text, err := loadText(r.Answer, r.card)
-	if text != "" {
-		b.WriteString("\n" + strings.Join(wrap(strings.Fields(text), " ", s.Width), "\n") + "\n")
-	}
-	return err
 }

@@ -4,9 +4,10 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -21,10 +22,13 @@ import (
 type maxBatchOptions struct {
 	setupFlags
 	projectFlags
-	json bool
+	json  bool
+	short bool
 }
 
-const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory.
+const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory: the card
+that --gpu names, or else the card of this machine (with --json, only a card
+that is named counts).
 
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
@@ -37,19 +41,24 @@ func newMaxBatch(env Env) *cobra.Command {
 		Use:     "max-batch [MODEL]",
 		Short:   "Find the largest batch that fits",
 		Long:    maxBatchLong + "\n\n" + ofProfiles + "\n\n" + manySetups,
-		Example: "  snug max-batch --model gpt2 --precision amp-bf16 --gpu RTX-4090",
+		Example: "  snug max-batch gpt2 --seq 1024 --precision amp-bf16 --gpu RTX-4090\n  snug max-batch --setup run.yaml --short",
 		Args:    func(cmd *cobra.Command, args []string) error { return o.modelArg(cmd, args) },
-		RunE:    func(*cobra.Command, []string) error { return runMaxBatch(env, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runMaxBatch(cmd.Context(), env, o) },
 	}
 	o.add(cmd)
 	o.addTo(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object per setup")
+	cmd.Flags().BoolVar(&o.short, "short", false, shortUsage)
 	return cmd
 }
 
-func runMaxBatch(env Env, o maxBatchOptions) error {
+// runMaxBatch runs the command: it reads the setups, searches and prints the answers.
+func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	o.anyBatch = true
-	card, err := o.card()
+	if err := shortOrJSON(o.short, o.json); err != nil {
+		return err
+	}
+	into, err := o.roomIn(ctx, env, o.json)
 	if err != nil {
 		return err
 	}
@@ -57,32 +66,41 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 	if err != nil {
 		return err
 	}
-	past := env.past(o.gpu)
+	past := env.past(into.name(o.gpu))
 	defer past.Close()
 	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
+	said := notesOnce{} // that the card is this machine's
 	failed, err := answer(env, o.json, requests,
-		func(s *setup.Setup) (edge, error) { return o.ask(s, card, past, cores) },
+		func(s *setup.Setup) (edge, error) { return o.ask(s, into.card(s), past, cores) },
 		func(a edge) error {
 			none = none || a.MaxBatch == 0
-			notes.about(env, a.tried().Setup, card)
-			notes.say(env, o.warnings)
-			notes.uncounted(env, a.tried().Setup)
+			run := a.tried().Setup
+			card := into.card(run)
+			defer func() {
+				notes.about(env, run, card)
+				notes.say(env, o.warnings)
+				notes.uncounted(env, run)
+			}()
 			if o.json {
 				return printJSON(env.Stdout, struct {
 					*estimate.MaxAnswer
 					SureBatch int      `json:"sure_batch"`
 					Notes     []string `json:"notes,omitempty"`
-				}{a.MaxAnswer, a.safeBatch(), allNotes(a.tried().Setup, card, o.warnings)})
+				}{a.MaxAnswer, a.safeBatch(), allNotes(run, card, o.warnings)})
 			}
 			a, err := a.withRoom(card)
 			if err != nil {
 				return err
 			}
-			text, err := a.withLoad(card)
-			if err == nil {
-				_, err = fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(a.title()+text), " ", env.screen().Width), "\n"))
+			if from := into.origin(run); from != "" && !o.short && !said[from] {
+				said[from] = true
+				_, _ = io.WriteString(env.Stdout, paragraph(from+".", env.screen()))
 			}
-			if err == nil && a.Best == nil {
+			text, err := o.text(a, card, env.screen())
+			if err == nil {
+				_, err = io.WriteString(env.Stdout, text)
+			}
+			if err == nil && a.Best == nil && !o.short {
 				text, err = remediesText(a.Next.Setup, card, env.screen())
 				fmt.Fprint(env.Stdout, text)
 			}
@@ -92,6 +110,19 @@ func runMaxBatch(env Env, o maxBatchOptions) error {
 		return found{}
 	}
 	return err
+}
+
+// text returns an answer for people. One of many begins with its name.
+func (o *maxBatchOptions) text(a edge, card gpu.Card, s term.Screen) (string, error) {
+	if o.short {
+		return a.short(card), nil
+	}
+	name := ""
+	if a.ID != "" || o.file != "" {
+		name = a.name() + ": "
+	}
+	text, err := a.withLoad(card)
+	return paragraph(name+text, s), err
 }
 
 // errNoRoom is the error if no flag gives a limit.
@@ -150,13 +181,8 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 // tried returns a run that the search has tried.
 func (m edge) tried() *estimate.Answer { return cmp.Or(m.Best, m.Next) }
 
-// title returns the beginning of an answer whose setup has a name.
-func (m edge) title() string {
-	if m.ID == "" {
-		return ""
-	}
-	return m.ID + ": "
-}
+// name returns the name of the run.
+func (m edge) name() string { return cmp.Or(m.ID, m.tried().Setup.ModelTitle()) }
 
 // withLoad returns the text, with a note on loading if nothing fits.
 func (m edge) withLoad(card gpu.Card) (string, error) {
@@ -167,13 +193,18 @@ func (m edge) withLoad(card gpu.Card) (string, error) {
 	return m.text(card) + " " + load, err
 }
 
+// into returns what the runs have to fit into, in words.
+func (m edge) into(card gpu.Card) string {
+	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
+		return called(card)
+	}
+	return "the limit"
+}
+
 // text returns the answer in a sentence or two: the largest batch, and the largest at which the whole interval
 // fits.
 func (m edge) text(card gpu.Card) string {
-	into := "the limit"
-	if limit := m.tried().Setup.Limit; card.Total > 0 && (limit == 0 || limit > card.Total) {
-		into = called(card)
-	}
+	into := m.into(card)
 	switch {
 	case m.Best == nil:
 		return fmt.Sprintf("Not even a batch of 1 fits %s; it needs %v.", into, held(m.Next))

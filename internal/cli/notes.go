@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -27,9 +28,18 @@ func (a notesOnce) say(env Env, texts []string) {
 	for _, text := range texts {
 		if !a[text] {
 			a[text] = true
-			fmt.Fprintf(env.Stderr, "snug: note: %s\n", text)
+			env.note(text)
 		}
 	}
+}
+
+// note prints a note: one line, which a terminal gets broken between words.
+func (e Env) note(text string) {
+	line := "snug: note: " + text
+	if s := e.errorScreen(); s.Height > 0 {
+		line = strings.Join(wrap(strings.Fields(line), " ", s.Width), "\n")
+	}
+	fmt.Fprintf(e.Stderr, "%s\n", line)
 }
 
 // allNotes returns all notes on a run on a card, for JSON.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ type optimizeOptions struct {
 	goal                 string
 	lock, allow          []string
 	vary                 []string
-	json                 bool
+	json, short, explain bool
 
 	started  string         // with --profile: the script that the command starts, if it lies in the folder
 	measured *record.Result // the result of --profile
@@ -49,10 +50,10 @@ runs a few steps at small batches, as with snug profile. For a known model, this
 shows how accurate its estimates are on this machine. For any other model, snug
 plans with the recorded profile, as with --model memory.snug.`
 
-const optimizeExample = `  snug optimize --model gpt2 --batch 4 --accumulation 8 --gpu RTX-4090
+const optimizeExample = `  snug optimize gpt2 --seq 1024 --batch 4 --accumulation 8 --gpu RTX-4090
   snug optimize --setup run.yaml --gpu A100-80GB --gpus 4 --lock precision
   snug optimize --setup run.yaml --gpu all
-  snug optimize --model bert-base --gpu-memory 24 --target-effective-batch 256
+  snug optimize bert-base --seq 128 --gpu-memory 24 --target-effective-batch 256
   snug optimize --profile -- python train.py --batch-size {batch}`
 
 func newOptimize(env Env) *cobra.Command {
@@ -76,7 +77,7 @@ func newOptimize(env Env) *cobra.Command {
 	o.add(cmd)
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Lookup("gpu").Usage = "`name` of the card, a list of names, or all"
+	f.Lookup("gpu").Usage = "`name` of the card, a list of names, or all (default: this machine's)"
 	f.BoolVar(&o.auto, "auto", false, "use the GPU of this machine, unless --gpu or --gpu-memory is given")
 	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
 	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples per step over all GPUs (default: unchanged)")
@@ -90,6 +91,8 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per setup and card")
+	f.BoolVar(&o.short, "short", false, shortUsage)
+	f.BoolVar(&o.explain, "explain", false, "show everything, however low the terminal is")
 	return cmd
 }
 
@@ -107,10 +110,15 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	none, notes := false, notesOnce{}
+	none, notes, before := false, notesOnce{}, ""
 	failed, err := answer(env, o.json, today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
 		func(plans []*plan.Plan) error {
+			if !o.json && !o.short {
+				_, _ = io.WriteString(env.Stdout, before)
+				before = "\n\n"
+			}
+			err := o.finish(env, today, where, plans)
 			for _, p := range plans {
 				none = none || p.Recommended == nil
 				now, card := p.Current.Estimate.Setup, p.Card
@@ -124,7 +132,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 					notes.uncounted(env, now)
 				}
 			}
-			return o.finish(env, today, where, plans)
+			return err
 		})
 	if err == nil && failed == 0 && none {
 		return found{}
@@ -154,7 +162,7 @@ func (o *optimizeOptions) check() error {
 	case o.target > maxEffective:
 		return fmt.Errorf("--target-effective-batch %d: that is too many samples per step", o.target)
 	}
-	return nil
+	return shortOrJSON(o.short, o.json)
 }
 
 // read returns the runs as they are. With --profile they are measured first.

@@ -16,10 +16,10 @@ import (
 )
 
 // cardsText writes one table over cards: the settings for each, its memory, and its speed compared with
-// the fastest.
-func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) error {
+// the fastest. Of all known cards it has those that something fits, and of a terminal as many as it has rows.
+func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows int) error {
 	plans = slices.Clone(plans)
-	if sorted {
+	if all {
 		slices.SortStableFunc(plans, func(a, b *plan.Plan) int { return cmp.Compare(speedOf(b), speedOf(a)) })
 	}
 	fastest := 0.0
@@ -28,21 +28,36 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	}
 	first := plans[0].Current.Estimate
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(first.Setup.Model.Title(), s.Width)))
+	fmt.Fprintf(&b, "%s\n", s.Paint(term.Bold, s.Cut(planReport{Plan: plans[0]}.name(), s.Width)))
 	params := ""
 	if first.Params > 0 {
 		params = term.Count(first.Params) + " parameters, "
 	}
-	fmt.Fprintf(&b, "%s%s\n\n", params, samplesText(plans[0].Target))
+	fmt.Fprintf(&b, "%s%s\n", params, samplesText(plans[0].Target))
+	shown := plans
+	if all {
+		b.WriteString(paragraph(smallest(plans), s))
+		shown = slices.DeleteFunc(slices.Clone(plans), func(p *plan.Plan) bool { return p.Recommended == nil })
+	}
+	const around = 10 // lines around the table
+	if rows > around && len(shown) > rows-around {
+		shown = shown[:rows-around]
+	}
+	b.WriteString("\n")
 	t := term.Table{Header: []string{"card", "batch " + s.Times() + " acc.", "settings", "memory", "card", "speed"}, Right: []int{3, 4, 5}}
-	for _, p := range plans {
+	for _, p := range shown {
 		t.Rows = append(t.Rows, cardRow(s, p, fastest))
 	}
 	if !plans[0].Timed {
 		t.Header[5] = ""
 	}
-	for _, l := range s.Table(t) {
-		b.WriteString(l + "\n")
+	if len(shown) > 0 {
+		for _, l := range s.Table(t) {
+			b.WriteString(l + "\n")
+		}
+	}
+	if left := fitting(plans) - len(shown); left > 0 {
+		fmt.Fprintf(&b, "and %d slower ones; --explain shows them\n", left)
 	}
 	b.WriteString(otherChanges(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
@@ -50,6 +65,37 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, sorted bool) erro
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fitting returns the number of cards that something fits.
+func fitting(plans []*plan.Plan) (n int) {
+	for _, p := range plans {
+		if p.Recommended != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// smallest says which card with the least memory something fits, and what it takes on the others.
+func smallest(plans []*plan.Plan) string {
+	var best, least *plan.Plan
+	for _, p := range plans {
+		switch {
+		case p.Recommended != nil && (best == nil || p.Card.Total < best.Card.Total):
+			best = p
+		case p.Recommended == nil && (least == nil || p.Least.Estimate.DevicePeak < least.Least.Estimate.DevicePeak):
+			least = p
+		}
+	}
+	text := "Something fits each of the cards."
+	if least != nil {
+		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v are needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
+	}
+	if best != nil {
+		text = fmt.Sprintf("The smallest card that it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
+	}
+	return text
 }
 
 // otherChanges lists the changes that have no column in the table.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -26,28 +27,41 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 			}
 		}
 		return nil
+	case o.short:
+		return shortPlans(env.Stdout, env.screen(), plans)
 	case len(plans) > 1:
-		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"))
+		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"), o.rows(env))
 	}
-	if err := o.introduce(env, t, where); err != nil {
-		return err
+	intro, after := o.introduce(env, t, where), ""
+	if report != nil {
+		var b strings.Builder
+		if err := report.text(&b, env.screen()); err != nil {
+			return err
+		}
+		after = "\n" + b.String()
 	}
 	cpus := 0
 	if where.here {
 		cpus = env.CPUs
 	}
-	if err := (planReport{plans[0], env.screen(), cpus}).text(env.Stdout); err != nil || report == nil {
-		return err
+	rows := o.rows(env)
+	if rows > 0 {
+		rows = max(rows-strings.Count(intro+after, "\n"), 1)
 	}
-	_, err = fmt.Fprintln(env.Stdout)
-	if err != nil {
-		return err
-	}
-	return report.text(env.Stdout, env.screen())
+	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus}.text(rows)+after)
+	return err
 }
 
-// introduce tells the user what was assumed: that this is an example, or which card was found.
-func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
+// rows returns how many rows an answer may have, 0 for any number.
+func (o *optimizeOptions) rows(env Env) int {
+	if o.explain {
+		return 0
+	}
+	return env.screen().Height
+}
+
+// introduce returns what was assumed: that this is an example, or which card was found.
+func (o *optimizeOptions) introduce(env Env, t *today, where places) string {
 	var sentences []string
 	if t.example {
 		sentences = append(sentences, "No training config was found here, so this is a built-in example. Give your own run with --model and --batch, or --setup.")
@@ -70,10 +84,9 @@ func (o *optimizeOptions) introduce(env Env, t *today, where places) error {
 		sentences = append(sentences, text+".")
 	}
 	if len(sentences) == 0 {
-		return nil
+		return ""
 	}
-	_, err := fmt.Fprintln(env.Stdout, strings.Join(wrap(strings.Fields(strings.Join(sentences, " ")), " ", env.screen().Width), "\n")+"\n")
-	return err
+	return paragraph(strings.Join(sentences, " "), env.screen()) + "\n"
 }
 
 // files lists the values in the project's files that the recommended settings change, and with --apply

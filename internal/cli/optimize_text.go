@@ -4,8 +4,8 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"snug/internal/estimate"
@@ -22,32 +22,38 @@ type planReport struct {
 	cpus int // processors of the machine with the card; 0 if that is another machine
 }
 
-func (r planReport) text(w io.Writer) error {
-	var b strings.Builder
-	r.title(&b)
+// text returns the report: the recommended settings first, then what they rest on. Of a terminal, rows are
+// left for it; sections that do not fit are left out.
+func (r planReport) text(rows int) string {
+	var sections []string
 	if r.Recommended == nil {
-		r.nothing(&b)
+		sections = []string{r.part(r.title, r.nothing), r.part(r.levers)}
 	} else {
-		r.sideBySide(&b)
-		r.notes(&b)
-		r.rungs(&b)
+		sections = []string{r.part(r.title, r.sideBySide, r.notes, r.start), r.part(r.rungs), r.part(r.levers), r.part(r.rejected)}
 	}
-	r.levers(&b)
-	if r.Recommended != nil {
-		r.rejected(&b)
-		r.start(&b)
+	sections = screenful(sections, rows, moreOfPlan)
+	sections = slices.DeleteFunc(sections, func(x string) bool { return x == "" })
+	return strings.Join(sections, "\n")
+}
+
+// moreOfPlan is shown if a plan was cut.
+const moreOfPlan = "--explain shows the rest: the ladder, the levers and what was not taken\n"
+
+// part returns what some functions write, without the empty lines at its end.
+func (r planReport) part(write ...func(*strings.Builder)) string {
+	var b strings.Builder
+	for _, w := range write {
+		w(&b)
 	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n") // tables end in an empty line
-	return err
+	if text := strings.TrimRight(b.String(), "\n"); text != "" {
+		return text + "\n"
+	}
+	return ""
 }
 
 func (r planReport) title(b *strings.Builder) {
 	a := r.Current.Estimate
-	name := a.Setup.Model.Title()
-	if a.ID != "" && a.ID != name {
-		name = a.ID + ": " + name
-	}
-	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(name+" on "+r.into(), r.s.Width)))
+	fmt.Fprintf(b, "%s\n", r.s.Paint(term.Bold, r.s.Cut(r.name()+" on "+r.into(), r.s.Width)))
 	samples := samplesText(r.Target)
 	if seq := a.Setup.AsRecorded().Seq; seq > 0 {
 		samples += fmt.Sprintf(" of %s tokens", term.Count(seq))
@@ -59,6 +65,16 @@ func (r planReport) title(b *strings.Builder) {
 		samples += "\n" + strings.Join(wrap(strings.Fields(recordedText(p)), " ", r.s.Width), "\n")
 	}
 	fmt.Fprintf(b, "%s\n\n", samples)
+}
+
+// name returns the name of the run.
+func (r planReport) name() string {
+	a := r.Current.Estimate
+	name := a.Setup.Model.Title()
+	if a.ID != "" && a.ID != name {
+		name = a.ID + ": " + name
+	}
+	return name
 }
 
 // samplesText returns an effective batch in words.

@@ -29,13 +29,13 @@ snug finds a formula for the size of every allocation and plays the new step
 through a model of PyTorch's allocator. Nothing in the files is executed, and no
 GPU is needed.
 
-With --save, the formulas are kept in a small file. Later predictions can use it
-instead of the recordings.`
+With --out, the formulas are kept in a small file, the profile. Later
+predictions can use it instead of the recordings.`
 
 const predictExample = `  snug predict a.pickle@batch=2 b.pickle@batch=3 --at batch=8 --at batch=24
   snug predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128 \
       c.pickle@batch=2,seq=192 --at batch=16,seq=512
-  snug predict a.pickle@batch=2 b.pickle@batch=3 --save memory.snug
+  snug predict a.pickle@batch=2 b.pickle@batch=3 -o memory.snug
   snug predict memory.snug --at batch=24`
 
 func newPredict(env Env) *cobra.Command {
@@ -50,7 +50,8 @@ func newPredict(env Env) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each --at")
 	f.StringArrayVar(&o.at, "at", nil, "`size` to predict, like batch=8,seq=128; may be repeated")
-	f.StringVar(&o.save, "save", "", "save the formulas to a `file`, usually memory.snug")
+	f.StringVarP(&o.save, "out", "o", "", "`file` for the profile, usually memory.snug")
+	alsoCalled(cmd, "out", "save")
 	return cmd
 }
 
@@ -64,14 +65,17 @@ func runPredict(env Env, o predictOptions, args []string) error {
 		return err
 	}
 	if err := record.CheckReplaceable(nil, o.save); err != nil {
-		return fmt.Errorf("--save %s: %w", o.save, err)
+		return fmt.Errorf("--out %s: %w", o.save, err)
 	}
+	done := env.working("predicting")
+	defer done()
 	program, err := readProgram(env, args)
 	if err != nil {
 		return err
 	}
+	done()
 	for _, d := range program.Warnings {
-		fmt.Fprintf(env.Stderr, "snug: note: %s\n", d)
+		env.note(d)
 	}
 	report := predictReport{program: program, saved: o.save}
 	for _, at := range points {
@@ -93,7 +97,7 @@ func runPredict(env Env, o predictOptions, args []string) error {
 	return report.text(env.Stdout, env.screen())
 }
 
-// write writes the program to the file of --save.
+// write writes the program to the file of --out.
 func (o *predictOptions) write(env Env, program *profile.Program) error {
 	if o.save == "" {
 		return nil

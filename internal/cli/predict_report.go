@@ -17,7 +17,7 @@ import (
 type predictReport struct {
 	program     *profile.Program
 	predictions []*profile.Prediction
-	saved       string // where --save put the program
+	saved       string // where --out put the program
 }
 
 // json writes one line for each size.

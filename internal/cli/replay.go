@@ -67,6 +67,7 @@ func newReplay(env Env) *cobra.Command {
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
 	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded or own")
+	alsoCalled(cmd, "alloc-conf", "allocator") // as in a setup
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd
 }
@@ -93,6 +94,8 @@ func runReplay(env Env, o replayOptions, path string) error {
 	if err != nil {
 		return err
 	}
+	done := env.working("replaying")
+	defer done()
 	rec, err := readSnapshot(env, path)
 	if err != nil {
 		return err
@@ -114,6 +117,7 @@ func runReplay(env Env, o replayOptions, path string) error {
 			return fmt.Errorf("replaying %s: %w", path, err)
 		}
 	}
+	done()
 	if o.json {
 		err = report.json(env.Stdout)
 	} else {

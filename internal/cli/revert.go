@@ -30,7 +30,7 @@ that were edited since are only overwritten with --force.`
 
 const revertExample = `  snug revert
   snug revert --list
-  snug revert --steps 3`
+  snug revert --changes 3`
 
 func newRevert(env Env) *cobra.Command {
 	var o revertOptions
@@ -44,7 +44,8 @@ func newRevert(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVar(&o.steps, "steps", 1, "`number` of changes to undo")
+	f.IntVar(&o.steps, "changes", 1, "`number` of changes to undo")
+	alsoCalled(cmd, "changes", "steps")
 	f.BoolVar(&o.list, "list", false, "list the changes that can be undone")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
 	f.StringVar(&o.folder, "dir", ".", "project `folder`")
@@ -54,7 +55,7 @@ func newRevert(env Env) *cobra.Command {
 
 func runRevert(env Env, o revertOptions) error {
 	if o.steps < 1 {
-		return fmt.Errorf("--steps %d: write at least 1", o.steps)
+		return fmt.Errorf("--changes %d: write at least 1", o.steps)
 	}
 	if err := env.checkFolder(o.folder); err != nil {
 		return err

@@ -11,6 +11,14 @@ import (
 const rootLong = `snug tells you how much GPU memory a PyTorch training run takes, to the byte,
 and finds the settings that make the best use of the card.`
 
+// rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes.
+const rootHelp = `{{.Long}}
+
+Commands (snug COMMAND --help says more):
+{{range .Commands}}{{if and .IsAvailableCommand (ne .Name "help")}}  {{rpad .Name .NamePadding}} {{.Short}}
+{{end}}{{end}}
+`
+
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "snug",
@@ -23,7 +31,7 @@ func newRoot(env Env) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp())
+	root.SetHelpTemplate("{{if .HasParent}}" + root.HelpTemplate() + "\n{{else}}" + rootHelp + "{{end}}" + exitHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)

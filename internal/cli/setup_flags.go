@@ -41,8 +41,9 @@ func (f *setupFlags) add(cmd *cobra.Command) {
 	for x, flag := range settingFlags() {
 		addFlag(fs, x, flag)
 	}
-	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ...")
+	fs.StringVar(&f.gpu, "gpu", "", "`name` of the card: H200, RTX-4090, ... (default: this machine's)")
 	fs.StringVar(&f.gpuMemory, "gpu-memory", "", "memory of the card: a `size` like 24 (as sold), 24GiB or 24GB")
+	alsoCalled(cmd, "allocator", "alloc-conf") // as in snug replay
 }
 
 // profileExt is how the name of a profile ends.

@@ -42,11 +42,14 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s %q: %s", bad.GetFlag().Name, bad.GetValue(), wantedBy(bad.GetFlag()))
 	}
-	if takesCommand(cmd) && cmd.Flags().NArg() > 0 && cmd.ArgsLenAtDash() < 0 {
-		return dashMissing(cmd, cmd.Flags().Args())
+	if args := cmd.Flags().Args(); takesCommand(cmd) && len(args) > 0 && cmd.ArgsLenAtDash() < 0 && !isModel(cmd, args) {
+		return dashMissing(cmd, args)
 	}
 	if !unknown {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	}
+	if meant := othersFlags[strings.ReplaceAll(name, "_", "-")]; meant != "" && hasFlags(cmd, meant) {
+		return fmt.Errorf("unknown flag --%s; did you mean %s?", name, meant)
 	}
 	if others := commandsWith(cmd, name); len(others) > 0 {
 		return fmt.Errorf("%s has no flag --%s (only %s); see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())

@@ -51,7 +51,7 @@ func TestOpenErrors(t *testing.T) {
 		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
 		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
-		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; did you mean bf16?`},
+		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; known: fp32, amp-bf16, amp-fp16, bf16, fp16`},
 		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml has the keys model, files, bind, set and command, not a list"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

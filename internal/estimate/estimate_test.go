@@ -92,15 +92,21 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := a.Groups()
+	groups, err := a.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var sum uint64
 	found := false
 	for i, g := range groups {
-		if i > 0 && g.Bytes > groups[i-1].Bytes {
+		if i > 0 && g.Bytes() > groups[i-1].Bytes() {
 			t.Errorf("%+v is larger than the one before", g)
 		}
-		sum += g.Bytes
-		found = found || g.Path == "transformer.h.*.mlp.c_fc.weight" && g.Component == shadow.Parameters && g.Count == 12
+		if size := uint64(g.Form.Size.Numel()) * g.Form.Type.Bytes(); g.Form.Type != shadow.None && rounded(size) != g.Each {
+			t.Errorf("%s %s takes %d bytes", g.Path, g.Form, g.Each)
+		}
+		sum += g.Bytes()
+		found = found || g.Path == "transformer.h.*.mlp.c_fc.weight" && g.Component == shadow.Parameters && g.Count == 12 && g.Form.String() == "[768, 3072] float32"
 	}
 	if sum != a.PeakReserved-a.Components.Fragmentation {
 		t.Errorf("groups sum to %d", sum)

@@ -8,39 +8,48 @@ import (
 	"strings"
 
 	"snug/internal/shadow"
+	"snug/internal/simulate"
 )
 
-// Group sums the tensors of one kind that are alive at the peak, over all layers.
+// Group is equal tensors that are alive at the peak: those of the same place in each layer.
 type Group struct {
 	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
-	Component shadow.Component // what the allocations are used for
-	Count     int              // the number of allocations
-	Bytes     uint64           // their bytes together
+	Component shadow.Component // what they are used for
+	Form      shadow.Form      // their type and shape; zero for memory that is no tensor
+	Count     int              // the number of tensors
+	Each      uint64           // bytes of each
 }
 
-// Groups lists the tensors alive at the peak, by module and component, largest first.
-func (a *Answer) Groups() []Group {
-	type key struct {
-		path      string
-		component shadow.Component
+// Bytes returns the bytes of the group together.
+func (g Group) Bytes() uint64 { return uint64(g.Count) * g.Each }
+
+// Groups lists the tensors alive at the peak, largest together first. It simulates the run once more for
+// their shapes.
+func (a *Answer) Groups() ([]Group, error) {
+	if a.Run == nil {
+		return nil, nil // a recording has sizes but no names
 	}
-	at := map[key]int{}
-	var out []Group
-	for _, x := range a.AliveAtPeak() {
-		k := key{pattern(x.Path), x.Component}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
-			out = append(out, Group{Path: k.path, Component: k.component})
-		}
-		out[i].Count += x.Count
-		out[i].Bytes += uint64(x.Count) * x.Bytes
+	again, err := simulated(a.Setup, a.Card, simulate.Options{Describes: true, Stop: a.stopped})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(out, func(x, y Group) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Component, y.Component))
+	world := a.Run.World
+	count := map[Group]int{}
+	a.atPeak(func(id uint32, n int, bytes uint64) {
+		tag := world.Tag(id)
+		form, _ := world.Form(id, again.Run.World)
+		count[Group{Path: pattern(tag.Path), Component: tag.Component, Form: form, Each: bytes}] += n
 	})
-	return out
+	var out []Group
+	for g, n := range count {
+		g.Count = n
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(x, y Group) int {
+		return cmp.Or(cmp.Compare(y.Bytes(), x.Bytes()), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Component, y.Component),
+			cmp.Compare(x.Form.String(), y.Form.String()))
+	})
+	return out, nil
 }
 
 // pattern replaces each number in a path by *.

@@ -3,34 +3,10 @@
 package estimate
 
 import (
-	"slices"
-
 	"snug/internal/allocator"
 	"snug/internal/shadow"
 	"snug/internal/stream"
 )
-
-// Alive describes the allocations from one place in the run that exist at the peak.
-type Alive struct {
-	Count     int              // more than one if a loop makes them
-	Bytes     uint64           // of each
-	Component shadow.Component // what it is used for
-	Path      string           // the module that made it
-}
-
-// AliveAtPeak lists what is allocated at the peak, largest first.
-func (a *Answer) AliveAtPeak() []Alive {
-	if a.Run == nil {
-		return nil // a recording has sizes but no names
-	}
-	var out []Alive
-	a.atPeak(func(id uint32, count int, bytes uint64) {
-		tag := a.Run.World.Tag(id)
-		out = append(out, Alive{Count: count, Bytes: bytes, Component: tag.Component, Path: tag.Path})
-	})
-	slices.SortStableFunc(out, func(x, y Alive) int { return int(y.Bytes>>9) - int(x.Bytes>>9) })
-	return out
-}
 
 // components sums the memory that is alive at the peak of allocated bytes. Memory that the
 // allocator holds beyond that at its own peak is fragmentation.

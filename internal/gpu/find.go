@@ -129,7 +129,7 @@ func plainest(some []entry) (Card, bool) {
 	return Card{}, false
 }
 
-// nearest returns the cards whose names are the fewest letters away.
+// nearest returns the cards whose names are the fewest letters away. Those with the same number come first.
 func nearest(want []string) []entry {
 	joined := strings.Join(want, "")
 	const longest = 40 // no card's name is as long
@@ -139,9 +139,13 @@ func nearest(want []string) []entry {
 	var out []entry
 	away := map[string]int{}
 	for _, e := range catalogue() {
-		d := spelling.Distance(joined, strings.Join(e.names[0], ""))
-		if away[e.Name] = d; d <= len(joined)/3+1 {
+		name := strings.Join(e.names[0], "")
+		d := spelling.Distance(joined, name)
+		if away[e.Name] = d; d <= len(joined)/3+1 && d < len(joined)-1 {
 			out = append(out, e)
+			if !spelling.SameDigits(joined, name) {
+				away[e.Name] += len(joined)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(away[a.Name], away[b.Name]) })

@@ -67,7 +67,8 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	return out
 }
 
-// reason returns an error without the name of its field, which is shown next to it.
+// reason returns an error without the name of its field, which is shown next to it. The words are those of the error:
+// setup.Wrong in simulate or setup, or a Refusal of the family.
 func reason(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) {

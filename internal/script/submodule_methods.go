@@ -132,7 +132,7 @@ func (n *network) submoduleAt(in *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// callSelf calls a part of the model by itself: the model without its head, or a single layer.
+// callSelf calls a part of the model on its own: the model without its head, or a single layer.
 func (m *submodule) callSelf(in *interpreter, a arguments) value {
 	if m.path == m.of.base(in) {
 		return in.forwardBase(m.of, a)
@@ -140,7 +140,7 @@ func (m *submodule) callSelf(in *interpreter, a arguments) value {
 	x, ok := a.or(0, "input", nil).(*shadow.Tensor)
 	layer := m.of.there(in).Layer(m.path)
 	if !ok || layer == nil {
-		in.noteTensors("a part of the model called by itself", a)
+		in.noteTensors("a part of the model that is called on its own", a)
 		return unknown{}
 	}
 	return in.World.Call(layer, x).Hold()

@@ -3,7 +3,6 @@
 package setup
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -13,42 +12,60 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/settings.md")
+var update = flag.Bool("update", false, "rewrite the table of docs/setup.md")
 
-const docsFile = "../../docs/settings.md"
+const docsFile = "../../docs/setup.md"
 
-// TestDocs checks that docs/settings.md matches the table.
+// TestDocs checks that the table in docs/setup.md, at its end, is the one of this package.
 func TestDocs(t *testing.T) {
-	want := documentation()
-	if *update {
-		if err := os.WriteFile(docsFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	got, err := os.ReadFile(docsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("docs/settings.md is out of date; go test ./internal/setup -run TestDocs -update\n%s", diff)
+	text, _, found := strings.Cut(string(got), tableHead)
+	if !found {
+		t.Fatal("docs/setup.md has no table of settings")
+	}
+	want := text + documentation()
+	if *update {
+		if err := os.WriteFile(docsFile, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("docs/setup.md is out of date; go test ./internal/setup -run TestDocs -update\n%s", diff)
 	}
 }
 
-func documentation() []byte {
-	b := bytes.NewBufferString(`# Settings
-
-The settings of a run, in addition to its model. This page is generated from the table in
-` + "`internal/setup`" + `. *Plan* is what ` + "`snug optimize`" + ` does with a setting: it *chooses* it, *may change* it if
-` + "`--allow`" + ` names it, or shows how much it would save (*lever*). *Files* says whether ` + "`snug apply`" + `
-can write it into config files ([which keys](configs.md)).
-
-| field | flag | values | default | plan | files | meaning |
-| --- | --- | --- | --- | --- | --- | --- |
-`)
-	for _, x := range Settings() {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", x.Name, flagsText(x), valuesText(x), defaultText(x), planText(x), map[bool]string{true: "yes"}[x.Has(InFiles)], x.Plain())
+// TestDocsExample checks that the setup that docs/setup.md shows first is one.
+func TestDocsExample(t *testing.T) {
+	page, err := os.ReadFile(docsFile)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b.Bytes()
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	raw, err := NewReader(strings.NewReader(example)).Next()
+	if err != nil || raw.Err != nil {
+		t.Fatal(err, raw.Err)
+	}
+	s, err := Decode(raw.Fields, Source{})
+	if err != nil || s.ID != "my run" || s.LoRA.Rank != 16 {
+		t.Errorf("%+v: %v", s, err)
+	}
+}
+
+// tableHead begins the table.
+const tableHead = "| field | flag | values | default | plan | files | meaning |\n"
+
+func documentation() string {
+	var b strings.Builder
+	b.WriteString(tableHead + "| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, x := range Settings() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", x.Name, flagsText(x), valuesText(x), defaultText(x), planText(x), map[bool]string{true: "yes"}[x.Has(InFiles)], x.Plain())
+	}
+	return b.String()
 }
 
 func flagsText(x *Setting) string {

@@ -125,6 +125,7 @@ func (o *object) length(key, at string, v any) int {
 	return int(f)
 }
 
+// distribution reads the JSON form of a distribution; the form of the flag is in lengths_text.go.
 func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	in := &object{keys: v, at: o.at + key + "."}
 	switch kinds := slices.Sorted(maps.Keys(v)); {

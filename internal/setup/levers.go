@@ -2,7 +2,7 @@
 
 package setup
 
-// Levers returns the table's levers, in its order. Settings that the planner's own search varies are not
+// Levers returns the levers of the table (table.go), in its order. Settings that the planner's own search varies are not
 // among them: their levers are in plan/levers.go.
 func Levers() []*Lever {
 	var out []*Lever

@@ -155,7 +155,8 @@ func (m *Model) found(from Source) error {
 	return unknownModel("{model.name} %q is not known%s", name, modelHint(name))
 }
 
-// modelHint suggests a model whose name has the same words, or nearly the same letters.
+// modelHint suggests a model whose name has the same words (catalog.Like), or nearly the same letters
+// (spelling.Hint).
 func modelHint(name string) string {
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {

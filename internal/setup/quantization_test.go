@@ -45,7 +45,7 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale 16-bit gradients"},
 		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, `versions.bitsandbytes "0.41" is not a known version`},
 		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
-		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; did you mean nf4`},
+		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; known: nf4, fp4`},
 		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},
 		{"a slip", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
 		{"no object", map[string]any{"quantization": true}, "quantization is true; it must be an object"},

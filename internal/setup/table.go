@@ -64,7 +64,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Checkpointing },
 		},
 		{
-			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample (default: the model's maximum)"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
+			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample; a model of text needs them, or lengths"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
 			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
 			at: func(s *Setup) any { return &s.Seq },
 		},

@@ -2,8 +2,8 @@
 
 package setup
 
-// The words of settings. Words of other programs, which an error translates, are in others_words.go; those of config
-// files are the vocabularies of config/systems.
+// The words of settings. Words of other programs are not accepted: choice in object.go refuses them, and
+// others_words.go translates them in the error. Those of config files are the vocabularies of config/systems.
 
 // The types of weights and arithmetic.
 const (

@@ -58,6 +58,7 @@ func (w *World) asBackward(n *node) {
 // Tag describes an allocation besides its size.
 type Tag struct {
 	Component Component // what the allocation is used for
+	Form      uint32    // its place in World.forms, plus one; 0 if it is no tensor or Describes is off
 	Path      string    // the module that made it
 }
 
@@ -65,7 +66,7 @@ type Tag struct {
 func (t *Tensor) Retag(c Component, path string) (was Tag) {
 	if t.mem != nil {
 		was = t.w.Tags[t.mem.id]
-		t.w.Tags[t.mem.id] = Tag{Component: c, Path: path}
+		t.w.Tags[t.mem.id] = Tag{Component: c, Form: was.Form, Path: path}
 	}
 	return was
 }

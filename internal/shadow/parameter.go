@@ -114,6 +114,9 @@ func (t *Tensor) CopyInPlace() {
 	}
 	old := t.mem
 	t.mem = t.w.alloc(t.Bytes())
+	if t.w.Describes {
+		t.w.describe(t)
+	}
 	t.w.release(old)
 }
 
@@ -126,6 +129,9 @@ func (t *Tensor) Pack(per int) {
 	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
 	t.stride = t.size.contiguous()
 	t.mem = t.w.alloc(t.Bytes())
+	if t.w.Describes {
+		t.w.describe(t)
+	}
 }
 
 // SetGrad gives t a gradient and takes over the reference to it.

@@ -156,6 +156,9 @@ func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	t := w.pages.tensors.take(&tensorPages)
 	t.w, t.size, t.stride, t.dtype = w, size, stride, dt
 	t.mem = w.alloc(uint64(size.Numel()) * dt.Bytes())
+	if w.Describes {
+		w.describe(t)
+	}
 	w.watched(t)
 	return t
 }

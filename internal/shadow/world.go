@@ -85,10 +85,15 @@ type World struct {
 	Eval bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
+	// Describes makes the world keep the Form of each tensor.
+	Describes bool
 	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
 	iterated int // iterations so far
+	op       string
+	forms    []Form
+	formOf   map[Form]uint32 // places in forms, plus one
 	// Loaded is the type that a quantized model was loaded in, None for others.
 	// Attention casts to it if it finds float32.
 	Loaded DType
@@ -185,6 +190,9 @@ func (w *World) Repeat(from int) bool {
 // Op dispatches an op, with PyTorch's name for it. Call it before the op allocates.
 func (w *World) Op(name string) {
 	w.host(HostOp)
+	if w.Describes {
+		w.op = name
+	}
 	if w.Log != nil {
 		w.Log(name)
 	}

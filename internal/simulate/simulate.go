@@ -60,6 +60,7 @@ type Options struct {
 	Folds       bool                             // long loops stay folded in the result
 	MaxEvents   int                              // limit on the number of events, counted folded if the run is; 0 for none
 	Whole       bool                             // every batch of a script's loader is run, for a comparison with a recording
+	Describes   bool                             // the world keeps the form of each tensor
 	Stop        func() error                     // called before each micro-batch; an error ends the run; may be nil
 }
 
@@ -293,6 +294,7 @@ func (r *run) load() error {
 func (r *run) newWorld() {
 	s := r.s
 	r.w = shadow.NewWorld(rules(s.Versions, r.o.Card))
+	r.w.Describes = r.o.Describes
 	r.w.OutOfPlace, r.w.Folds, r.w.Side = r.o.OutOfPlace, r.folds, r.o.Side
 	if r.o.Log != nil {
 		r.w.Log = func(op string) { r.o.Log(r.w, op) }

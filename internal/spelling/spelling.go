@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Nearest returns the name with the smallest Distance from got, or "" if none is close. Other
-// digits in more than one place are another thing and no typo: fp8 is not near to fp32.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close. Other digits are
+// another thing and no typo: gpt3 is not near to gpt2, nor fp8 to fp32. One digit may be missing or too many.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
 		d := Distance(strings.ToLower(got), strings.ToLower(n))
-		if d < least && (d == 1 || digits(got) == digits(n)) {
+		if d < least && (SameDigits(got, n) || d == 1 && len(digits(got)) != len(digits(n))) {
 			best, least = n, d
 		}
 	}
@@ -23,6 +23,9 @@ func Nearest(got string, names []string) string {
 	}
 	return best
 }
+
+// SameDigits reports whether two names have the same digits, in any order.
+func SameDigits(a, b string) bool { return digits(a) == digits(b) }
 
 // digits returns the digits of a name in ascending order, so that swapped ones are equal.
 func digits(name string) string {

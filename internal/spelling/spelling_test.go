@@ -17,8 +17,9 @@ func TestDistance(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"batch", "accumulation", "BF16"}
-	for got, want := range map[string]string{"bacth": "batch", "acumulation": "accumulation", "bf61": "BF16", "zzzz": "", "": "", "batch_size_per_gpu": "batch", "accum": "accumulation"} {
+	names := []string{"batch", "accumulation", "BF16", "gpt2"}
+	for got, want := range map[string]string{"bacth": "batch", "acumulation": "accumulation", "bf61": "BF16", "zzzz": "", "": "", "batch_size_per_gpu": "batch", "accum": "accumulation",
+		"gpt3": "", "gpt": "gpt2", "gpt22": "gpt2", "bf6": "BF16", "bf32": ""} {
 		if n := Nearest(got, names); n != want {
 			t.Errorf("Nearest(%q) = %q, want %q", got, n, want)
 		}

@@ -15,6 +15,7 @@ import (
 // Screen describes what the output can show.
 type Screen struct {
 	Width   int  // columns
+	Height  int  // rows of a terminal; 0 for pipes and files
 	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
@@ -22,9 +23,10 @@ type Screen struct {
 }
 
 const (
-	defaultWidth = 80
-	minWidth     = 40
-	maxWidth     = 120 // longer lines are hard to read
+	defaultWidth  = 80
+	defaultHeight = 24
+	minWidth      = 40
+	maxWidth      = 120 // longer lines are hard to read
 )
 
 // Detect returns the Screen of an output. Pipes and files get 80 columns and no colour; NO_COLOR and
@@ -35,8 +37,9 @@ func Detect(out io.Writer, getenv func(string) string) Screen {
 	if !ok || !xterm.IsTerminal(int(f.Fd())) {
 		return s
 	}
-	if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w > 0 {
-		s.Width = min(max(w, minWidth), maxWidth)
+	s.Height = defaultHeight
+	if w, h, err := xterm.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+		s.Width, s.Height = min(max(w, minWidth), maxWidth), h
 	}
 	s.Color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return s

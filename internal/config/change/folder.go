@@ -10,7 +10,7 @@ import (
 )
 
 // Folder is a project's folder as a change sees it. Names are relative to it, with slashes. A name that
-// leads out of it, also through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
+// leads out of it, even through links, fails with ErrOutside. Tests use a Folder that fails at a chosen
 // call.
 type Folder interface {
 	// Path returns the path of the folder on this machine, with links resolved.

@@ -26,7 +26,7 @@ func (r *Run) Value(setting string) any {
 	return r.bestOf(setting)
 }
 
-// bestOf returns the value of a setting that counts among those that files hold.
+// bestOf returns the value that takes effect, of those that the files give a setting.
 func (r *Run) bestOf(setting string) any {
 	var best, vague any
 	neutral := false

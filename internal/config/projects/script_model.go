@@ -121,7 +121,7 @@ func headOf(class string) string {
 	return ""
 }
 
-// literal returns the text of a quoted string, or of the string that the file assigns to a name, also as
+// literal returns the text of a quoted string, or of the string that the file assigns to a name, including as
 // an argument's default.
 func (s *Source) literal(text string) string {
 	if strings.ContainsAny(text, `"'`) {

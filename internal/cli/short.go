@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"snug/internal/gpu"
+	"snug/internal/plan"
+	"snug/internal/term"
+)
+
+// Answers in one line, for --short. Each begins with the name of its run.
+
+const shortUsage = "print one line per answer"
+
+// shortOrJSON returns an error if both are asked for.
+func shortOrJSON(short, json bool) error {
+	if short && json {
+		return errors.New("--short and --json both say how to print; give one of them")
+	}
+	return nil
+}
+
+// short returns the verdict and the largest batch.
+func (r estimateReport) short() string {
+	line := r.name() + " " + r.sentence()
+	if r.Fits != nil && r.Events() <= searchable {
+		if m, err := r.largest(); err == nil { // a script may have a batch of its own
+			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
+		}
+	}
+	return line + "\n"
+}
+
+// short returns the largest batch and its memory.
+func (m edge) short(card gpu.Card) string {
+	into := m.into(card)
+	if m.Best == nil {
+		return fmt.Sprintf("%s: no batch fits %s; 1 needs %v\n", m.name(), into, held(m.Next))
+	}
+	line := fmt.Sprintf("%s: batch %s fits %s, with %v", m.name(), term.Count(m.MaxBatch), into, held(m.Best))
+	if sure := m.safeBatch(); sure < m.MaxBatch {
+		line += fmt.Sprintf("; sure up to %s", term.Count(sure))
+	}
+	return line + "\n"
+}
+
+// shortPlans writes one line for each plan: the settings that change, their memory and speed.
+func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan) error {
+	for _, p := range plans {
+		if _, err := io.WriteString(w, planReport{Plan: p, s: s}.short()+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// short returns a plan in one line.
+func (r planReport) short() string {
+	line := r.name() + " on " + r.into() + ": "
+	if r.Recommended == nil {
+		size, share := r.takes(r.Least)
+		return line + fmt.Sprintf("nothing fits; the minimum is %s, %s", size, share)
+	}
+	settings := "the settings stay as they are"
+	if changed := changes(r.Plan); len(changed) > 0 {
+		settings = changed.String()
+	}
+	size, share := r.takes(r.Recommended)
+	line += fmt.Sprintf("%s; %s, %s", settings, size, share)
+	if speed := r.speed(r.Recommended); speed != "" {
+		line += ", speed " + speed
+	}
+	return line
+}

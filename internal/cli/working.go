@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"sync"
+
+	"snug/internal/term"
+)
+
+// working tells a user at a terminal that a command is still busy, on a line of standard error that appears
+// after a second. The caller calls done before anything else is printed; it erases the line.
+func (e Env) working(what string) (done func()) {
+	s := e.errorScreen()
+	if s.Height == 0 || e.Getenv("TERM") == "dumb" {
+		return func() {}
+	}
+	ticker, stop, stopped := term.Ticker(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.Progress(raw(e.Stderr), what, ticker.C, stop)
+	}()
+	return sync.OnceFunc(func() {
+		ticker.Stop()
+		close(stop)
+		<-stopped
+	})
+}
+
+// errorScreen describes what standard error can show; its Height is 0 if that is no terminal.
+func (e Env) errorScreen() term.Screen {
+	if o, ok := e.Stderr.(*term.Output); ok {
+		return o.Screen()
+	}
+	return term.Screen{}
+}

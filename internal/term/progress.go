@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Progress writes to a terminal, at each tick, for how long something has been going on, over the line that
+// it wrote before. It erases the line when stop is closed. Without a tick nothing is written.
+func (s Screen) Progress(out io.Writer, text string, ticks <-chan time.Time, stop <-chan struct{}) {
+	began, shown := time.Time{}, 0
+	for {
+		select {
+		case now := <-ticks:
+			if began.IsZero() {
+				began = now.Add(-tick)
+			}
+			line := s.Cut(fmt.Sprintf("%s: %d s", text, int(now.Sub(began).Round(time.Second)/time.Second)), s.Width-1)
+			_, _ = io.WriteString(out, "\r"+line)
+			shown = utf8.RuneCountInString(line)
+		case <-stop:
+			if shown > 0 {
+				_, _ = io.WriteString(out, "\r"+strings.Repeat(" ", shown)+"\r")
+			}
+			return
+		}
+	}
+}
+
+// tick is the time between two lines of Progress.
+const tick = time.Second
+
+// Ticker returns the ticks for Progress.
+func Ticker() *time.Ticker { return time.NewTicker(tick) }
