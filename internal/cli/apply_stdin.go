@@ -27,11 +27,18 @@ type wanted struct {
 }
 
 // plan plans the edits. If the settings are advice, a setting that is off and has no key in the files is
-// skipped.
-func (w wanted) plan(project *config.Project) (edits.Plan, error) {
+// skipped, and so are options of the allocator that no file can hold.
+func (w *wanted) plan(project *config.Project) (edits.Plan, error) {
 	plan, err := project.Change(w.values)
 	if err == nil || !w.advised {
 		return plan, err
+	}
+	if conf := w.values.Get("allocator"); conf != nil {
+		if _, err := project.Change(setup.Assign("allocator", conf)); err != nil {
+			w.elsewhere = append(w.elsewhere, fmt.Sprintf("allocator=%v", conf))
+			w.values = slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Setting == "allocator" })
+			return w.plan(project)
+		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(w.values), func(v setup.Value) bool { return v.Value == false && project.Value(v.Setting) == nil })
 	if len(kept) == len(w.values) {

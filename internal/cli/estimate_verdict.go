@@ -31,6 +31,11 @@ func (r estimateReport) verdict(s term.Screen) (string, error) {
 			b.WriteString(paragraph(text, s))
 		}
 	}
+	if err == nil && r.Fits != nil && !*r.Fits && r.Events() <= searchable {
+		var fixes string
+		fixes, err = remediesText(r.Setup, r.card, s)
+		b.WriteString(fixes)
+	}
 	return b.String(), err
 }
 
@@ -133,7 +138,10 @@ func (r estimateReport) largest() (edge, error) {
 		return edge{}, err
 	}
 	safe, err := m.SafeBatch(r.Answer)
-	return edge{m, safe}, err
+	if err != nil {
+		return edge{}, err
+	}
+	return edge{MaxAnswer: m, safe: safe}.withRoom(r.card)
 }
 
 // advice names the command that looks for settings that fit.

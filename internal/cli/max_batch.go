@@ -88,6 +88,10 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 					Notes     []string `json:"notes,omitempty"`
 				}{a.MaxAnswer, a.safeBatch(), allNotes(run, card, o.warnings)})
 			}
+			a, err := a.withRoom(card)
+			if err != nil {
+				return err
+			}
 			if from := into.origin(run); from != "" && !o.short && !said[from] {
 				said[from] = true
 				_, _ = io.WriteString(env.Stdout, paragraph(from+".", env.screen()))
@@ -95,6 +99,10 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 			text, err := o.text(a, card, env.screen())
 			if err == nil {
 				_, err = io.WriteString(env.Stdout, text)
+			}
+			if err == nil && a.Best == nil && !o.short {
+				text, err = remediesText(a.Next.Setup, card, env.screen())
+				fmt.Fprint(env.Stdout, text)
 			}
 			return err
 		})
@@ -123,7 +131,26 @@ var errNoRoom = errors.New("--gpu, --gpu-memory or --limit is required")
 // edge is the largest batch, and the run at the largest batch that is sure to fit.
 type edge struct {
 	*estimate.MaxAnswer
-	safe *estimate.Answer
+	safe  *estimate.Answer
+	roomy units.Bytes // what the largest batch would take with more memory, as the next one's figure says
+}
+
+// withRoom returns the edge with what its batch would take with more memory.
+func (m edge) withRoom(card gpu.Card) (edge, error) {
+	if m.Best == nil || m.Next == nil {
+		return m, nil
+	}
+	free := *m.Best.Setup
+	free.Limit, card.Total = 0, 0
+	a, err := estimate.Figures(&free, card)
+	if err != nil {
+		return m, err
+	}
+	m.roomy = units.Bytes(a.PeakReserved)
+	if m.Best.Setup.Limit == 0 {
+		m.roomy += units.Bytes(m.Best.Outside)
+	}
+	return m, nil
 }
 
 // safeBatch returns the largest batch that is sure to fit, or 0 if none is.
@@ -144,11 +171,11 @@ func (o *maxBatchOptions) ask(s *setup.Setup, card gpu.Card, past *record.Past, 
 		err = errNoRoom
 	}
 	if err != nil {
-		return edge{m, nil}, err
+		return edge{MaxAnswer: m}, err
 	}
 	past.Calibrate(m.Best, card)
 	safe, err := m.SafeBatch(m.Best)
-	return edge{m, safe}, err
+	return edge{MaxAnswer: m, safe: safe}, err
 }
 
 // tried returns a run that the search has tried.
@@ -186,6 +213,10 @@ func (m edge) text(card gpu.Card) string {
 	}
 	text := fmt.Sprintf("The largest batch that fits %s is %s, with %v; %s would need %v.", into,
 		term.Count(m.MaxBatch), held(m.Best), term.Count(m.MaxBatch+1), held(m.Next))
+	if m.roomy > held(m.Best) {
+		text = fmt.Sprintf("The largest batch that fits %s is %s: it would need %v, and fits because PyTorch empties its cache. %s would need %v and does not fit.", into,
+			term.Count(m.MaxBatch), m.roomy, term.Count(m.MaxBatch+1), held(m.Next))
+	}
 	off := "if the estimate is off by as much as earlier ones."
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile leaves open
 		off = "if the estimate is off by as much as it may be."

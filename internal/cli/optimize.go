@@ -33,6 +33,7 @@ type optimizeOptions struct {
 	vary                 []string
 	json, short, explain bool
 
+	started  string         // with --profile: the script that the command starts, if it lies in the folder
 	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
 }
@@ -84,7 +85,7 @@ func newOptimize(env Env) *cobra.Command {
 	f.StringVar(&o.reserve, "reserve", "", "`size` to leave for other processes, like 2GiB")
 	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that must not change")
-	f.StringSliceVar(&o.allow, "allow", nil, "`fields` that may change although they affect training, like seq")
+	f.StringSliceVar(&o.allow, "allow", nil, "`names` of what may change although it affects training: seq, precision, optimizer, lora, quantization, liger, ..., or all")
 	o.addTo(f)
 	f.BoolVar(&o.profile, "profile", false, "first measure real steps of the command after --")
 	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")
@@ -200,6 +201,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 		}
 		r.Reserve += uint64(size)
 	}
+	shown, end := env.wait()
+	defer end()
+	r.Done = &shown.done
 	if len(where.cards) > 1 {
 		return plan.SearchAll(r, where.cards)
 	}

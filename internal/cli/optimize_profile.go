@@ -24,6 +24,9 @@ func (o *optimizeOptions) measureFirst(ctx context.Context, env Env, args []stri
 	if err != nil {
 		return nil, err
 	}
+	if len(args) > 0 {
+		o.started = o.startedScript(args)
+	}
 	t, err := o.today(env)
 	base, err := known(t, err)
 	if err != nil {
@@ -89,7 +92,7 @@ func (o *optimizeOptions) saysBatch(env Env) bool {
 	if o.file != "" || o.target > 0 || o.flags.Changed("batch") {
 		return true
 	}
-	project, err := o.projectFlags.open(env)
+	project, err := o.opened(env)
 	return err == nil && project.Fields()["batch"] != nil
 }
 

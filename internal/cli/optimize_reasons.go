@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,7 +62,7 @@ func (r planReport) rejected(b *strings.Builder) {
 // start writes the settings that are outside the training script.
 func (r planReport) start(b *strings.Builder) {
 	s := r.Recommended.Estimate.Setup
-	if s.Allocator != "" {
+	if s.Allocator != "" && !r.holdsAllocator() {
 		fmt.Fprintf(b, "  export PYTORCH_CUDA_ALLOC_CONF=%s\n", s.Allocator)
 	}
 	gpus := 1
@@ -73,6 +74,11 @@ func (r planReport) start(b *strings.Builder) {
 		fmt.Fprintf(b, "  num_workers=%d, pin_memory=%s, persistent_workers=%s   (%s here)\n",
 			l.Workers, python(l.Pinned), python(l.Persistent), counted(r.cpus, "CPU"))
 	}
+}
+
+// holdsAllocator reports whether a file sets the allocator's options, or will.
+func (r planReport) holdsAllocator() bool {
+	return slices.ContainsFunc(r.Files, func(f plan.File) bool { return strings.HasSuffix(f.Key, "ALLOC_CONF") })
 }
 
 func python(b bool) string {

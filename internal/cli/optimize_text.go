@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -212,7 +213,8 @@ func (r planReport) rungs(b *strings.Builder) {
 	if !r.Timed {
 		t.Header[5] = ""
 	}
-	for _, x := range r.Ladder {
+	steps := r.steps()
+	for _, x := range steps {
 		row := []string{x.Name, fmt.Sprintf("%.0f %%", 100*x.Share), "nothing fits", "", "", ""}
 		if x.Choice != nil {
 			size, share := r.takes(x.Choice)
@@ -221,7 +223,7 @@ func (r planReport) rungs(b *strings.Builder) {
 		t.Rows = append(t.Rows, row)
 	}
 	r.table(b, t)
-	for _, x := range r.Ladder {
+	for _, x := range steps {
 		for i, l := range wrap(strings.Fields(x.Risk), " ", r.s.Width-16) {
 			name := x.Name
 			if i > 0 {
@@ -231,6 +233,27 @@ func (r planReport) rungs(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n")
+}
+
+// steps returns the steps of the ladder that differ from the one before. A step whose settings are those of a more
+// careful one has nothing to add.
+func (r planReport) steps() []plan.Rung {
+	var out []plan.Rung
+	for i, x := range r.Ladder {
+		if i > 0 && same(x.Choice, r.Ladder[i-1].Choice) {
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// same reports whether two steps have the same settings, or both have none.
+func same(a, b *plan.Choice) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return reflect.DeepEqual(a.Settings, b.Settings)
 }
 
 // how returns the batch of a rung, and its other differences from the recommended settings.
@@ -262,7 +285,7 @@ func (r planReport) nothing(b *strings.Builder) {
 		r.s.Paint(term.Red, "Nothing fits."), r.Least.Estimate.Setup.Batch, strings.ReplaceAll(r.Least.Change, "×", r.s.Times()), size, share)
 	if r.Rescued != nil {
 		size, share := r.takes(r.Rescued)
-		para += fmt.Sprintf(" With %s it takes %s, %s.", strings.Join(r.Rescue, " and "), size, share)
+		para += fmt.Sprintf(" With %s it takes %s, %s. As flags: %s", strings.Join(r.Rescue, " and "), size, share, strings.Join(r.Flags, " "))
 	} else if r.recorded() {
 		para += " Checkpointing, other precisions and sharding are not in the profile; record the run with them to compare."
 	} else {

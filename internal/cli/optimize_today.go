@@ -108,7 +108,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	if o.recorded == "" && over["model"] != nil && !asked && !o.completedBy(env, over) {
 		return over, nil
 	}
-	project, err := o.projectFlags.open(env)
+	project, err := o.opened(env)
 	switch {
 	case !asked && o.recorded == "" && o.standsAlone(over, project):
 		return over, nil
@@ -118,7 +118,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		return over, nil
 	case err != nil && projects.Unusable(err) != "":
 		return nil, unusable(projects.Unusable(err))
-	case err != nil && over["loop"] == nil && o.loneScript() != "":
+	case err != nil && over["loop"] == nil && o.started == "" && o.loneScript() != "":
 		over["loop"] = o.loneScript()
 		return over, nil
 	case err != nil:

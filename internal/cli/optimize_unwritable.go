@@ -48,7 +48,7 @@ func (w *writer) writable(setting string, value any) bool {
 }
 
 // refusals lists what was left out of a plan and why, including the levers that would make a run fit. If
-// the run fits, checkpointing and further sharding are neither needed nor listed.
+// the run fits, checkpointing, further sharding and allocator options are neither needed nor listed.
 func (w *writer) refusals(p *plan.Plan) []string {
 	if w == nil {
 		return nil
@@ -66,7 +66,7 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	defer w.mu.Unlock()
 	var out []string
 	for r := range w.refused {
-		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.")
+		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.") || r.setting == "allocator"
 		if !spares || p.Recommended == nil {
 			out = append(out, fmt.Sprintf("%s was not changed: %s", r.setting, r.why))
 		}

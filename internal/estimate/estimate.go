@@ -238,16 +238,22 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	return err
 }
 
-// On returns the answer for another card of the same kind; nil if the run would reach a limit there that
-// it did not reach before.
+// On returns the answer for another card of the same kind; nil if the run would reach a limit there at which it has
+// to be played. If its tensors alone are larger than the limit, it cannot fit, and its figures are those of a run
+// with enough memory.
 func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
-	if a.PeakReserved > Reservable(s, card) || s.Limit > 0 && a.PeakReserved > s.Limit {
+	limit := Reservable(s, card)
+	if s.Limit > 0 {
+		limit = min(limit, s.Limit)
+	}
+	fits := a.PeakReserved <= limit
+	if !fits && a.PeakAllocated <= limit {
 		return nil
 	}
 	if p := Profile(s); p != nil && !Timed(p, card) {
 		seconds = 0
 	}
-	b, fits := *a, true
+	b := *a
 	b.Setup, b.Card, b.Outside = s, card, Outside(s, card)
 	b.DevicePeak, b.Fits, b.StepSeconds = b.PeakReserved+b.Outside, &fits, micros(seconds)
 	return &b

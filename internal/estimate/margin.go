@@ -9,6 +9,7 @@ import (
 	"snug/internal/gpu"
 	"snug/internal/profile"
 	"snug/internal/setup"
+	"snug/internal/simulate"
 )
 
 // margin returns how much less and more than its estimate a recorded run may reserve, because of what its profile
@@ -25,7 +26,7 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 // setup s. For a recorded run it is computed once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
-		return High(s, card, limit, nil) + p.uncertain()
+		return High(s, card, limit, nil) + p.uncertain() + unsimulated(s, limit)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,6 +43,23 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	}
 	p.more[kind] = m.More
 	return m.More
+}
+
+// unsimulated returns the part of a limit that a run may need for what is not simulated: what torch.compile may add,
+// and what a script may keep whose code could not be followed. It is that of Answer.compiled and unfollowed,
+// for a run that fills the limit.
+func unsimulated(s *setup.Setup, limit uint64) uint64 {
+	share := 0.0
+	if s.Compiles() {
+		share += compiledMore
+	}
+	if simulate.Follows(s) && s.Script.PartlyFollowed() {
+		share += 0.05
+		if s.Script.OwnModel() {
+			share += 0.45
+		}
+	}
+	return uint64(float64(limit) * share / (1 + share))
 }
 
 // reserved returns the peak of a run that follows another program, without a limit.

@@ -82,6 +82,25 @@ func BenchmarkSearchAll(b *testing.B) {
 	}
 }
 
+// BenchmarkSearchAllSpread is that table for models of 80 layers on eight GPUs of each card.
+func BenchmarkSearchAllSpread(b *testing.B) {
+	asProgram(b)
+	for _, name := range []string{"llama-3.1-70b", "qwen2.5-72b"} {
+		b.Run(name, func(b *testing.B) {
+			r := Request{Setup: run(b, map[string]any{
+				"model": map[string]any{"name": name}, "batch": 2.0, "accumulation": 16.0, "seq": 2048.0, "precision": "bf16",
+				"dist": map[string]any{"kind": "ddp", "world": 8.0},
+			})}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := SearchAll(r, gpu.Cards()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkSearchVarying is a search for a run of forty steps of varying length.
 func BenchmarkSearchVarying(b *testing.B) {
 	asProgram(b)

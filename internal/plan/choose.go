@@ -7,6 +7,7 @@ import (
 
 	"snug/internal/estimate"
 	"snug/internal/setup"
+	"snug/internal/units"
 )
 
 // The recommendation. How candidates compare, and when two count as equally fast, is order and equal in
@@ -44,7 +45,7 @@ func (s *search) fields(x settings) setup.Values {
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
 		out = out.With("weights", say)
 	}
-	return out
+	return s.trained(x, out)
 }
 
 func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
@@ -74,38 +75,105 @@ func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 }
 
 func (s *search) refuse(x settings) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused[x] = true
+	s.learned.mu.Lock()
+	defer s.learned.mu.Unlock()
+	s.learned.refused[x] = true
 }
 
 func (s *search) isRefused(x settings) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused[x]
+	s.learned.mu.Lock()
+	defer s.learned.mu.Unlock()
+	return s.learned.refused[x]
 }
 
 // chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
-// any has been; else the fastest that fits at all; else one that spreads the run over more GPUs or
-// shortens what may be shortened.
+// any has been, if need be spread over the GPUs; else the fastest that fits at all; else one with the levers
+// that are allowed, or that shortens what may be shortened.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
-	for _, set := range s.fallbacks() {
+	for _, sets := range s.fallbacks() {
 		for _, r := range []room{{share, true}, {share, false}} {
-			c, err := s.fastest(set, r)
-			if err != nil {
-				return nil, err
-			}
-			if c != nil {
-				if c, err = s.worthwhile(c, set, r); err != nil {
-					return nil, err
-				}
-				s.set = set
-				return s.rounder(c, r)
+			c, err := s.first(sets, r)
+			if c != nil || err != nil {
+				return c, err
 			}
 		}
 	}
 	return nil, nil
+}
+
+// first returns the choice among the first of several sets of variants that has any in a room.
+func (s *search) first(sets [][]settings, r room) (*Choice, error) {
+	for _, set := range sets {
+		c, err := s.signed(set, r)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			s.set = set
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// signed returns the choice in a room that a careful engineer would make: not quite the fastest, if that
+// leaves much more of the card free.
+func (s *search) signed(set []settings, r room) (*Choice, error) {
+	c, err := s.judged(set, r)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	for _, part := range comforts {
+		share := part.share / (1 - s.req.Margin)
+		if share >= r.share || s.inside(c, room{share: share}) {
+			continue
+		}
+		other, err := s.judged(set, room{share, r.careful})
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case other != nil && other.rate*part.gain >= c.rate:
+			c = other
+		case other != nil:
+			c.roomier = other
+		}
+	}
+	return c, nil
+}
+
+// comforts are shares of the card, and the speedup that using more of it has to bring. Anything unexpected needs
+// memory too: a longer sample, another process, a library's new release.
+var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}}
+
+// tightNote returns what a choice that fills the card gains over one that leaves room.
+func (s *search) tightNote(c *Choice) string {
+	other := c.roomier
+	if other == nil || !s.isTimed() {
+		return ""
+	}
+	return fmt.Sprintf("This leaves %v of the card free; %s would leave %v and be %.0f %% slower.",
+		s.leaves(c), describe(other.settings, c.settings), s.leaves(other), 100*(1-other.rate/c.rate))
+}
+
+// leaves returns the memory that a choice leaves free.
+func (s *search) leaves(c *Choice) units.Bytes {
+	limit := s.reservable(c.settings, room{share: 1})
+	return units.Bytes(limit - min(c.Estimate.PeakReserved, limit))
+}
+
+// judged returns the fastest choice in a room, without checkpointing that does not pay, and at a micro-batch that
+// does not divide the effective batch if that is much faster.
+func (s *search) judged(set []settings, r room) (*Choice, error) {
+	c, err := s.fastest(set, r)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if c, err = s.worthwhile(c, set, r); err != nil {
+		return nil, err
+	}
+	return s.rounder(c, set, r)
 }
 
 // gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the
@@ -133,16 +201,24 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first the usual ones, then those with changes that
-// should be made only if needed.
-func (s *search) fallbacks() [][]settings {
+// fallbacks lists sets of variants to try in order: first those that train the same, with things as they are or
+// spread over the GPUs; then, one by one, those that should be used only if needed.
+func (s *search) fallbacks() [][][]settings {
 	plain := s.variants()
-	out := [][]settings{plain}
+	same := [][]settings{plain}
 	if s.emulatesBF16() && !s.rules.fixed("precision") {
-		out = append(out, changed(plain, func(v *settings) { v.precision = s.today.precision }))
+		same = append(same, changed(plain, func(v *settings) { v.precision = s.today.precision }))
 	}
-	out = append(out, s.fallbackSpreads(plain)...)
-	return append(out, s.shortened(plain)...)
+	levered := s.levered(plain)
+	needed := append(levered, s.shortened(plain)...)
+	if len(levered) > 0 {
+		needed = append(needed, s.shortened(levered[len(levered)-1])...)
+	}
+	out := [][][]settings{append(same, s.fallbackSpreads(plain)...)}
+	for _, set := range needed {
+		out = append(out, [][]settings{set})
+	}
+	return out
 }
 
 // shortened returns sets of variants in which the lengths that may be cut are halved, step by step.
@@ -186,6 +262,9 @@ func (s *search) notes(c *Choice) []string {
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
+	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
+	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; that needs bitsandbytes.")
+	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; that needs liger-kernel.")
 	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
 	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
 	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
@@ -202,7 +281,12 @@ func (s *search) notes(c *Choice) []string {
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
-	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by.")
+	say(s.mightNotFit(c), "It fits, but with less room than estimates like this have been wrong by: it may take up to %v.", units.Bytes(c.Estimate.Interval[1]+c.Estimate.Outside))
+	for _, note := range []string{s.tightNote(c), s.underusedNote(c)} {
+		if note != "" {
+			out = append(out, note)
+		}
+	}
 	return out
 }
 
@@ -226,6 +310,8 @@ func (s *search) mightNotFit(c *Choice) bool {
 	if err != nil {
 		return true
 	}
-	safe, err := s.fits(at, room{share: 1, careful: true})
-	return err != nil || !safe
+	limit := s.reservable(c.settings, room{share: 1})
+	more := c.Estimate.Interval[1] - c.Estimate.PeakReserved + s.possiblyMissing()
+	v, err := at.probe.Within(limit-min(more, limit), c.settings.allocator)
+	return err != nil || !v.Fits || v.Retries > 0
 }

@@ -27,7 +27,7 @@ func (s *search) ladder() ([]Rung, error) {
 		room := room{r.share, r.careful}
 		c, err := s.fastest(s.set, room)
 		if c != nil && err == nil {
-			c, err = s.rounder(c, room)
+			c, err = s.rounder(c, s.set, room)
 		}
 		out[i] = Rung{r.name, r.share, c, r.risk}
 		if c == nil {

@@ -36,13 +36,16 @@ func (s *search) levers() ([]Lever, []Rejection, error) {
 	})
 	out := []Lever{}
 	for _, l := range found {
-		if l.Saves > 0 {
+		if float64(l.Saves) >= worthNaming*float64(today.reserved) {
 			out = append(out, l)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Lever) int { return cmp.Compare(b.Saves, a.Saves) })
 	return out, s.impossible(pulls, fails), nil
 }
+
+// worthNaming is the share of its memory that a lever has to save a run to be listed.
+const worthNaming = 0.001
 
 // impossible lists the levers that cannot be simulated. Those with the same reason are one rejection, so
 // that it is read once.
@@ -163,8 +166,9 @@ const lossChunks = 8
 // smallVocabulary is the size of a tokenizer made for the user's own texts.
 const smallVocabulary = 10_000
 
+// hasVocabulary reports whether a smaller vocabulary is a lever. Adapters are for a model as it was trained.
 func hasVocabulary(s *setup.Setup) bool {
-	if s.Model.Config == nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
+	if s.Model.Config == nil || s.LoRA != nil || s.Quantization != nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
 		return false
 	}
 	v, given := s.Model.Config["vocab_size"].(float64)

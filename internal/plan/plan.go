@@ -14,6 +14,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 
 	"snug/internal/estimate"
 	"snug/internal/gpu"
@@ -36,6 +37,8 @@ type Request struct {
 	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
 	// It must be safe for concurrent use.
 	Writable func(setting string, value any) bool
+
+	Done *atomic.Int64 // counts the runs that were simulated; may be nil
 
 	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured
 }
@@ -78,6 +81,7 @@ type Plan struct {
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
 	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // the run with Rescue
+	Flags   []string `json:"-"` // the flags that make the run that of Rescued
 }
 
 // Choice is one way to run.
@@ -90,6 +94,7 @@ type Choice struct {
 
 	settings settings
 	rate     float64 // samples per second, or a substitute if the run was not timed
+	roomier  *Choice // the best that leaves more of the card free, if this one fills it
 }
 
 // Rung is the fastest way to run within a share of the card.
@@ -127,7 +132,7 @@ func Search(r Request) (*Plan, error) { return SearchContext(context.Background(
 
 // SearchContext is Search, but ends when the context does.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
-	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card), true)
+	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card).counting(r.Done), true)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +191,10 @@ func (s *search) explain(p *Plan) error {
 // SearchAll finds the best settings for each of several cards, without ladders
 // and levers. Cards of one generation share their simulations.
 func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
-	p := newProber(r.Setup).upTo(cards...)
+	return searchAll(newProber(r.Setup).upTo(cards...).counting(r.Done), r, cards)
+}
+
+func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {
 	out := make([]*Plan, len(cards))
 	err := each(len(cards), func(i int) error {
 		own := r

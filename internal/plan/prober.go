@@ -21,6 +21,7 @@ type prober struct {
 	largest uint64   // bytes of the largest card of the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
+	done    *atomic.Int64   // counts the simulated runs
 
 	mu      sync.Mutex
 	probes  map[probeKey]*once[*estimate.Probe]
@@ -46,7 +47,7 @@ func newProber(base *setup.Setup) *prober {
 	today := settingsOf(base)
 	today.accumulation = min(today.accumulation, 2)
 	return &prober{
-		base: base, today: today, ctx: context.Background(), slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		base: base, today: today, ctx: context.Background(), done: &atomic.Int64{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		probes: map[probeKey]*once[*estimate.Probe]{}, answers: map[probeKey]*once[*estimate.Answer]{}, floors: map[settings]uint64{}, weights: map[settings]uint64{},
 	}
 }
@@ -61,6 +62,14 @@ func (p *prober) during(ctx context.Context) *prober {
 func (p *prober) upTo(cards ...gpu.Card) *prober {
 	for _, c := range cards {
 		p.largest = max(p.largest, c.Total)
+	}
+	return p
+}
+
+// counting returns p, which now counts the runs that it simulates.
+func (p *prober) counting(done *atomic.Int64) *prober {
+	if done != nil {
+		p.done = done
 	}
 	return p
 }
@@ -82,6 +91,7 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 		defer func() { <-p.slots }()
 		if o.err = p.ctx.Err(); o.err == nil {
 			o.value, o.err = make()
+			p.done.Add(1)
 		}
 	})
 	return o.value, o.err

@@ -61,7 +61,7 @@ func (s *search) flipped(x settings) []settings {
 		y.checkpointing = !x.checkpointing
 		out = append(out, y)
 	}
-	if x.optimizer != s.today.optimizer {
+	if x.optimizer != s.today.optimizer && x.optimizer != fused[s.today.optimizer] { // that one is free
 		y := x
 		y.optimizer = s.today.optimizer
 		out = append(out, y)
@@ -111,10 +111,17 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 		return "smaller, and the recordings have no times", nil
 	case share < -0.005:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
+	case s.isTimed() && share > 0.005 && c.reserved > best.Estimate.PeakReserved:
+		return fmt.Sprintf("only %.0f %% faster, and takes %s of the memory there is", 100*share, s.taken(c)), nil
 	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory", nil
 	}
 	return "no faster, and changes more", nil
+}
+
+// taken returns the share of the memory that a candidate takes.
+func (s *search) taken(c candidate) string {
+	return fmt.Sprintf("%.0f %%", 100*float64(s.bytesNeeded(c))/float64(max(s.bytesFree(), 1)))
 }
 
 // tooLarge returns how much memory a candidate needs and how much there is, in words.

@@ -28,14 +28,31 @@ func (s *search) rescue(p *Plan) (err error) {
 	if p.Recommended != nil {
 		return nil
 	}
-	names, x := s.shortest(p.Least.settings)
+	names, x := s.nearest(p.Least.settings)
 	if names == nil {
 		return nil
 	}
-	p.Rescue = names
+	p.Rescue, p.Flags = names, s.flags(x)
 	p.Rescued, err = s.choice(x)
 	return err
 }
+
+// nearest returns the shortest list of levers with which settings fit: on few more GPUs, or else on many.
+func (s *search) nearest(x settings) ([]string, settings) {
+	names, y := s.shortest(x)
+	if names == nil && !s.isRecorded() {
+		many := *s
+		many.worlds = manyMore
+		names, y = many.shortest(x)
+	}
+	return names, y
+}
+
+// How many times as many GPUs a rescue may take.
+var (
+	fewMore  = []int{2, 4, 8}
+	manyMore = []int{16, 32, 64}
+)
 
 // least returns the variant that takes least memory at the smallest batch.
 func (s *search) least() (candidate, error) {
@@ -183,7 +200,7 @@ func (s *search) further(x settings) []lever {
 		kind = x.kind // it is sharded already
 	}
 	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
-	for _, times := range []int{2, 4, 8} {
+	for _, times := range s.worlds {
 		world := times * x.world
 		add(true, fmt.Sprintf("%s over %d GPUs", kind, world), func(x *settings) {
 			x.accumulation = max(x.accumulation*x.world/world, 1)

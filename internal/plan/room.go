@@ -58,9 +58,10 @@ func (s *search) possiblyMissing() uint64 {
 	return out
 }
 
-// inside reports whether a choice's whole estimate stays in a room.
+// inside reports whether a choice's whole estimate stays in a room, and with it the end of its interval if the room
+// is careful.
 func (s *search) inside(c *Choice, r room) bool {
-	if !runs(c.Estimate) {
+	if !runs(c.Estimate) || r.careful && s.mightNotFit(c) {
 		return false
 	}
 	return r.share*(1-s.req.Margin) == 1 || c.Estimate.PeakReserved <= s.reservable(c.settings, r)

@@ -11,76 +11,67 @@ const (
 	nearEnough    = 0.98 // of the effective batch
 )
 
-// rounder returns a choice with a micro-batch that does not divide the effective batch, if that is much faster;
-// otherwise the given choice.
-func (s *search) rounder(c *Choice, r room) (*Choice, error) {
+// rounder returns the best choice with a micro-batch that does not divide the effective batch, if that is much
+// faster; otherwise the given choice. It compares all variants again: those that gain nothing at the few
+// batches that divide, like autocast at a batch of 1, may gain most at the others.
+func (s *search) rounder(c *Choice, set []settings, r room) (*Choice, error) {
 	if s.rules.locked["batch"] || s.rules.locked["accumulation"] {
 		return c, nil
-	}
-	at, err := s.largest(c.settings, r)
-	if err != nil || at < 0 {
-		return c, err
 	}
 	worth := worthRounding
 	if !s.isTimed() {
 		worth = untimedWorth
 	}
-	high := s.most()
-	if at+1 < len(s.batches) {
-		high = s.batches[at+1]
-	}
-	if high <= s.batches[at] {
-		return c, nil
-	}
-	next, err := s.timed(s.split(c.settings, high))
-	if err != nil || next.rate < worth*c.rate {
-		return c, err // anything in between is no faster
-	}
-	batch, err := s.between(c.settings, s.batches[at], high, r)
-	if err != nil || batch == s.batches[at] {
+	gains, err := s.mayGain(c, set, worth, r)
+	if err != nil || !gains {
 		return c, err
 	}
-	x := s.split(c.settings, batch)
-	y, err := s.timed(x)
-	if err != nil || y.rate < worth*c.rate {
-		return c, err
+	near := *s
+	near.batches = s.near()
+	rounded, err := near.fastest(set, r)
+	if rounded != nil && err == nil {
+		rounded, err = near.worthwhile(rounded, set, r)
 	}
-	y, fits, err := s.placed(y, r)
-	if err != nil || !fits {
-		return c, err
-	}
-	rounded, err := s.choice(y.settings)
-	if err != nil || !runs(rounded.Estimate) {
+	if err != nil || rounded == nil || rounded.rate < worth*c.rate {
 		return c, err
 	}
 	return rounded, nil
 }
 
-// between returns the largest batch above low and below high that fits and comes near enough to the effective
-// batch; low if there is none. Only the few that come near enough are simulated.
-func (s *search) between(v settings, low, high int, r room) (int, error) {
-	near := []int{low}
-	for batch := low + 1; batch < high; batch++ {
-		if x := s.split(v, batch); float64(x.effective()) >= nearEnough*float64(s.target) {
-			near = append(near, batch)
-		}
-	}
-	fits, beyond := 0, len(near)
-	for beyond-fits > 1 {
-		at := (fits + beyond) / 2
-		c, err := s.timed(s.split(v, near[at]))
+// mayGain reports whether any variant would be faster than a choice by a factor at the next batch after its largest
+// that divides and fits. Batches in between are no faster.
+func (s *search) mayGain(c *Choice, set []settings, factor float64, r room) (bool, error) {
+	last := len(s.batches) - 1
+	for _, v := range set {
+		top, err := s.timed(s.split(v, s.batches[last]))
 		if err != nil {
-			return low, err
+			return false, err
 		}
-		_, ok, err := s.placed(c, r)
-		switch {
-		case err != nil:
-			return low, err
-		case ok:
-			fits = at
-		default:
-			beyond = at
+		if top.rate < factor*c.rate {
+			continue
+		}
+		at, err := s.largest(v, r)
+		if err != nil {
+			return false, err
+		}
+		if at == last || s.hopeless(v, r) {
+			continue
+		}
+		next, err := s.timed(s.split(v, s.batches[at+1]))
+		if err != nil || next.rate >= factor*c.rate {
+			return err == nil, err
 		}
 	}
-	return near[fits], nil
+	return false, nil
+}
+
+// near returns the micro-batches whose multiple comes near enough to the effective batch from below.
+func (s *search) near() []int {
+	var out []int
+	for batch := 1; batch <= s.most(); batch++ {
+		if x := s.split(s.today, batch); float64(x.effective()) >= nearEnough*float64(s.target) {
+			out = append(out, batch)
+		}
+	}
+	return out
 }

@@ -30,7 +30,7 @@ func (r rules) writes(setting string, value any) bool {
 // contradict each other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
-	fields, allowable := setup.Objects(), setup.Used(setup.Allowed) // fields that a plan never changes may be named too
+	fields := setup.Objects() // fields that a plan never changes may be named too
 	for _, f := range r.Lock {
 		if !slices.Contains(fields, f) {
 			return out, setup.Wrong("{lock} %s: no such setting%s", f, spelling.Hint(f, fields, "known: "+strings.Join(fields, ", ")))
@@ -38,16 +38,8 @@ func readRules(r Request) (rules, error) {
 		out.locked[f] = true
 	}
 	recorded := lockRecorded(r.Setup, out.locked)
-	for _, f := range r.Allow {
-		switch {
-		case recorded[f]:
-			return out, setup.Wrong("{allow} %s: a profile covers only the recorded settings; record other values: snug profile --vary %s=N,N, or change the setting and record again", f, f)
-		case !slices.Contains(allowable, f):
-			return out, setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable, "known: "+strings.Join(allowable, ", ")))
-		case out.locked[f]:
-			return out, setup.Wrong("%s is both locked and allowed to change; keep one of {lock} and {allow}", f)
-		}
-		out.allowed[f] = true
+	if err := out.allow(r.Allow, recorded); err != nil {
+		return out, err
 	}
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
@@ -237,5 +229,9 @@ func (r rules) allocators(base *setup.Setup) []string {
 	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") || recordedOptions(base) {
 		return []string{today}
 	}
-	return []string{today, strings.TrimPrefix(today+","+expandable, ",")}
+	segments := strings.TrimPrefix(today+","+expandable, ",")
+	if !r.writes("allocator", segments) {
+		return []string{today}
+	}
+	return []string{today, segments}
 }

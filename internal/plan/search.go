@@ -26,7 +26,12 @@ type search struct {
 	batches []int
 	rules   rules
 	set     []settings // the variants that the choice was made from
+	worlds  []int      // how many times as many GPUs a rescue may take
+	learned *learned
+}
 
+// learned is what a search has found out on its card. Copies of the search with other batches share it.
+type learned struct {
 	mu      sync.Mutex
 	refused map[settings]bool    // settings that Estimate refused
 	seconds map[settings]float64 // step times that were computed before
@@ -51,7 +56,8 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), refused: map[settings]bool{}, seconds: map[settings]float64{}}
+	s := &search{prober: p, req: r, exact: exact, kind: kindOf(r.Card, exact), today: settingsOf(r.Setup), worlds: fewMore}
+	s.learned = &learned{refused: map[settings]bool{}, seconds: map[settings]float64{}}
 	if s.isRecorded() {
 		s.kind = gpu.Card{} // kernels are those of the recording, on any card
 	}
@@ -125,14 +131,14 @@ func (c *candidate) measure() error {
 // stepSeconds returns the time of a step. The allocator's options do not affect it.
 func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	x.allocator = ""
-	s.mu.Lock()
-	sec, known := s.seconds[x]
-	s.mu.Unlock()
+	s.learned.mu.Lock()
+	sec, known := s.learned.seconds[x]
+	s.learned.mu.Unlock()
 	if !known {
 		sec = p.Seconds(s.req.Card, x.accumulation)
-		s.mu.Lock()
-		s.seconds[x] = sec
-		s.mu.Unlock()
+		s.learned.mu.Lock()
+		s.learned.seconds[x] = sec
+		s.learned.mu.Unlock()
 	}
 	return sec
 }
@@ -216,8 +222,12 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 			return nil, err
 		}
 	}
-	c := slices.MinFunc(all, s.order(fastest))
-	return s.simpler(c, r, fastest)
+	c, err := s.simpler(slices.MinFunc(all, s.order(fastest)), r, fastest)
+	if err != nil {
+		return nil, err
+	}
+	c, err = s.defragmented(c, r)
+	return &c, err
 }
 
 // order returns a comparison that prefers the faster candidate, then the one with fewer changes, then the
@@ -269,12 +279,11 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	return out, nil
 }
 
-// simpler returns the candidate without the changes that make no difference.
-func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, error) {
+// simpler returns the candidate without the changes that make no difference. Those that cost nothing stay: a fused
+// optimizer, sdpa.
+func (s *search) simpler(c candidate, r room, fastest float64) (candidate, error) {
 	back := []func(x *settings){
 		func(x *settings) { x.allocator = s.today.allocator },
-		func(x *settings) { x.attention = s.today.attention },
-		func(x *settings) { x.optimizer = s.today.optimizer },
 		func(x *settings) { x.checkpointing = s.today.checkpointing },
 		func(x *settings) { x.precision = s.today.precision },
 	}
@@ -285,18 +294,44 @@ func (s *search) simpler(c candidate, r room, fastest float64) (*candidate, erro
 		}
 		y, err := s.timed(x)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		if y.rate < equal*fastest {
 			continue
 		}
 		placed, fits, err := s.placed(y, r)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		if fits && placed.changes(s.today) < c.changes(s.today) {
 			c = placed
 		}
 	}
-	return &c, nil
+	return c, nil
+}
+
+// worthDefragmenting is the share of its memory that expandable segments have to save a run to be used.
+const worthDefragmenting = 0.01
+
+// defragmented returns the candidate with expandable segments, if they save memory and fit the room as well: they
+// cost no time.
+func (s *search) defragmented(c candidate, r room) (candidate, error) {
+	confs := s.rules.allocators(s.base)
+	x := c
+	x.allocator = confs[len(confs)-1]
+	if x.allocator == c.allocator || s.isRefused(x.settings) || !c.probe.Plays(x.allocator) {
+		return c, nil
+	}
+	if err := c.measure(); err != nil {
+		return c, err
+	}
+	takes, err := c.probe.Under(x.allocator)
+	if err != nil || float64(takes) > (1-worthDefragmenting)*float64(c.reserved) {
+		return c, err
+	}
+	fits, err := s.fits(x, r)
+	if err != nil || !fits {
+		return c, err
+	}
+	return x, nil
 }

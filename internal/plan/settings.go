@@ -75,7 +75,6 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	if x.precision != base.Precision {
 		s.Weights, s.Quantization = base.WeightsUnder(x.precision), base.QuantizationUnder(x.precision)
 	}
-	x.levers.pull(&s)
 	if x.lora.rank > 0 {
 		if x.precision == base.Precision && x.lora.Precision != "" {
 			s.Precision = x.lora.Precision
@@ -83,6 +82,7 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 		s.LoRA, s.Loaded, s.Loads = x.lora.of(&s), x.lora.Weights, nil
 		s.Weights = s.WeightsUnder(s.Precision)
 	}
+	x.levers.pull(&s)
 	return &s
 }
 
@@ -121,6 +121,7 @@ func (x settings) changes(from settings) int {
 		x.precision != from.precision, x.optimizer != from.optimizer, x.attention != from.attention,
 		x.allocator != from.allocator, x.checkpointing != from.checkpointing,
 		x.kind != from.kind || x.world != from.world, x.shardsLater() != from.shardsLater(),
+		x.lora != from.lora, x.levers != from.levers,
 	} {
 		if differ {
 			n++
@@ -146,5 +147,9 @@ func describe(x, from settings) string {
 	add(x.kind != from.kind, x.kind)
 	add(x.shardsLater() != from.shardsLater() && x.spread().LoadsSharded(), "loaded sharded")
 	add(x.seq != from.seq, fmt.Sprintf("seq %d", x.seq))
+	add(x.lora != from.lora, x.lora.String())
+	for i, l := range setup.Levers() {
+		add((x.levers&^from.levers)&(1<<i) != 0, l.Change)
+	}
 	return strings.Join(parts, ", ")
 }

@@ -61,6 +61,9 @@ func TestShell(t *testing.T) {
 
 		{name: "insert on a line", insert: true, before: script, path: "--bs", value: 1, after: replace("workers=4\n", "workers=4 \\\n    --bs 1\n")},
 		{name: "insert in line", insert: true, before: "x --a=1 --b=2; y\n", path: "--c", value: true, after: "x --a=1 --b=2 --c=true; y\n"},
+		{name: "insert a variable below directives", insert: true, before: "#!/bin/sh\r\n#SBATCH -n 1\r\n\r\nx --a 1\r\n", path: "VAR", value: "a:True",
+			after: "#!/bin/sh\r\n#SBATCH -n 1\r\n\r\nexport VAR=a:True\r\nx --a 1\r\n"},
+		{name: "insert a variable at the top", insert: true, before: "x --a 1", path: "VAR", value: "a:True", after: "export VAR=a:True\nx --a 1"},
 		{name: "insert nowhere", insert: true, before: "x\n", path: "--c", value: true, err: ErrFixed},
 	})
 }

@@ -55,6 +55,9 @@ func shQuote(text, quote string) (string, error) {
 // insert adds a flag or a key=value argument after the last argument of the command that has the most of
 // them.
 func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
+	if len(keys) == 1 && isVariable(keys[0]) {
+		return exported(src, keys[0], value)
+	}
 	name, _ := flagOf(keys[0])
 	flag := name != "" && strings.TrimSuffix(keys[0], "=") == name
 	if len(keys) != 1 || !flag && !strings.Contains(keys[0], ".") {
@@ -88,6 +91,32 @@ func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([
 		}
 	}
 	return []splice{{last.end, last.end, " " + item}}, nil
+}
+
+// isVariable reports whether a name is one that environment variables usually have.
+func isVariable(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && (name[0] < '0' || name[0] > '9')
+}
+
+// exported sets an environment variable for all commands of a script: below the comments at its top, which may be
+// directives of a scheduler.
+func exported(src []byte, name string, value any) ([]splice, error) {
+	text, err := shText(value, "")
+	if err == nil && (!isLiteral(text) || text == "") {
+		text, err = shQuote(text, shSingle)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := contentStart(src)
+	for at < len(src) && (src[at] == '#' || src[at] == '\n' || src[at] == '\r') {
+		at = min(lineEnd(src, at)+1, len(src))
+	}
+	line := "export " + name + "=" + text + newline(src)
+	if at > 0 && src[at-1] != '\n' {
+		line = newline(src) + line
+	}
+	return []splice{{at, at, line}}, nil
 }
 
 // busiest returns the command with the most flags, or with the most key=value arguments.

@@ -53,6 +53,8 @@ func New(p *meaning.Run, want setup.Values) (Plan, error) {
 			change = c.checkpointing
 		case "optimizer":
 			change = func(_ string, v any) error { return c.optimizer(fmt.Sprint(v)) }
+		case "allocator":
+			change = c.allocator
 		}
 		if err := change(setting, v); err != nil {
 			return Plan{}, err

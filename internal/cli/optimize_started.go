@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/config"
+	"snug/internal/config/projects"
+)
+
+// A command that is given is the run: a script beside it that has settings of its own says nothing about it.
+
+// startedScript returns the Python script that a command starts, relative to the folder; "" if it starts none that
+// lies there.
+func (o *optimizeOptions) startedScript(words []string) string {
+	for _, w := range words {
+		if !strings.HasSuffix(w, ".py") {
+			continue
+		}
+		name := filepath.ToSlash(filepath.Clean(w))
+		if _, err := (projectFiles{o.folder}).ReadFile(name); err != nil {
+			return ""
+		}
+		return name
+	}
+	return ""
+}
+
+// opened opens the folder's project. There is none if its settings are those of another script than the command
+// starts, and the command's script does not import it.
+func (o *optimizeOptions) opened(env Env) (*config.Project, error) {
+	project, err := o.projectFlags.open(env)
+	if err == nil && len(o.paths) == 0 && o.started != "" && o.startsAnother(project) {
+		return nil, projects.ErrNothing
+	}
+	return project, err
+}
+
+func (o *optimizeOptions) startsAnother(project *config.Project) bool {
+	if project.Primary == nil || !strings.HasSuffix(project.Primary.File, ".py") || project.Primary.File == o.started {
+		return false
+	}
+	text, err := (projectFiles{o.folder}).ReadFile(o.started)
+	module := strings.TrimSuffix(filepath.Base(project.Primary.File), ".py")
+	imports := func(line []byte) bool {
+		first, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		return (string(first) == "import" || string(first) == "from") && bytes.Contains(line, []byte(module))
+	}
+	return err == nil && !slices.ContainsFunc(bytes.Split(text, []byte("\n")), imports)
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/plan"
+	"snug/internal/setup"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// remediesText returns what would make a run fit that does not, as flags that one can type; empty if nothing helps.
+func remediesText(s *setup.Setup, card gpu.Card, screen term.Screen) (string, error) {
+	if estimate.Profile(s) != nil || ofScript(s) {
+		return "", nil
+	}
+	found, err := plan.Remedies(context.Background(), s, card)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 0:
+		return "None of the changes that can be simulated makes it fit, alone or together.\n", nil
+	}
+	have := card.Total
+	if s.Limit > 0 && (have == 0 || s.Limit < have) {
+		have = s.Limit
+	}
+	title := "It would fit with any of these:"
+	if len(found) == 1 {
+		title = "It would fit with:"
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, title)
+	for _, r := range found {
+		takes := fmt.Sprintf("%v, %s", units.Bytes(r.Takes), percent(r.Takes, have))
+		lines := wrap(r.Flags, " ", screen.Width-4-22)
+		for i, l := range lines {
+			if i == len(lines)-1 {
+				l = fmt.Sprintf("%-*s  %s", screen.Width-4-22, l, takes)
+			}
+			fmt.Fprintln(&b, "  "+l)
+		}
+	}
+	return b.String(), nil
+}
+
+// ofScript reports whether the run's loop is read from a script, whose settings flags do not change.
+func ofScript(s *setup.Setup) bool { return s.Script != nil && s.Script.File != nil }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/setup"
+	"snug/internal/spelling"
+)
+
+// Levers that change what is trained, which a plan pulls only if --allow names them, and only as far as needed.
+const (
+	allowLoRA         = "lora"
+	allowQuantization = "quantization"
+	allowLiger        = "liger"
+	allowAll          = "all"
+)
+
+// allowable returns the names that may be allowed: fields that change what is trained, levers, all of them together,
+// and fields that a plan changes anyway.
+func allowable() []string {
+	return append(setup.Used(setup.Allowed), allowLoRA, allowQuantization, allowLiger, allowAll)
+}
+
+// allow adds what a request allows to the rules.
+func (r *rules) allow(names []string, recorded map[string]bool) error {
+	anyway := setup.Used(setup.InPlan)
+	for _, f := range names {
+		switch {
+		case recorded[f]:
+			return setup.Wrong("{allow} %s: a profile covers only the recorded settings; record other values: snug profile --vary %s=N,N, or change the setting and record again", f, f)
+		case f == "offload":
+			return setup.Wrong("{allow} offload: what is moved to the CPU is not simulated; measure it: snug profile -- <your command>")
+		case f == allowAll:
+			for _, x := range allowable() {
+				r.allowed[x] = !r.locked[x] && !recorded[x]
+			}
+			continue
+		case !slices.Contains(allowable(), f) && !slices.Contains(anyway, f):
+			return setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable(), "known: "+strings.Join(allowable(), ", ")))
+		case r.locked[f]:
+			return setup.Wrong("%s is both locked and allowed to change; keep one of {lock} and {allow}", f)
+		}
+		r.allowed[f] = true
+	}
+	return nil
+}
+
+// levered returns sets of variants with the levers that are allowed, those first that change least of what is trained.
+// None of them is written into files: they need more than a value there, so a plan for files has none.
+func (s *search) levered(plain []settings) [][]settings {
+	if s.isRecorded() || s.rules.writable != nil {
+		return nil
+	}
+	var out [][]settings
+	for _, lora := range []bool{false, true} {
+		for _, bits := range []bool{false, true} {
+			for _, liger := range []bool{false, true} {
+				if set := s.pulled(plain, lora, bits, liger); set != nil {
+					out = append(out, set)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// pulled returns the variants with some of the allowed levers, or nil if there are none, or one is not allowed or not
+// possible.
+func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
+	x := plain[0]
+	if lora {
+		x.lora = s.adapters()
+		x.lora.PEFT = x.lora.PEFT || bits // bitsandbytes' weights are trained with PEFT's adapters
+		if !s.rules.allowed[allowLoRA] || s.base.LoRA != nil || s.base.Model.LoRATargets() == nil {
+			return nil
+		}
+	}
+	for _, l := range []struct {
+		wanted        bool
+		allowed, name string
+	}{{bits, allowQuantization, "quantization.bits"}, {liger, allowLiger, "liger"}} {
+		if !l.wanted {
+			continue
+		}
+		lever := s.leverNamed(l.name, x)
+		if lever == 0 || !s.rules.allowed[l.allowed] {
+			return nil
+		}
+		x.levers |= lever
+	}
+	if x == plain[0] {
+		return nil
+	}
+	return changed(plain, func(v *settings) { v.lora, v.levers = x.lora, x.levers })
+}
+
+// leverNamed returns the lever of a setting as a set, which is empty if the run with x cannot have it.
+func (s *search) leverNamed(name string, x settings) leverSet {
+	at := 0
+	for _, row := range setup.Settings() {
+		if row.Lever == nil {
+			continue
+		}
+		if row.Name == name && row.Lever.Can(x.on(s.base)) {
+			return 1 << at
+		}
+		at++
+	}
+	return 0
+}
+
+// trained returns what the levers of settings change about a run, under the names of a setup.
+func (s *search) trained(x settings, out setup.Values) setup.Values {
+	if x.lora.rank == 0 && x.levers == 0 {
+		return out
+	}
+	y := x.on(s.base)
+	if x.lora.rank > 0 {
+		out = out.With("lora.rank", y.LoRA.Rank)
+		if y.LoRA.PEFT {
+			out = out.With("lora.peft", true)
+		}
+	}
+	if y.Quantization != nil && s.base.Quantization == nil {
+		out = out.With("quantization.bits", y.Quantization.Bits)
+	}
+	if len(y.Liger) > 0 && len(s.base.Liger) == 0 {
+		out = out.With("liger", y.Liger)
+	}
+	if y.Loss != s.base.Loss {
+		out = out.With("loss", y.Loss)
+	}
+	return out
+}

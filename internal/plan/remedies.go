@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"snug/internal/estimate"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// Remedy is a change with which a run fits that did not.
+type Remedy struct {
+	Change string   // for people
+	Flags  []string // as one would type it
+	Takes  uint64   // bytes on the card; under a limit, bytes that PyTorch reserves
+}
+
+// enoughRemedies is how many remedies are worth reading.
+const enoughRemedies = 3
+
+// Remedies returns up to three changes that make a run fit, each simulated, those first that change least of what is
+// trained; if no single one does, the shortest list of changes that does. It is empty if nothing helps, or if the
+// run takes long to simulate.
+func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, error) {
+	q, err := newSearch(Request{Setup: s, Card: card}, newProber(s).during(ctx).upTo(card), true)
+	if err != nil {
+		return nil, err
+	}
+	today, err := q.probe(q.today, q.kind)
+	if err != nil || today.Events() > longRun {
+		return nil, err
+	}
+	tried := q.singles()
+	found := make([]*Remedy, len(tried))
+	inTurn(len(tried), func(i int) bool {
+		found[i] = q.remedy(tried[i].change, tried[i].pull)
+		return true
+	})
+	best, err := q.chosen()
+	if err != nil {
+		return nil, err
+	}
+	if best != nil { // after the smaller batch, which changes least
+		found = slices.Insert(found, min(1, len(found)), &Remedy{"the fastest settings that fit", q.flags(best.settings), q.counted(best.Estimate)})
+	}
+	if out := different(found); len(out) > 0 {
+		return out, nil
+	}
+	return q.combined()
+}
+
+// different returns the first few remedies, without those that there are not, repeat another, or only take more GPUs.
+func different(found []*Remedy) (out []Remedy) {
+	spread := false
+	for _, r := range found {
+		if r == nil || len(out) == enoughRemedies {
+			continue
+		}
+		again := slices.ContainsFunc(out, func(o Remedy) bool { return slices.Equal(o.Flags, r.Flags) })
+		wider := slices.ContainsFunc(r.Flags, func(f string) bool { return strings.HasPrefix(f, "--gpus") })
+		if !again && !(wider && spread) {
+			out = append(out, *r)
+		}
+		spread = spread || wider
+	}
+	return out
+}
+
+// singles returns the changes that are tried alone: the largest batch that fits, and the levers with a flag.
+func (s *search) singles() []lever {
+	var out []lever
+	if i, err := s.largest(s.today, room{1, true}); err == nil && i >= 0 && s.batches[i] < s.today.batch {
+		at := s.split(s.today, s.batches[i])
+		out = append(out, lever{change: "smaller batch", pull: func(x *settings) { x.batch, x.accumulation = at.batch, at.accumulation }})
+	}
+	for _, l := range s.further(s.today) {
+		x := s.today
+		if l.pull(&x); x.chunks == 0 && (x.batch == s.today.batch || len(out) == 0 || x.world != s.today.world) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// remedy returns today's run with a change as a remedy, or nil if it does not fit even then.
+func (s *search) remedy(change string, pull func(x *settings)) *Remedy {
+	x := s.today
+	pull(&x)
+	c, err := s.measured(x)
+	if err != nil {
+		return nil
+	}
+	placed, fits, err := s.placed(c, room{1, true})
+	if err != nil || !fits {
+		return nil
+	}
+	return s.asRemedy(change, placed.settings)
+}
+
+// asRemedy returns settings as a remedy, if the whole estimate agrees that they fit.
+func (s *search) asRemedy(change string, x settings) *Remedy {
+	c, err := s.choice(x)
+	if err != nil || !runs(c.Estimate) {
+		return nil
+	}
+	return &Remedy{change, s.flags(x), s.counted(c.Estimate)}
+}
+
+// counted returns the memory of an answer that has to fit.
+func (s *search) counted(a *estimate.Answer) uint64 {
+	if s.byLimit(s.today) {
+		return a.PeakReserved
+	}
+	return a.DevicePeak
+}
+
+// flags returns the flags that give a run these settings. A loss in chunks has none.
+func (s *search) flags(x settings) []string {
+	out := setup.FlagsBetween(s.base, x.on(s.base))
+	if x.chunks > 0 {
+		out = append(out, "and a loss in chunks")
+	}
+	return out
+}
+
+// combined returns the shortest list of changes with which the run fits, from the settings that take least.
+func (s *search) combined() ([]Remedy, error) {
+	least, err := s.least()
+	if err != nil {
+		return nil, err
+	}
+	if _, fits, err := s.placed(least, room{1, true}); err == nil && fits {
+		if r := s.asRemedy("all of these", least.settings); r != nil {
+			return []Remedy{*r}, nil
+		}
+	}
+	names, x := s.nearest(least.settings)
+	if names == nil {
+		return nil, nil
+	}
+	if r := s.asRemedy("all of these", x); r != nil {
+		return []Remedy{*r}, nil
+	}
+	return nil, nil
+}

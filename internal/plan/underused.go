@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"sort"
+
+	"snug/internal/units"
+)
+
+// underused is the share of the card below which a recommendation is said to leave it unused.
+const underused = 0.5
+
+// underusedNote returns how much of the card a choice uses, if that is little because the whole effective batch fits
+// at once, and the effective batch that would fill it.
+func (s *search) underusedNote(c *Choice) string {
+	x := c.settings
+	limit := s.reservable(x, room{share: 1})
+	used := float64(c.Estimate.PeakReserved) / float64(max(limit, 1))
+	if s.long || !s.exact || x.accumulation > 1 || used >= underused || s.rules.locked["batch"] || !s.base.Model.Varies("batch") {
+		return ""
+	}
+	text := fmt.Sprintf("This uses %.0f %% of the memory there is (%v of %v), because all %d samples of a step fit at once.",
+		100*used, units.Bytes(c.Estimate.PeakReserved), units.Bytes(limit), x.effective())
+	full, rate := s.filling(x)
+	if full <= x.batch {
+		return text
+	}
+	text += fmt.Sprintf(" An effective batch of %d would fill it", full*x.world)
+	if gain := rate/c.rate - 1; s.isTimed() && gain >= 0.005 {
+		return text + fmt.Sprintf(" and be %.2g times as fast, but changes the training.", 1+gain)
+	}
+	return text + ", but is no faster."
+}
+
+// filling returns the largest of a batch's doublings that leaves some of the card free, and its speed.
+func (s *search) filling(x settings) (batch int, rate float64) {
+	at := func(i int) (c candidate, fits bool) {
+		y := x
+		y.batch <<= i
+		c, err := s.timed(y)
+		if err == nil {
+			fits, err = s.fits(c, room{comforts[len(comforts)-1].share, true})
+		}
+		return c, fits && err == nil
+	}
+	most := 0
+	for x.batch<<(most+1) <= maxSamples && x.batch<<(most+1) <= maxTokens/(max(x.seq, 1)*s.base.Rows()) {
+		most++
+	}
+	n := sort.Search(most, func(i int) bool { _, fits := at(i + 1); return !fits })
+	c, _ := at(n)
+	return x.batch << n, c.rate
+}

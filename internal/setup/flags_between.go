@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// FlagsBetween returns the flags that turn one run into another, as one would type them: --batch 4 --checkpointing.
+// Settings that follow from others by default are left out.
+func FlagsBetween(from, to *Setup) []string {
+	var out []string
+	for _, x := range Settings() {
+		object, _ := x.group()
+		if len(x.Flags) == 0 || followsRank[x.Name] || !to.has(object) {
+			continue
+		}
+		is := x.Value(to)
+		if from.has(object) && reflect.DeepEqual(x.Value(from), is) || !from.has(object) && reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) && !from.has(object) {
+			continue
+		}
+		out = append(out, x.typed(is))
+	}
+	return out
+}
+
+// followsRank are settings of adapters and quantized weights that have their usual values if they are not given.
+var followsRank = map[string]bool{"lora.alpha": true, "lora.targets": true, "quantization.compute": true}
+
+// has reports whether a setup has an object; the setup itself is "".
+func (s *Setup) has(object string) bool {
+	switch object {
+	case "lora":
+		return s.LoRA != nil
+	case "quantization":
+		return s.Quantization != nil
+	case "dist":
+		return s.Dist != nil
+	case "evaluation":
+		return s.Evaluation != nil
+	}
+	return true
+}
+
+// typed returns a setting's flag with a value.
+func (x *Setting) typed(value any) string {
+	for _, f := range x.Flags {
+		if f.Means != nil && reflect.DeepEqual(f.Means, value) {
+			return "--" + f.Name
+		}
+	}
+	name := "--" + x.Flags[0].Name
+	switch v := value.(type) {
+	case bool:
+		if v {
+			return name
+		}
+		return name + "=false"
+	case []string:
+		return name + " " + strings.Join(v, ",")
+	case string:
+		if v == "" {
+			return name + " ''"
+		}
+	}
+	return fmt.Sprintf("%s %v", name, value)
+}
