@@ -92,6 +92,9 @@ func smallest(plans []*plan.Plan) string {
 	if least != nil {
 		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v are needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
 	}
+	if best != nil && least != nil {
+		text = fmt.Sprintf("Nothing fits the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
+	}
 	if best != nil {
 		text = fmt.Sprintf("The smallest card that it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
 	}
@@ -149,6 +152,9 @@ func cardRow(s term.Screen, p *plan.Plan, fastest float64) []string {
 		speed = fmt.Sprintf("%.2f", speedOf(p)/fastest)
 	}
 	how := []string{x.Precision}
+	if x.Dist.FSDP() && x.Dist.ParamDType != "" {
+		how[0] = x.Dist.ParamDType + "/" + x.Precision
+	}
 	if x.Checkpointing {
 		how = append(how, "checkp.")
 	}

@@ -262,6 +262,7 @@ func (s *search) notes(c *Choice) []string {
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
+	say(x.paramType != s.today.paramType, "FSDP gathers weights in %[1]s and computes in it: MixedPrecisionPolicy(param_dtype=%[1]s, reduce_dtype=%[2]s); autocast would keep a copy of every weight.", x.paramType, x.reduceType)
 	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
 	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; that needs bitsandbytes.")
 	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; that needs liger-kernel.")

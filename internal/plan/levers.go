@@ -154,7 +154,7 @@ func (s *search) pullable() []lever {
 	out = append(out, s.lengthLevers()...)
 	add(x.shardsLater() && !s.isRecorded(), loadSharded, setup.HowToShard(x.kind), (*settings).shardFirst)
 	for _, kind := range spreads[x.kind] {
-		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs, which is not counted",
+		add(x.world > 1 && !s.isRecorded() && base.Quantization == nil, fmt.Sprintf("%s over %d GPUs", kind, x.world), "more traffic between GPUs",
 			func(x *settings) { x.kind, x.bucketView = kind, false })
 	}
 	return out

@@ -4,6 +4,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"snug/internal/setup"
 	"snug/internal/units"
@@ -59,7 +61,7 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	sets := [][]settings{plain}
 	for _, kind := range thinner[s.today.kind] {
 		if s.rules.writes("dist.kind", kind) {
-			sets = append(sets, changed(plain, func(v *settings) { v.kind, v.bucketView = kind, false }))
+			sets = append(sets, s.spreadBy(kind, plain))
 		}
 	}
 	var out [][]settings
@@ -72,6 +74,24 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 		}
 	}
 	return out
+}
+
+// spreadBy returns variants with another kind of sharding. Under FSDP2 its own policy takes the place of autocast,
+// which would keep a 16-bit copy of every weight until the forward ends: weights are gathered in 16 bits, gradients
+// reduced in float32. A variant that computes in float32 is slower and takes more, and is left out.
+func (s *search) spreadBy(kind string, plain []settings) []settings {
+	policy := false
+	out := changed(plain, func(v *settings) {
+		v.kind, v.bucketView = kind, false
+		cast, autocast := strings.CutPrefix(v.precision, "amp-")
+		if kind == setup.FSDP2 && autocast && s.rules.writes("dist.param_dtype", cast) && s.rules.writes("dist.reduce_dtype", setup.FP32) {
+			v.paramType, v.reduceType, policy = cast, setup.FP32, true
+		}
+	})
+	if !policy {
+		return out
+	}
+	return slices.DeleteFunc(out, func(v settings) bool { return v.paramType == "" })
 }
 
 // loadNote returns the note that a choice has to be loaded in parts, or that it would take less that way.

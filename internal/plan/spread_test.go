@@ -3,10 +3,12 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"snug/internal/gpu"
+	"snug/internal/setup"
 	"snug/internal/units"
 )
 
@@ -55,5 +57,27 @@ func TestNextStages(t *testing.T) {
 	}
 	if kind := p.Recommended.Estimate.Setup.Dist.Kind; kind != "zero2" {
 		t.Errorf("recommended %s", kind)
+	}
+}
+
+// TestPolicyOfFSDP: a run that only FSDP2 makes fit gathers its weights in 16 bits by FSDP's own policy. Autocast
+// would keep a 16-bit copy of every gathered weight, and computing in float32 was 13 times slower.
+func TestPolicyOfFSDP(t *testing.T) {
+	r := Request{Card: card(t, "B200"), Setup: run(t, map[string]any{
+		"model": map[string]any{"name": "llama-3.1-70b"}, "batch": 1.0, "accumulation": 4.0, "seq": 1024.0,
+		"dist": map[string]any{"kind": "ddp", "world": 8.0},
+	})}
+	p, err := Search(r)
+	if err != nil || p.Recommended == nil {
+		t.Fatal(p, err)
+	}
+	d := p.Recommended.Estimate.Setup.Dist
+	if d.Kind != setup.FSDP2 || d.ParamDType != setup.BF16 || d.ReduceDType != setup.FP32 {
+		t.Errorf("recommended %+v", d)
+	}
+	if !slices.ContainsFunc(p.Notes, func(note string) bool {
+		return strings.Contains(note, "MixedPrecisionPolicy(param_dtype=bf16, reduce_dtype=fp32)")
+	}) {
+		t.Errorf("notes %q", p.Notes)
 	}
 }

@@ -80,6 +80,9 @@ func (s *Setup) precisionText() string {
 	if s.Loaded == Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
 		return s.Precision + " as saved"
 	}
+	if d := s.Dist; d.FSDP() && d.ParamDType != "" && d.ParamDType != s.Precision {
+		return s.Precision + " (" + d.ParamDType + " in FSDP)"
+	}
 	return s.Precision
 }
 
