@@ -9,6 +9,7 @@ const (
 	worthRounding = 1.1  // speedup from which the effective batch is changed
 	untimedWorth  = 2    // growth of the batch from which it is changed, if the run was not timed
 	nearEnough    = 0.98 // of the effective batch
+	fewDivisors   = 2    // an effective batch whose divisors are no further apart is kept
 )
 
 // rounder returns the best choice with a micro-batch that does not divide the effective batch, if that is much
@@ -54,7 +55,7 @@ func (s *search) mayGain(c *Choice, set []settings, factor float64, r room) (boo
 		if err != nil {
 			return false, err
 		}
-		if at == last || s.hopeless(v, r) {
+		if at == last || at >= 0 && s.batches[at+1] <= fewDivisors*s.batches[at] || s.hopeless(v, r) {
 			continue
 		}
 		next, err := s.timed(s.split(v, s.batches[at+1]))
