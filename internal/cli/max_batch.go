@@ -101,8 +101,9 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 				_, err = io.WriteString(env.Stdout, text)
 			}
 			if err == nil && a.Best == nil && !o.short {
-				text, err = remediesText(a.Next.Setup, card, env.screen())
-				fmt.Fprint(env.Stdout, text)
+				if text, err = remediesText(a.Next.Setup, card, env.screen()); err == nil {
+					_, err = io.WriteString(env.Stdout, text)
+				}
 			}
 			return err
 		})

@@ -51,5 +51,8 @@ func (e Env) wait() (w *waiting, end func()) {
 	return w, func() { close(stop); <-stopped }
 }
 
-func (w *waiting) show()  { fmt.Fprintf(w.to, "\r\x1b[Ksnug: %d runs simulated", w.done.Load()) }
-func (w *waiting) erase() { fmt.Fprint(w.to, "\r\x1b[K") }
+func (w *waiting) show()  { w.write(fmt.Sprintf("\r\x1b[Ksnug: %d runs simulated", w.done.Load())) }
+func (w *waiting) erase() { w.write("\r\x1b[K") }
+
+// write writes to the terminal. Progress that cannot be shown is no reason to stop.
+func (w *waiting) write(text string) { _, _ = io.WriteString(w.to, text) }

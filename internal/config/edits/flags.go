@@ -97,7 +97,7 @@ func (c *planner) valued(b projects.Bound, file any) bool {
 }
 
 // byHand returns the error of a value that cannot be replaced in its place, and says what to do.
-func byHand(b projects.Bound, err error, file any) error {
+func byHand(err error, file any) error {
 	if file == false {
 		return fmt.Errorf("%w; remove the flag yourself", err)
 	}

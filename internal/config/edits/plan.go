@@ -194,7 +194,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 			c.edits = append(c.edits, plannedEdit{change.Edit{File: b.File, Path: b.Path, Value: file, Valued: true}, b.Source})
 			return nil
 		}
-		return byHand(b, err, file)
+		return byHand(err, file)
 	}
 	c.edit(b, b.Path, file)
 	return nil

@@ -53,6 +53,7 @@ type choice struct {
 	Recommended bool           `json:"recommended"`
 	Fits        bool           `json:"fits"`               // as simulated
 	Expected    float64        `json:"samples_per_second"` // as simulated
+	Reserved    uint64         `json:"peak_reserved"`      // as simulated, of the recommended one
 }
 
 // cases returns the recommended choice, then all others that could possibly fit.
@@ -69,7 +70,7 @@ func (r run) cases() ([]choice, error) {
 		return nil, fmt.Errorf("nothing fits %v", units.Bytes(s.Limit))
 	}
 	best := p.Recommended.Estimate.Setup
-	out := []choice{{r.harness(best), r.name, true, true, p.Recommended.SamplesPerSecond}}
+	out := []choice{{r.harness(best), r.name, true, true, p.Recommended.SamplesPerSecond, p.Recommended.Estimate.PeakReserved}}
 	for _, x := range r.grid(s) {
 		c, possible, err := r.choice(x)
 		if err != nil {
@@ -121,7 +122,7 @@ func (r run) choice(x *setup.Setup) (choice, bool, error) {
 		return choice{}, false, err
 	}
 	seconds := p.Seconds(gpu.Reference, x.Accumulation)
-	c := choice{r.harness(x), r.name, false, v.Fits, float64(x.Batch*x.Accumulation) / seconds}
+	c := choice{r.harness(x), r.name, false, v.Fits, float64(x.Batch*x.Accumulation) / seconds, 0}
 	peaks, err := p.Peaks()
 	if err != nil {
 		return choice{}, false, err
