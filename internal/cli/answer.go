@@ -17,16 +17,17 @@ type reply[A any] struct {
 	broken error // why there is no further request
 }
 
-// answer answers each setup with ask, several at a time, and prints the answers with show, in order. A
-// setup that cannot be answered does not stop the rest; failed counts such setups.
-func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
+// answer answers each setup with ask, several at a time, and prints the answers with show, in order. While an
+// answer is not there, a terminal shows the status. A setup that cannot be answered does not stop the rest; failed
+// counts such setups.
+func answer[A any](env Env, json bool, status func() string, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
 	defer close(q.stop)
 	go q.fill(rs, ask)
 	var last error
 	asked := 0
 	for coming, ok := q.next(); ok; coming, ok = q.next() {
-		got := waitFor(env, coming)
+		got := waitFor(env, status, coming)
 		switch {
 		case got.broken != nil:
 			return failed, got.broken
@@ -46,11 +47,14 @@ func answer[A any](env Env, json bool, rs requests, ask func(*setup.Setup) (A, e
 	return failed, verdict(failed, asked, last, json)
 }
 
-// waitFor returns a reply when it is there, and shows on a terminal that it is being waited for.
-func waitFor[A any](env Env, coming chan reply[A]) reply[A] {
-	defer env.working("simulating")()
+// waitFor returns a reply when it is there, and until then shows the status on a terminal.
+func waitFor[A any](env Env, status func() string, coming chan reply[A]) reply[A] {
+	defer env.progress(status)()
 	return <-coming
 }
+
+// simulating is the status of a command that answers by simulating.
+func simulating() string { return "simulating" }
 
 // many is the number of answers from which a command is expected to take a long time.
 const many = 100

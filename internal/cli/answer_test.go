@@ -27,7 +27,7 @@ func TestAnswersAsItReads(t *testing.T) {
 			}
 		}
 	}
-	failed, err := answer(Env{Stdout: io.Discard, Stderr: io.Discard}, true, rs,
+	failed, err := answer(Env{Stdout: io.Discard, Stderr: io.Discard}, true, simulating, rs,
 		func(s *setup.Setup) (int, error) {
 			if s.Batch%100 == 7 {
 				return 0, errors.New("not this one")
@@ -60,7 +60,7 @@ func TestAnswersUpToTheBreak(t *testing.T) {
 		yield(request{}, broken)
 	}
 	shown := 0
-	_, err := answer(Env{Stdout: io.Discard, Stderr: io.Discard}, true, rs,
+	_, err := answer(Env{Stdout: io.Discard, Stderr: io.Discard}, true, simulating, rs,
 		func(s *setup.Setup) (int, error) { return s.Batch, nil },
 		func(int) error { shown++; return nil })
 	if !errors.Is(err, broken) || shown != 3 {

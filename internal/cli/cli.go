@@ -24,7 +24,6 @@
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
 //	card_text.go, load_text.go        sentences about cards and about loading
 //	remedies.go                       what would make a run fit that does not
-//	waiting.go                        how far a long search is, on a terminal
 package cli
 
 import (

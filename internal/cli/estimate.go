@@ -95,7 +95,7 @@ func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 	past := env.past(into.name(o.gpu))
 	defer past.Close()
 	over, before, notes := false, "", notesOnce{}
-	failed, err := answer(env, o.json, requests,
+	failed, err := answer(env, o.json, simulating, requests,
 		func(s *setup.Setup) (*estimate.Answer, error) { return o.ask(s, into.card(s), past) },
 		func(a *estimate.Answer) error {
 			over = over || a.Fits != nil && !*a.Fits

@@ -17,7 +17,7 @@ import (
 // shown returns the report for people, or with --short its first line. The search for the largest batch may
 // take a while.
 func (r estimateReport) shown(env Env) (string, error) {
-	defer env.working("searching the largest batch")()
+	defer env.working("searching for the largest batch")()
 	if r.options.short {
 		return r.short(), nil
 	}

@@ -112,7 +112,7 @@ func (r estimateReport) into() (where string, need, size uint64) {
 	return called(r.card), r.DevicePeak, total
 }
 
-// searchable is the number of events up to which the largest batch of a run is searched as well. A search
+// searchable is the number of events up to which the largest batch of a run is searched for as well. A search
 // plays a dozen such runs, in about a second.
 const searchable = 500_000
 
@@ -131,7 +131,7 @@ func (r estimateReport) whatFits() string {
 	return m.text(r.card)
 }
 
-// largest searches the largest batch that fits.
+// largest searches for the largest batch that fits.
 func (r estimateReport) largest() (edge, error) {
 	m, err := estimate.MaxBatch(r.Setup, r.card)
 	if err != nil {

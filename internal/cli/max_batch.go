@@ -70,7 +70,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	defer past.Close()
 	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
 	said := notesOnce{} // that the card is this machine's
-	failed, err := answer(env, o.json, requests,
+	failed, err := answer(env, o.json, simulating, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, into.card(s), past, cores) },
 		func(a edge) error {
 			none = none || a.MaxBatch == 0

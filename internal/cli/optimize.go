@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -111,8 +112,11 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 		return err
 	}
 	none, notes, before := false, notesOnce{}, ""
-	failed, err := answer(env, o.json, today.requests,
-		func(s *setup.Setup) ([]*plan.Plan, error) { return o.plans(env, s, where, today.library(s), files) },
+	var simulated atomic.Int64 // runs, of all searches
+	failed, err := answer(env, o.json, searched(&simulated), today.requests,
+		func(s *setup.Setup) ([]*plan.Plan, error) {
+			return o.plans(env, s, where, today.library(s), files, &simulated)
+		},
 		func(plans []*plan.Plan) error {
 			if !o.json && !o.short {
 				_, _ = io.WriteString(env.Stdout, before)
@@ -173,11 +177,16 @@ func (o *optimizeOptions) read(ctx context.Context, env Env, args []string) (*to
 	return o.today(env)
 }
 
-// plans searches one card in full, or several side by side.
-func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library, files *writer) ([]*plan.Plan, error) {
+// searched returns the status of searches that have simulated so many runs.
+func searched(simulated *atomic.Int64) func() string {
+	return func() string { return fmt.Sprintf("searching, %d runs simulated", simulated.Load()) }
+}
+
+// plans searches one card in full, or several side by side, and counts the runs that it simulates.
+func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library, files *writer, simulated *atomic.Int64) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
-		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow), Library: library,
+		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow), Library: library, Done: simulated,
 	}
 	if files != nil {
 		r.Writable = files.writable
@@ -201,9 +210,6 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 		}
 		r.Reserve += uint64(size)
 	}
-	shown, end := env.wait()
-	defer end()
-	r.Done = &shown.done
 	if len(where.cards) > 1 {
 		return plan.SearchAll(r, where.cards)
 	}

@@ -8,9 +8,14 @@ import (
 	"snug/internal/term"
 )
 
-// working tells a user at a terminal that a command is still busy, on a line of standard error that appears
-// after a second. The caller calls done before anything else is printed; it erases the line.
+// working tells a user at a terminal what a command is busy with, on a line of standard error that appears after
+// a second. The caller calls done before anything else is printed; it erases the line.
 func (e Env) working(what string) (done func()) {
+	return e.progress(func() string { return what })
+}
+
+// progress is working for something whose status changes. The status is asked for in another goroutine.
+func (e Env) progress(status func() string) (done func()) {
 	s := e.errorScreen()
 	if s.Height == 0 || e.Getenv("TERM") == "dumb" {
 		return func() {}
@@ -18,7 +23,7 @@ func (e Env) working(what string) (done func()) {
 	ticker, stop, stopped := term.Ticker(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		s.Progress(raw(e.Stderr), what, ticker.C, stop)
+		s.Progress(raw(e.Stderr), status, ticker.C, stop)
 	}()
 	return sync.OnceFunc(func() {
 		ticker.Stop()

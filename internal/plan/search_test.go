@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,19 @@ func small(t testing.TB, more map[string]any) *setup.Setup {
 		fields[k] = v
 	}
 	return run(t, fields)
+}
+
+// TestCountsRuns checks the count that a terminal shows during a search.
+func TestCountsRuns(t *testing.T) {
+	for name, search := range map[string]func(Request) error{
+		"one card":      func(r Request) error { _, err := Search(r); return err },
+		"several cards": func(r Request) error { _, err := SearchAll(r, []gpu.Card{card(t, "T4"), card(t, "H200")}); return err },
+	} {
+		var done atomic.Int64
+		if err := search(Request{Setup: small(t, nil), Card: card(t, "T4"), Done: &done}); err != nil || done.Load() == 0 {
+			t.Errorf("%s: %d runs were counted, %v", name, done.Load(), err)
+		}
+	}
 }
 
 // TestExhaustive compares the search with everything it could have chosen: nothing that fits is faster by

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Progress writes to a terminal, at each tick, for how long something has been going on, over the line that
-// it wrote before. It erases the line when stop is closed. Without a tick nothing is written.
-func (s Screen) Progress(out io.Writer, text string, ticks <-chan time.Time, stop <-chan struct{}) {
+// Progress writes to a terminal, at each tick, what status returns and for how long it has been going on, over
+// the line that it wrote before. It erases the line when stop is closed. Without a tick nothing is written.
+func (s Screen) Progress(out io.Writer, status func() string, ticks <-chan time.Time, stop <-chan struct{}) {
 	began, shown := time.Time{}, 0
 	for {
 		select {
@@ -20,9 +20,10 @@ func (s Screen) Progress(out io.Writer, text string, ticks <-chan time.Time, sto
 			if began.IsZero() {
 				began = now.Add(-tick)
 			}
-			line := s.Cut(fmt.Sprintf("%s: %d s", text, int(now.Sub(began).Round(time.Second)/time.Second)), s.Width-1)
-			_, _ = io.WriteString(out, "\r"+line)
-			shown = utf8.RuneCountInString(line)
+			line := s.Cut(fmt.Sprintf("%s: %d s", status(), int(now.Sub(began).Round(time.Second)/time.Second)), s.Width-1)
+			width := utf8.RuneCountInString(line)
+			_, _ = io.WriteString(out, "\r"+line+strings.Repeat(" ", max(shown-width, 0)))
+			shown = width
 		case <-stop:
 			if shown > 0 {
 				_, _ = io.WriteString(out, "\r"+strings.Repeat(" ", shown)+"\r")
