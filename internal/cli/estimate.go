@@ -111,7 +111,7 @@ func runEstimate(ctx context.Context, env Env, o estimateOptions) error {
 					Notes []string `json:"notes,omitempty"`
 				}{a, allNotes(a.Setup, card, o.warnings)})
 			}
-			text, err := estimateReport{a, card, into.origin(a.Setup), o}.shown(env)
+			text, err := estimateReport{a, card, into.origin(a.Setup), o}.shown(ctx, env)
 			if err == nil {
 				_, err = io.WriteString(env.Stdout, before+text)
 			}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,18 +17,18 @@ import (
 
 // shown returns the report for people, or with --short its first line. The search for the largest batch may
 // take a while.
-func (r estimateReport) shown(env Env) (string, error) {
+func (r estimateReport) shown(ctx context.Context, env Env) (string, error) {
 	defer env.working("searching for the largest batch")()
 	if r.options.short {
 		return r.short(), nil
 	}
-	return r.text(env.screen())
+	return r.text(ctx, env.screen())
 }
 
 // text returns the report: the verdict first, then what it rests on. On a terminal without --explain, the
 // last sections are left out if the first would leave the screen.
-func (r estimateReport) text(s term.Screen) (string, error) {
-	verdict, err := r.verdict(s)
+func (r estimateReport) text(ctx context.Context, s term.Screen) (string, error) {
+	verdict, err := r.verdict(ctx, s)
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // verdict returns the first section: what the run takes, whether it fits, by how much, and what to do.
-func (r estimateReport) verdict(s term.Screen) (string, error) {
+func (r estimateReport) verdict(ctx context.Context, s term.Screen) (string, error) {
 	var b strings.Builder
 	r.headline(&b, s)
 	if _, need, size := r.into(); size > 0 {
@@ -33,7 +34,7 @@ func (r estimateReport) verdict(s term.Screen) (string, error) {
 	}
 	if err == nil && r.Fits != nil && !*r.Fits && r.Events() <= searchable {
 		var fixes string
-		fixes, err = remediesText(r.Setup, r.card, s)
+		fixes, err = remediesText(ctx, r.Setup, r.card, s)
 		b.WriteString(fixes)
 	}
 	return b.String(), err

@@ -69,7 +69,7 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	past := env.past(into.name(o.gpu))
 	defer past.Close()
 	none, notes, cores := false, notesOnce{}, estimate.NewCores(atOnce())
-	said := notesOnce{} // that the card is this machine's
+	introduced := false // that the card is this machine's
 	failed, err := answer(env, o.json, simulating, requests,
 		func(s *setup.Setup) (edge, error) { return o.ask(s, into.card(s), past, cores) },
 		func(a edge) error {
@@ -88,22 +88,14 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 					Notes     []string `json:"notes,omitempty"`
 				}{a.MaxAnswer, a.safeBatch(), allNotes(run, card, o.warnings)})
 			}
-			a, err := a.withRoom(card)
-			if err != nil {
-				return err
+			origin := ""
+			if !introduced {
+				origin = into.origin(run)
+				introduced = origin != ""
 			}
-			if from := into.origin(run); from != "" && !o.short && !said[from] {
-				said[from] = true
-				_, _ = io.WriteString(env.Stdout, paragraph(from+".", env.screen()))
-			}
-			text, err := o.text(a, card, env.screen())
+			text, err := o.text(ctx, env, a, card, origin)
 			if err == nil {
 				_, err = io.WriteString(env.Stdout, text)
-			}
-			if err == nil && a.Best == nil && !o.short {
-				if text, err = remediesText(a.Next.Setup, card, env.screen()); err == nil {
-					_, err = io.WriteString(env.Stdout, text)
-				}
 			}
 			return err
 		})
@@ -113,17 +105,34 @@ func runMaxBatch(ctx context.Context, env Env, o maxBatchOptions) error {
 	return err
 }
 
-// text returns an answer for people. One of many begins with its name.
-func (o *maxBatchOptions) text(a edge, card gpu.Card, s term.Screen) (string, error) {
+// text returns an answer for people, or with --short one line. One of many begins with its name. If not even one
+// sample fits, it ends with what would.
+func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Card, origin string) (string, error) {
 	if o.short {
 		return a.short(card), nil
 	}
-	name := ""
+	defer env.working("searching for what fits")()
+	a, err := a.withRoom(card)
+	if err != nil {
+		return "", err
+	}
+	name, s := "", env.screen()
 	if a.ID != "" || o.file != "" {
 		name = a.name() + ": "
 	}
 	text, err := a.withLoad(card)
-	return paragraph(name+text, s), err
+	if err != nil {
+		return "", err
+	}
+	text = paragraph(name+text, s)
+	if origin != "" {
+		text = paragraph(origin+".", s) + text
+	}
+	if a.Best != nil {
+		return text, nil
+	}
+	fixes, err := remediesText(ctx, a.Next.Setup, card, s)
+	return text + fixes, err
 }
 
 // errNoRoom is the error if no flag gives a limit.

@@ -16,11 +16,11 @@ import (
 )
 
 // remediesText returns what would make a run fit that does not, as flags that one can type; empty if nothing helps.
-func remediesText(s *setup.Setup, card gpu.Card, screen term.Screen) (string, error) {
+func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen term.Screen) (string, error) {
 	if estimate.Profile(s) != nil || ofScript(s) {
 		return "", nil
 	}
-	found, err := plan.Remedies(context.Background(), s, card)
+	found, err := plan.Remedies(ctx, s, card)
 	switch {
 	case err != nil:
 		return "", err
@@ -35,14 +35,16 @@ func remediesText(s *setup.Setup, card gpu.Card, screen term.Screen) (string, er
 	if len(found) == 1 {
 		title = "It would fit with:"
 	}
+	const takesWidth = 22                    // of what a run takes: 1023.99 GiB, 100.0 %
+	width := screen.Width - 2*2 - takesWidth // less the indent and the gap
 	var b strings.Builder
 	fmt.Fprintln(&b, title)
 	for _, r := range found {
 		takes := fmt.Sprintf("%v, %s", units.Bytes(r.Takes), percent(r.Takes, have))
-		lines := wrap(r.Flags, " ", screen.Width-4-22)
+		lines := wrap(r.Flags, " ", width)
 		for i, l := range lines {
 			if i == len(lines)-1 {
-				l = fmt.Sprintf("%-*s  %s", screen.Width-4-22, l, takes)
+				l = fmt.Sprintf("%-*s  %s", width, l, takes)
 			}
 			fmt.Fprintln(&b, "  "+l)
 		}

@@ -105,7 +105,7 @@ func (s *search) chosen() (*Choice, error) {
 // first returns the choice among the first of several sets of variants that has any in a room.
 func (s *search) first(sets [][]settings, r room) (*Choice, error) {
 	for _, set := range sets {
-		c, err := s.signed(set, r)
+		c, err := s.comfortable(set, r)
 		if err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func (s *search) first(sets [][]settings, r room) (*Choice, error) {
 	return nil, nil
 }
 
-// signed returns the choice in a room that a careful engineer would make: not quite the fastest, if that
+// comfortable returns the choice in a room that a careful engineer would make: not quite the fastest, if that
 // leaves much more of the card free.
-func (s *search) signed(set []settings, r room) (*Choice, error) {
+func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	c, err := s.judged(set, r)
 	if c == nil || err != nil {
 		return nil, err

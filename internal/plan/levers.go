@@ -97,15 +97,18 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
+// noticeable is the least difference of speed that is shown: a smaller one rounds to 0 %.
+const noticeable = 0.005
+
 // costs returns the time that a lever adds or saves, and its other price.
 func (s *search) costs(today, c candidate, price string) string {
 	time := "no extra time"
 	switch share := today.rate/c.rate - 1; {
 	case !s.isTimed() && share != 0:
 		time = "unknown time"
-	case share >= 0.005:
+	case share >= noticeable:
 		time = fmt.Sprintf("%.0f %% slower", 100*share)
-	case share <= -0.005:
+	case share <= -noticeable:
 		time = fmt.Sprintf("%.0f %% faster", -100*share)
 	}
 	if price != "" {

@@ -109,9 +109,9 @@ func (s *search) against(c candidate, best *Choice) (string, error) {
 	switch share := c.rate/best.rate - 1; {
 	case !s.isTimed() && share < 0:
 		return "smaller, and the recordings have no times", nil
-	case share < -0.005:
+	case share < -noticeable:
 		return fmt.Sprintf("%.0f %% slower", -100*share), nil
-	case s.isTimed() && share > 0.005 && c.reserved > best.Estimate.PeakReserved:
+	case s.isTimed() && share > noticeable && c.reserved > best.Estimate.PeakReserved:
 		return fmt.Sprintf("only %.0f %% faster, and takes %s of the memory there is", 100*share, s.taken(c)), nil
 	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory", nil

@@ -14,9 +14,8 @@ import (
 
 // Remedy is a change with which a run fits that did not.
 type Remedy struct {
-	Change string   // for people
-	Flags  []string // as one would type it
-	Takes  uint64   // bytes on the card; under a limit, bytes that PyTorch reserves
+	Flags []string // as one would type them
+	Takes uint64   // bytes on the card; under a limit, bytes that PyTorch reserves
 }
 
 // enoughRemedies is how many remedies are worth reading.
@@ -37,15 +36,15 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	tried := q.singles()
 	found := make([]*Remedy, len(tried))
 	inTurn(len(tried), func(i int) bool {
-		found[i] = q.remedy(tried[i].change, tried[i].pull)
+		found[i] = q.remedy(tried[i].pull)
 		return true
 	})
 	best, err := q.chosen()
 	if err != nil {
 		return nil, err
 	}
-	if best != nil { // after the smaller batch, which changes least
-		found = slices.Insert(found, min(1, len(found)), &Remedy{"the fastest settings that fit", q.flags(best.settings), q.counted(best.Estimate)})
+	if best != nil { // the fastest settings that fit come after the smaller batch, which changes least
+		found = slices.Insert(found, min(1, len(found)), &Remedy{q.flags(best.settings), q.counted(best.Estimate)})
 	}
 	if out := different(found); len(out) > 0 {
 		return out, nil
@@ -53,7 +52,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	return q.combined()
 }
 
-// different returns the first few remedies, without those that there are not, repeat another, or only take more GPUs.
+// different returns the first few remedies, without nils, repetitions, and further ones that take more GPUs.
 func different(found []*Remedy) (out []Remedy) {
 	spread := false
 	for _, r := range found {
@@ -87,7 +86,7 @@ func (s *search) singles() []lever {
 }
 
 // remedy returns today's run with a change as a remedy, or nil if it does not fit even then.
-func (s *search) remedy(change string, pull func(x *settings)) *Remedy {
+func (s *search) remedy(pull func(x *settings)) *Remedy {
 	x := s.today
 	pull(&x)
 	c, err := s.measured(x)
@@ -98,16 +97,16 @@ func (s *search) remedy(change string, pull func(x *settings)) *Remedy {
 	if err != nil || !fits {
 		return nil
 	}
-	return s.asRemedy(change, placed.settings)
+	return s.asRemedy(placed.settings)
 }
 
 // asRemedy returns settings as a remedy, if the whole estimate agrees that they fit.
-func (s *search) asRemedy(change string, x settings) *Remedy {
+func (s *search) asRemedy(x settings) *Remedy {
 	c, err := s.choice(x)
 	if err != nil || !runs(c.Estimate) {
 		return nil
 	}
-	return &Remedy{change, s.flags(x), s.counted(c.Estimate)}
+	return &Remedy{s.flags(x), s.counted(c.Estimate)}
 }
 
 // counted returns the memory of an answer that has to fit.
@@ -134,7 +133,7 @@ func (s *search) combined() ([]Remedy, error) {
 		return nil, err
 	}
 	if _, fits, err := s.placed(least, room{1, true}); err == nil && fits {
-		if r := s.asRemedy("all of these", least.settings); r != nil {
+		if r := s.asRemedy(least.settings); r != nil {
 			return []Remedy{*r}, nil
 		}
 	}
@@ -142,7 +141,7 @@ func (s *search) combined() ([]Remedy, error) {
 	if names == nil {
 		return nil, nil
 	}
-	if r := s.asRemedy("all of these", x); r != nil {
+	if r := s.asRemedy(x); r != nil {
 		return []Remedy{*r}, nil
 	}
 	return nil, nil

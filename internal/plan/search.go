@@ -12,8 +12,8 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is the state of a search on one card. Its simulations are not counted: longRun in plan.go, the limits in
-// rules.go and maxJudged in lengths.go bound them.
+// search is the state of a search on one card. It has no limit on the number of simulations: longRun in plan.go, the
+// limits in rules.go and maxJudged in lengths.go keep it short.
 type search struct {
 	*prober
 	req     Request
