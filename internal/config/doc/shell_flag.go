@@ -74,10 +74,7 @@ func flagItem(src []byte, line []shWord, flag string, value any) (string, error)
 	if value == true {
 		return flag, nil
 	}
-	text, err := shText(value, "True") // as Python writes it
-	if err == nil && (!isLiteral(text) || text == "") {
-		text, err = shQuote(text, shSingle)
-	}
+	text, err := shWordOf(value, "True") // as Python writes it
 	if usesEquals(src, line) {
 		return flag + "=" + text, err
 	}

@@ -52,6 +52,15 @@ func shQuote(text, quote string) (string, error) {
 	return quote + text + quote, nil
 }
 
+// shWordOf returns a value as one word of a new argument, quoted if the shell would not take it literally.
+func shWordOf(value any, was string) (string, error) {
+	text, err := shText(value, was)
+	if err == nil && (!isLiteral(text) || text == "") {
+		return shQuote(text, shSingle)
+	}
+	return text, err
+}
+
 // insert adds a flag or a key=value argument after the last argument of the command that has the most of
 // them.
 func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
@@ -63,14 +72,9 @@ func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([
 	if len(keys) != 1 || !flag && !strings.Contains(keys[0], ".") {
 		return nil, fmt.Errorf("%w: only flags (--name) and arguments (a.b) can be added to a script", ErrKind)
 	}
-	text, err := shText(value, "")
+	text, err := shWordOf(value, "")
 	if err != nil {
 		return nil, err
-	}
-	if !isLiteral(text) || text == "" {
-		if text, err = shQuote(text, shSingle); err != nil {
-			return nil, err
-		}
 	}
 	words, err := scanShell(src)
 	if err != nil {
@@ -101,10 +105,7 @@ func isVariable(name string) bool {
 // exported sets an environment variable for all commands of a script: below the comments at its top, which may be
 // directives of a scheduler.
 func exported(src []byte, name string, value any) ([]splice, error) {
-	text, err := shText(value, "")
-	if err == nil && (!isLiteral(text) || text == "") {
-		text, err = shQuote(text, shSingle)
-	}
+	text, err := shWordOf(value, "")
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// oneMeaning returns an error for a number that is more than one quantity: writing it would change the other one
-// too, and without a word.
+// oneMeaning returns an error for a number that is more than one quantity: writing it would silently change the
+// other one too.
 func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	if b.Key.Kind != systems.Whole {
 		return nil
@@ -27,7 +27,7 @@ func (c *planner) oneMeaning(b projects.Bound, file any) error {
 	return nil
 }
 
-// nameOf returns the key that takes its value from elsewhere.
+// nameOf returns what the user has to set instead: the key, if it takes its value from elsewhere, or else the setting.
 func (c *planner) nameOf(b projects.Bound) string {
 	if len(b.Place.Through) > 0 {
 		return b.Place.At.String()

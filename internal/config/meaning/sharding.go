@@ -33,9 +33,9 @@ func (r *Run) loadKind(kind string) string {
 	return setup.LoadSharded
 }
 
-// fsdpKind returns the kind that runs: that of the version of FSDP that the files name, or else of the key. Key
-// words of accelerate mean the first version unless they name another (accelerate 1.15, utils/dataclasses.py), and
-// transformers' own did so before 5.0. Of the first version only full sharding is simulated.
+// fsdpKind returns the kind that runs: that of the version of FSDP that the files name, or else of the key.
+// accelerate's keys mean the first version unless the file names the second (accelerate 1.15, utils/dataclasses.py),
+// and so did transformers' own before 5.0. Of the first version only full sharding is simulated.
 func (r *Run) fsdpKind(kind string) string {
 	version := r.Whole("dist.version")
 	first := r.transformers != "" && setup.Versions{Transformers: r.transformers}.TransformersRelease() < 500
