@@ -55,12 +55,16 @@ func (n *network) exchange(in *interpreter, r *replacement) {
 		}
 	})
 	moved := func(path string) (string, bool) {
-		for from, path2 := range to {
-			if within(path, from) {
-				return path2 + strings.TrimPrefix(path, from), true
+		inner := "" // the innermost of the modules that moved
+		for from := range to {
+			if within(path, from) && len(from) > len(inner) {
+				inner = from
 			}
 		}
-		return path, false
+		if inner == "" {
+			return path, false
+		}
+		return to[inner] + strings.TrimPrefix(path, inner), true
 	}
 	var parts []NamedTensor
 	for _, p := range in.namedParameters(r.by) {

@@ -30,12 +30,10 @@ const (
 
 // contentsOf returns what is known of the contents of v.
 func (in *interpreter) contentsOf(v value) (contents, bool) {
-	n := numelOf(v)
-	if n < 0 {
-		return contents{}, false
+	if c, ok := in.contents[v]; ok && c.numel == numelOf(v) {
+		return c, true
 	}
-	c, ok := in.contents[v]
-	return c, ok && c.numel == n
+	return contents{}, false
 }
 
 // learn stores what is known of v, a tensor; nothing if the kind is zero.
@@ -81,10 +79,7 @@ func (in *interpreter) learnCall(out, fn value, a arguments) {
 	case namespace:
 		in.learn(out, in.madeBy(string(f), a))
 	case *bound:
-		own, ok := in.contentsOf(f.self)
-		if !ok && out == f.self {
-			own = contents{}
-		}
+		own, _ := in.contentsOf(f.self)
 		in.learn(out, in.calledOn(f.self, own, f.name, a))
 	}
 }
@@ -119,9 +114,7 @@ func (in *interpreter) calledOn(self value, own contents, name string, a argumen
 		return own
 	case comparisons[name] != "":
 		return in.compared(comparisons[name], self, a.or(0, "other", nil))
-	case name == "bernoulli_" && given:
-		return contents{kind: randomMask, share: p}
-	case name == "bernoulli" && given:
+	case (name == "bernoulli" || name == "bernoulli_") && given:
 		return contents{kind: randomMask, share: p}
 	case name == "bernoulli" && own.kind == sameNumber:
 		return contents{kind: randomMask, share: own.value}
