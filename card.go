@@ -28,8 +28,8 @@ type Card struct {
 	SMs             int     // multiprocessors, or AMD's compute units
 	Bandwidth       float64 // of its memory, in bytes per second
 	Rates           Rates   // how fast it computes, by type
-	Link            float64 // to another such card in the machine, in bytes a second and one direction; 0 is PCIe
-	Network         float64 // between machines with such cards, in bytes a second; 0 is as slow as PCIe
+	Link            float64 // to another such card in the machine, in bytes per second and direction; 0 means PCIe
+	Network         float64 // between machines with such cards, in bytes per second; 0 means as fast as PCIe
 
 	// Unnamed is set if only Total is known, Least if Total is the least of cards sold with Memory, Resized if
 	// the caller chose Total.

@@ -21,11 +21,11 @@ type Rates struct {
 	sustained float64 // share of the matrix rates that large products reach
 }
 
-// perMachine is the number of GPUs in a machine that has as many as are sold.
+// perMachine is the most GPUs that are taken to be in one machine, as in NVIDIA's DGX and HGX.
 const perMachine = 8
 
-// pcie is the bandwidth between cards whose own is not known: that of a PCIe slot of the fourth generation.
-const pcie = 32e9
+// pcie is the bandwidth between cards whose own is not known.
+const pcie = gpu.PCIe4 * 1e9
 
 // between returns the bandwidth among n GPUs.
 func (r Rates) between(n int) float64 {

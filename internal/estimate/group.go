@@ -11,7 +11,7 @@ import (
 	"snug/internal/simulate"
 )
 
-// Group is equal tensors that are alive at the peak: those of the same place in each layer.
+// Group is a set of equal tensors that are alive at the peak: those of the same place in each layer.
 type Group struct {
 	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
 	Component shadow.Component // what they are used for

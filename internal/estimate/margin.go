@@ -53,11 +53,12 @@ func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	if s.Compiles() {
 		share += compiledMore
 	}
-	if simulate.Follows(s) && s.Script.PartlyFollowed() {
-		share += 0.05
-		if s.Script.OwnModel() {
-			share += 0.45
-		}
+	switch {
+	case !simulate.Follows(s) || !s.Script.PartlyFollowed():
+	case s.Script.OwnModel():
+		share += unfollowedModel
+	default:
+		share += unfollowedLoop
 	}
 	return uint64(float64(limit) * share / (1 + share))
 }

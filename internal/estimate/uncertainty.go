@@ -48,6 +48,13 @@ const (
 	compiledMore = 0.10
 )
 
+// How far off the figure may be if parts of a script could not be followed, as shares of it. They are not measured,
+// since what is not followed may be anything; parts of a script's own model can take more than those of its loop.
+const (
+	unfollowedLoop  = 0.05
+	unfollowedModel = 0.5
+)
+
 // Ends returns the least and the most that the run may reserve.
 func (a *Answer) Ends() (least, most uint64) {
 	least, most = a.PeakReserved, a.PeakReserved
@@ -125,7 +132,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || !a.Setup.Script.PartlyFollowed() {
 		return o, nil
 	}
-	o = Uncertainty{What: Code, Less: a.PeakReserved / 20}
+	o = Uncertainty{What: Code, Less: a.share(unfollowedLoop)}
 	if a.Setup.SelectsUnknown() {
 		peak, err := a.reservedIf(simulate.Options{NoneSelected: true}, 0)
 		if err != nil {
@@ -134,7 +141,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		o.Less += a.PeakReserved - min(peak, a.PeakReserved)
 	}
 	if a.Setup.Script.OwnModel() { // what is not followed may be a part of the model, which no other loop runs
-		o.More = a.PeakReserved / 2
+		o.More = a.share(unfollowedModel)
 		return o, nil
 	}
 	s := *a.Setup
@@ -143,18 +150,20 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.PeakReserved/20
+	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.share(unfollowedLoop)
 	if a.Setup.DifferentiatesTwice() { // the second backward may keep as much again
 		o.More = max(o.More, a.PeakReserved)
 	}
 	return o, nil
 }
 
+// share returns a share of the figure, in bytes.
+func (a *Answer) share(of float64) uint64 { return uint64(of * float64(a.PeakReserved)) }
+
 // compiled widens the interval by what torch.compile did elsewhere.
 func (a *Answer) compiled() (o Uncertainty, err error) {
 	if a.Setup.Compiles() {
-		eager := float64(a.PeakReserved)
-		o = Uncertainty{What: Compiled, Less: uint64(compiledLess * eager), More: uint64(compiledMore * eager)}
+		o = Uncertainty{What: Compiled, Less: a.share(compiledLess), More: a.share(compiledMore)}
 	}
 	return o, nil
 }

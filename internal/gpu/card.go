@@ -34,8 +34,8 @@ type Card struct {
 	SMs        int     // multiprocessors, or AMD's compute units
 	Bandwidth  float64 // of its memory, in bytes per second
 	Rates      Rates   // arithmetic throughput
-	Link       float64 // bytes a second to another such card in the machine, in one direction
-	Network    float64 // bytes a second between two machines with such cards
+	Link       float64 // to another such card in the machine, in bytes per second and direction
+	Network    float64 // between two machines with such cards, in bytes per second
 
 	Unnamed bool // nothing is known but Total: the rest is the reference's
 	Least   bool // Total is the least of the cards that are sold with Memory

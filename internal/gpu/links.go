@@ -18,11 +18,11 @@ var links = map[string]float64{
 // Bandwidths of an x16 slot in one direction, in GB/s, by generation.
 const (
 	pcie3 = 16
-	pcie4 = 32
+	PCIe4 = 32
 	pcie5 = 64
 )
 
-// link returns the bandwidth, in bytes a second and one direction, between two such cards in one machine.
+// link returns the bandwidth, in bytes per second and direction, between two such cards in one machine.
 func (s spec) link(c Card) float64 {
 	if rate, ok := links[s.name]; ok {
 		return rate * 1e9
@@ -33,11 +33,11 @@ func (s spec) link(c Card) float64 {
 	case c.Maker == NVIDIA && c.Capability < 80:
 		return pcie3 * 1e9
 	}
-	return pcie4 * 1e9
+	return PCIe4 * 1e9
 }
 
-// withoutPeers halves the bandwidth of cards that the driver does not let copy from each other, as is so for
-// GeForce since Ada: the data goes into the host's memory and out of it again.
+// withoutPeers halves the bandwidth of cards that the driver does not let copy from each other, which are GeForce
+// cards since Ada: their data goes through the host's memory.
 func withoutPeers(cards []entry) []entry {
 	for i := range cards {
 		if cards[i].Capability >= 89 {
@@ -47,7 +47,7 @@ func withoutPeers(cards []entry) []entry {
 	return cards
 }
 
-// network returns the bandwidth, in bytes a second, from one machine to others: that of all its network
+// network returns the bandwidth, in bytes per second, from one machine to others: that of all its network
 // adapters, as a ring of GPUs uses them in parallel. NVIDIA's own machines have four of 100 Gbit/s with the
 // V100, eight of 200 with the A100 and eight of 400 from the H100 on.
 func network(c Card) float64 {

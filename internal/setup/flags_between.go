@@ -14,20 +14,23 @@ func FlagsBetween(from, to *Setup) []string {
 	var out []string
 	for _, x := range Settings() {
 		object, _ := x.group()
-		if len(x.Flags) == 0 || followsRank[x.Name] || !to.has(object) {
+		if len(x.Flags) == 0 || implied[x.Name] || !to.has(object) {
 			continue
 		}
 		is := x.Value(to)
-		if from.has(object) && reflect.DeepEqual(x.Value(from), is) || !from.has(object) && reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) && !from.has(object) {
-			continue
+		same := reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) // as in an object that is new
+		if from.has(object) {
+			same = reflect.DeepEqual(is, x.Value(from))
 		}
-		out = append(out, x.typed(is))
+		if !same {
+			out = append(out, x.typed(is))
+		}
 	}
 	return out
 }
 
-// followsRank are settings of adapters and quantized weights that have their usual values if they are not given.
-var followsRank = map[string]bool{"lora.alpha": true, "lora.targets": true, "quantization.compute": true}
+// implied are settings of adapters and quantized weights that have their usual values if they are not given.
+var implied = map[string]bool{"lora.alpha": true, "lora.targets": true, "quantization.compute": true}
 
 // has reports whether a setup has an object; the setup itself is "".
 func (s *Setup) has(object string) bool {

@@ -56,10 +56,12 @@ const (
 	Reducing                     // a transfer of results of the kernels before it
 )
 
-// Kernel is the work of one launch.
+// Kernel is the work of one launch. In a transfer B is the number of GPUs; in a batch norm B is the number of channels
+// and M the elements of each, or 0 with channels last; in a convolution B is 1 if cuDNN converts the layout; in
+// attention B is the number of heads in the batch, M and N are the lengths of queries and keys, and K is a head's width.
 type Kernel struct {
 	Work       Work    // the kind of kernel
-	B, M, N, K int32   // the sizes of a product; B is the number of GPUs of a transfer, or of a batch norm's channels
+	B, M, N, K int32   // the sizes of a product; other kinds are above
 	Flops      float64 // arithmetic operations
 	Draws      float64 // random numbers drawn
 	Bytes      float64 // read and written

@@ -92,9 +92,9 @@ type World struct {
 	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
-	iterated int // iterations so far
-	op       string
-	forms    []Form
+	iterated int             // iterations so far
+	op       string          // that runs, if Describes
+	forms    []Form          // of all tensors, each once
 	formOf   map[Form]uint32 // places in forms, plus one
 	// Loaded is the type that a quantized model was loaded in, None for others.
 	// Attention casts to it if it finds float32.
