@@ -95,7 +95,7 @@ func TestGathersOverlap(t *testing.T) {
 func TestEveryCardIsTimed(t *testing.T) {
 	for _, c := range gpu.Cards() {
 		r, ok := RatesOf(c)
-		if ok && (r.sustained <= 0 || r.Older <= 0 || r.Older > r.Half || r.Link <= 0 || r.Network <= 0) {
+		if !ok || r.sustained <= 0 || r.Older <= 0 || r.Older > r.Half || r.Link <= 0 || r.Network <= 0 {
 			t.Errorf("%s: %+v", c.Name, r)
 		}
 	}

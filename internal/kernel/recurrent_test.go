@@ -32,7 +32,9 @@ func TestRecurrentLayers(t *testing.T) {
 			t.Errorf("%+v: a workspace of %d bytes, want %d (%+.1f %%)", l, got, want, 100*off)
 		}
 	}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	layers, lines := 0, bufio.NewScanner(f)
+	for lines.Scan() {
+		layers++
 		var v [14]int
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
 			t.Fatal(err)
@@ -47,6 +49,9 @@ func TestRecurrentLayers(t *testing.T) {
 		}
 		l.Backward = true
 		check(l, uint64(v[13]))
+	}
+	if err := lines.Err(); err != nil || layers < 600 {
+		t.Errorf("%d layers were read, want 600: %v", layers, err)
 	}
 	if exact*4 < all*3 {
 		t.Errorf("%d of %d workspaces are exact, want three in four", exact, all)
