@@ -11,12 +11,6 @@ import (
 // A script may put a module of its own in the place of one of the model's, as LoRA written by hand does with the
 // Linear layers. The model then calls the script's module, and the parameters of that module are the model's.
 
-// NamedTensor is a parameter with its path inside a module.
-type NamedTensor struct {
-	Name string
-	Of   *shadow.Tensor
-}
-
 // replacement is a module of the script in the place of one of the model's.
 type replacement struct {
 	path    string // of the place
@@ -50,14 +44,14 @@ func (n *network) replaces(in *interpreter, path string, by *instance) bool {
 func (n *network) exchange(in *interpreter, r *replacement) {
 	to := map[string]string{}
 	everyModule(r.by, r.path, map[value]bool{}, func(path string, v value) {
-		if m, ok := v.(*submodule); ok && m.of == n && within(m.path, r.path) {
+		if m, ok := v.(*submodule); ok && m.of == n && shadow.Within(m.path, r.path) {
 			to[m.path] = path
 		}
 	})
 	moved := func(path string) (string, bool) {
 		inner := "" // the innermost of the modules that moved
 		for from := range to {
-			if within(path, from) && len(from) > len(inner) {
+			if shadow.Within(path, from) && len(from) > len(inner) {
 				inner = from
 			}
 		}
@@ -66,9 +60,9 @@ func (n *network) exchange(in *interpreter, r *replacement) {
 		}
 		return to[inner] + strings.TrimPrefix(path, inner), true
 	}
-	var parts []NamedTensor
+	var parts []shadow.NamedTensor
 	for _, p := range in.namedParameters(r.by) {
-		parts = append(parts, NamedTensor{p.name, p.of.(*shadow.Tensor)})
+		parts = append(parts, shadow.NamedTensor{Name: p.name, Of: p.of.(*shadow.Tensor)})
 	}
 	gone := n.made(in).Replace(r.path, parts, moved)
 	r.called, _ = moved(r.called)
@@ -85,7 +79,7 @@ func (n *network) moveParts(r *replacement, moved func(string) (string, bool)) {
 	parts := map[string]*submodule{}
 	for path, m := range n.parts {
 		to, kept := moved(path)
-		if within(path, r.path) {
+		if shadow.Within(path, r.path) {
 			m.detach()
 			if !kept {
 				continue
@@ -95,11 +89,6 @@ func (n *network) moveParts(r *replacement, moved func(string) (string, bool)) {
 		parts[to] = m
 	}
 	n.parts = parts
-}
-
-// within reports whether a path is that of a module or of one inside it.
-func within(path, module string) bool {
-	return path == module || strings.HasPrefix(path, module+".")
 }
 
 // detach ends what a module outside the model keeps of it: the module itself lives on, the model need not.
@@ -167,7 +156,7 @@ func (n *network) replacement(path string) *replacement {
 func (n *network) module(path string) (found value) {
 	var around *replacement
 	for _, r := range n.replaced {
-		if within(path, r.path) && (around == nil || len(r.path) > len(around.path)) {
+		if shadow.Within(path, r.path) && (around == nil || len(r.path) > len(around.path)) {
 			around = r
 		}
 	}

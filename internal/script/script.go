@@ -46,7 +46,7 @@ type Net interface {
 	Weight(path string) *shadow.Tensor
 	// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
 	// that it contains. The caller owns the parameters that the model no longer has.
-	Replace(path string, parts []NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
+	Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
 
 // Mode says in which state a model is called.

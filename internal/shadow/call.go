@@ -2,6 +2,8 @@
 
 package shadow
 
+import "strings"
+
 // Module is an nn.Module with one tensor in and one out, as most are. Other
 // arguments of forward (a mask, rotary angles) are held by the model's own frame
 // and reached through the module.
@@ -24,6 +26,11 @@ type Path string
 
 // At returns the module's path.
 func (p Path) At() string { return string(p) }
+
+// Within reports whether a path is that of a module or of something inside it.
+func Within(path, module string) bool {
+	return path == module || strings.HasPrefix(path, module+".")
+}
 
 // Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the
 // call returns, whatever forward does with its own names.

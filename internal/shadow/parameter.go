@@ -23,6 +23,12 @@ func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor 
 	return p
 }
 
+// NamedTensor is a parameter with its path inside a module.
+type NamedTensor struct {
+	Name string
+	Of   *Tensor
+}
+
 // SetTrained makes t a leaf that is trained, or freezes it.
 func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, trained }
 

@@ -279,12 +279,8 @@ func (n *net) Weight(path string) *shadow.Tensor {
 }
 
 // Replace puts the parameters of a new module in the place of those at a path.
-func (n *net) Replace(path string, parts []script.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
-	var of []nn.Part
-	for _, p := range parts {
-		of = append(of, nn.Part{Name: p.Name, Of: p.Of})
-	}
-	gone := n.builder.Replace(path, of, moved)
+func (n *net) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
+	gone := n.builder.Replace(path, parts, moved)
 	n.params = n.builder.Parameters()
 	return gone
 }

@@ -22,12 +22,12 @@ func Count(n int) string {
 
 // ThreeDigits writes a positive number with three significant digits: 0.0123, 4.56, 87,400.
 func ThreeDigits(x float64) string {
-	switch {
-	case x <= 0:
+	if x <= 0 {
 		return "0"
-	case x < 99.95:
-		return strconv.FormatFloat(x, 'f', max(0, 2-int(math.Floor(math.Log10(x)))), 64)
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	return Count(int(math.Round(math.Round(x/unit) * unit)))
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64) // before the decimals are counted: 9.996 is 10.0
+	if rounded >= 100 {
+		return Count(int(rounded))
+	}
+	return strconv.FormatFloat(rounded, 'f', 2-int(math.Floor(math.Log10(rounded))), 64)
 }

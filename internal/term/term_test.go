@@ -119,7 +119,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestThreeDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 0.01234: "0.0123", 4.5678: "4.57", 45.67: "45.7", 99.96: "100", 170.7: "171", 1234: "1,230", 87449: "87,400", 999900: "1,000,000"} {
+	for x, want := range map[float64]string{0: "0", 0.01234: "0.0123", 4.5678: "4.57", 45.67: "45.7", 9.996: "10.0", 0.09999: "0.100", 99.96: "100", 170.7: "171", 1234: "1,230", 87449: "87,400", 999900: "1,000,000"} {
 		if got := ThreeDigits(x); got != want {
 			t.Errorf("%v is written %s, want %s", x, got, want)
 		}

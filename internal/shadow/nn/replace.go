@@ -9,15 +9,9 @@ import (
 	"snug/internal/shadow"
 )
 
-// Part is a parameter of a module that takes the place of another in a model.
-type Part struct {
-	Name string // its path inside the new module
-	Of   *shadow.Tensor
-}
-
 // Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
 // that the new one contains. It returns the parameters that the model no longer has; the caller owns them.
-func (b *Builder) Replace(path string, parts []Part, moved func(path string) (string, bool)) (gone []*shadow.Tensor) {
+func (b *Builder) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor) {
 	inside := func(t *shadow.Tensor) bool { return strings.HasPrefix(t.Name(), path+".") }
 	had := slices.DeleteFunc(slices.Clone(b.made), func(t *shadow.Tensor) bool { return !inside(t) })
 	fresh := b.taken(path, parts, had)
@@ -34,7 +28,7 @@ func (b *Builder) Replace(path string, parts []Part, moved func(path string) (st
 
 // taken gives the new module's parameters their names in the model and holds those that the model does not have yet.
 // A parameter that belongs to another module too stays there.
-func (b *Builder) taken(path string, parts []Part, had []*shadow.Tensor) (fresh []*shadow.Tensor) {
+func (b *Builder) taken(path string, parts []shadow.NamedTensor, had []*shadow.Tensor) (fresh []*shadow.Tensor) {
 	for _, p := range parts {
 		own := slices.Contains(had, p.Of)
 		if !own && slices.Contains(b.all, p.Of) || slices.Contains(fresh, p.Of) {
@@ -63,7 +57,7 @@ func spliced(ts, old, fresh []*shadow.Tensor) []*shadow.Tensor {
 func (b *Builder) moveLayers(path string, moved func(path string) (string, bool)) {
 	b.layers = slices.DeleteFunc(slices.Clone(b.layers), func(m any) bool {
 		at := pathOf(m)
-		if at == nil || !within(string(*at), path) {
+		if at == nil || !shadow.Within(string(*at), path) {
 			return false
 		}
 		to, kept := moved(string(*at))
@@ -73,14 +67,11 @@ func (b *Builder) moveLayers(path string, moved func(path string) (string, bool)
 		return !kept
 	})
 	for i, t := range b.tied {
-		if to, kept := moved(t.At); kept && within(t.At, path) {
+		if to, kept := moved(t.At); kept && shadow.Within(t.At, path) {
 			b.tied[i].At = to
 		}
 	}
 }
-
-// within reports whether a path is that of a module or of one inside it.
-func within(at, module string) bool { return at == module || strings.HasPrefix(at, module+".") }
 
 // pathOf returns the path of a layer, nil for a buffer.
 func pathOf(layer any) *shadow.Path {
