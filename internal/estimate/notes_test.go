@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +103,25 @@ func TestNotesUnverified(t *testing.T) {
 	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAccumulatesUnsharded: under accelerate FSDP shards gradients only after the last micro-batch.
+func TestAccumulatesUnsharded(t *testing.T) {
+	for _, c := range []struct {
+		loop         string
+		accumulation float64
+		said         bool
+	}{{"trainer", 4, true}, {"trl", 2, true}, {"trainer", 1, false}, {"step", 4, false}} {
+		s := named(t, map[string]any{
+			"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0, "accumulation": c.accumulation, "loop": c.loop,
+			"dist": map[string]any{"kind": "fsdp2", "world": 4.0},
+		})
+		said := slices.ContainsFunc(Notes(s, gpu.Card{}), func(note string) bool {
+			return strings.Contains(note, "accelerate reduces gradients in the last of the")
+		})
+		if said != c.said {
+			t.Errorf("%s, %v micro-batches: said is %v", c.loop, c.accumulation, said)
+		}
 	}
 }
