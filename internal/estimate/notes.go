@@ -34,8 +34,8 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
-	if accumulatesUnsharded(s) {
-		out = append(out, fmt.Sprintf("accelerate reduces gradients in the last of the %d micro-batches only: until then each GPU holds those of all parameters, which are not counted; sync_each_batch in accelerate's gradient_accumulation_kwargs avoids it", s.Accumulation))
+	if s.HoldsGradients() {
+		out = append(out, fmt.Sprintf("accelerate reduces gradients in the last of the %d micro-batches only: until then each GPU holds those of all parameters; sync_each_batch in its gradient_accumulation_kwargs takes less", s.Accumulation))
 	}
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
@@ -65,12 +65,6 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
-}
-
-// accumulatesUnsharded reports whether a trainer on accelerate adds up gradients before FSDP shards them
-// (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py).
-func accumulatesUnsharded(s *setup.Setup) bool {
-	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl"}, s.Loop)
 }
 
 // evaluationNotes says what of an evaluation is not counted.

@@ -106,8 +106,8 @@ func TestNotesUnverified(t *testing.T) {
 	}
 }
 
-// TestAccumulatesUnsharded: under accelerate FSDP shards gradients only after the last micro-batch.
-func TestAccumulatesUnsharded(t *testing.T) {
+// TestHoldsGradientsNote: under accelerate FSDP shards gradients only after the last micro-batch.
+func TestHoldsGradientsNote(t *testing.T) {
 	for _, c := range []struct {
 		loop         string
 		accumulation float64
@@ -122,6 +122,31 @@ func TestAccumulatesUnsharded(t *testing.T) {
 		})
 		if said != c.said {
 			t.Errorf("%s, %v micro-batches: said is %v", c.loop, c.accumulation, said)
+		}
+	}
+}
+
+// TestHoldsGradients: under accelerate the gradients of all parameters are on each GPU before the last micro-batch,
+// and a part of them if they are reduced in each.
+func TestHoldsGradients(t *testing.T) {
+	for _, kind := range []string{setup.FSDP2, setup.FSDP1} {
+		at := func(loop string) *Answer {
+			a, err := Estimate(named(t, map[string]any{
+				"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0, "precision": "bf16", "accumulation": 4.0, "loop": loop,
+				"dist": map[string]any{"kind": kind, "world": 4.0},
+			}), gpu.Card{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		whole := uint64(2 * at("step").Trainable)
+		held, reduced := at("trainer"), at("step")
+		if more := held.PeakAllocated - reduced.PeakAllocated; more < whole/4 || more > whole {
+			t.Errorf("%s: gradients of %d bytes are held, and the peak is %d higher", kind, whole, more)
+		}
+		if held.Components.Gradients < whole {
+			t.Errorf("%s: %d bytes of gradients at the peak, %d in all", kind, held.Components.Gradients, whole)
 		}
 	}
 }
