@@ -3,6 +3,7 @@
 package estimate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +103,50 @@ func TestNotesUnverified(t *testing.T) {
 	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHoldsGradientsNote: under accelerate FSDP shards gradients only after the last micro-batch.
+func TestHoldsGradientsNote(t *testing.T) {
+	for _, c := range []struct {
+		loop         string
+		accumulation float64
+		said         bool
+	}{{"trainer", 4, true}, {"trl", 2, true}, {"trainer", 1, false}, {"step", 4, false}} {
+		s := named(t, map[string]any{
+			"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0, "accumulation": c.accumulation, "loop": c.loop,
+			"dist": map[string]any{"kind": "fsdp2", "world": 4.0},
+		})
+		said := slices.ContainsFunc(Notes(s, gpu.Card{}), func(note string) bool {
+			return strings.Contains(note, "accelerate reduces gradients in the last of the")
+		})
+		if said != c.said {
+			t.Errorf("%s, %v micro-batches: said is %v", c.loop, c.accumulation, said)
+		}
+	}
+}
+
+// TestHoldsGradients: under accelerate the gradients of all parameters are on each GPU before the last micro-batch,
+// and a part of them if they are reduced in each.
+func TestHoldsGradients(t *testing.T) {
+	for _, kind := range []string{setup.FSDP2, setup.FSDP1} {
+		at := func(loop string) *Answer {
+			a, err := Estimate(named(t, map[string]any{
+				"model": map[string]any{"name": "gpt2"}, "batch": 1.0, "seq": 64.0, "precision": "bf16", "accumulation": 4.0, "loop": loop,
+				"dist": map[string]any{"kind": kind, "world": 4.0},
+			}), gpu.Card{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		whole := uint64(2 * at("step").Trainable)
+		held, reduced := at("trainer"), at("step")
+		if more := held.PeakAllocated - reduced.PeakAllocated; more < whole/4 || more > whole {
+			t.Errorf("%s: gradients of %d bytes are held, and the peak is %d higher", kind, whole, more)
+		}
+		if held.Components.Gradients < whole {
+			t.Errorf("%s: %d bytes of gradients at the peak, %d in all", kind, held.Components.Gradients, whole)
+		}
 	}
 }

@@ -189,6 +189,12 @@ func (s *Setup) DistKind() string {
 	return d.Kind
 }
 
+// HoldsGradients reports whether FSDP adds up whole gradients over the micro-batches of a step and shards them after
+// the last: trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py).
+func (s *Setup) HoldsGradients() bool {
+	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl"}, s.Loop)
+}
+
 // text describes the distribution in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
 

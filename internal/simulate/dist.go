@@ -48,6 +48,9 @@ func (r *run) distribute() error {
 		})
 		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
+		if r.s.HoldsGradients() {
+			r.wrapper = train.Held{FSDP: f}
+		}
 	case setup.Zero1:
 		r.mine = train.ZeroPartition(r.params, shard)
 	case setup.Zero1DeepSpeed:
@@ -80,6 +83,9 @@ func (r *run) wrapFlat() {
 	}
 	r.wrapper, r.params = f, f.Shards()
 	r.mine = r.params
+	if r.s.HoldsGradients() {
+		r.wrapper = train.Held1{FSDP1: f}
+	}
 }
 
 // boundary tells the wrapper whether the next backward is the last one before an update,

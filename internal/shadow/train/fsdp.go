@@ -36,7 +36,15 @@ type FSDP struct {
 	gathered *shadow.Tensor // of the last group that ran forward: kept for the next copy-out
 	reducing *shadow.Tensor // the last reduce-scatter's input: kept for the next one
 	order    []*shardGroup  // groups in the order in which they ended their forward
+	holds    bool           // gradients stay whole: they are reduced in a later backward
 }
+
+// Held is FSDP2 that reduces gradients only in the last backward before an update: accelerate calls
+// set_requires_gradient_sync(False) for the others (1.15, accelerator.py: no_sync).
+type Held struct{ *FSDP }
+
+// Boundary says whether the next backward is the last one before an update.
+func (h Held) Boundary(last bool) { h.holds = !last }
 
 // training is FSDP's TrainingState of a group.
 type training uint8
@@ -63,6 +71,7 @@ type shardGroup struct {
 // its storage comes and goes, so that tensors saved by autograd stay valid.
 type shardParam struct {
 	full, shard *shadow.Tensor
+	sum         *shadow.Tensor // of whole gradients, if they are reduced in another type than their own
 }
 
 // NewFSDP shards a model block by block; parameters outside blocks belong to the root.

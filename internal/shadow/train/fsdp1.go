@@ -38,7 +38,14 @@ type FSDP1 struct {
 	order []*flatUnit // units in the order in which they first ended their forward
 	kept  []*shadow.Tensor
 	begun bool // the first forward has begun
+	holds bool // gradients stay whole: they are reduced in a later backward
 }
+
+// Held1 is FSDP1 that reduces gradients only in the last backward before an update: the others run under no_sync.
+type Held1 struct{ *FSDP1 }
+
+// Boundary says whether the next backward is the last one before an update.
+func (h Held1) Boundary(last bool) { h.holds = !last }
 
 // flatUnit is an FSDP module with its FlatParamHandle.
 type flatUnit struct {
@@ -54,6 +61,8 @@ type flatUnit struct {
 	live    bool // flat has its storage
 	watched bool // nothing is trained, so the gradient of the input releases the parameters
 	arrived int  // number of members whose gradients have arrived
+
+	held *shadow.Tensor // the whole flat gradient, if it is reduced in a later backward
 }
 
 // NewFSDP1 wraps a model: its blocks, layers with trained weights if all else is frozen, and the root.

@@ -92,7 +92,7 @@ func (u *flatUnit) reshard() {
 }
 
 // postBackward makes one flat gradient of the members' gradients, releases the parameters and reduces the gradient to
-// this process's part.
+// this process's part, or holds it for a later backward.
 func (u *flatUnit) postBackward() {
 	f, w := u.f, u.f.w
 	u.arrived = 0
@@ -110,9 +110,17 @@ func (u *flatUnit) postBackward() {
 		})
 		dropList(grads)
 	}
+	if u.held != nil {
+		flat.Drop() // it has been added to the gradient that is there
+		flat, u.held = u.held, nil
+	}
 	u.reshard()
-	w.OnQueue(f.post, shadow.Gradients, func() { u.reduce(flat) })
 	u.state = postBackward
+	if f.holds {
+		u.held = flat
+		return
+	}
+	w.OnQueue(f.post, shadow.Gradients, func() { u.reduce(flat) })
 }
 
 // reduce is _reduce_grad. It takes over the hold on the flat gradient.

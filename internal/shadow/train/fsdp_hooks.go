@@ -68,20 +68,58 @@ func (g *shardGroup) preBackward() {
 	}
 }
 
-// postBackward frees the parameters and reduces their gradients.
+// postBackward frees the parameters and reduces their gradients, or holds them for a later backward.
 func (g *shardGroup) postBackward() {
 	g.state = postBackward
+	g.addToSums()
+	if g.f.holds {
+		g.reshard()
+		g.startSums()
+		return
+	}
 	var with []shardParam
 	var grads []*shadow.Tensor
-	for _, p := range g.params {
-		if grad := p.full.TakeGrad(); grad != nil {
-			with, grads = append(with, p), append(grads, grad)
+	for i := range g.params {
+		if grad := g.params[i].takeGrad(); grad != nil {
+			with, grads = append(with, g.params[i]), append(grads, grad)
 		}
 	}
 	g.reshard()
 	if len(grads) > 0 {
 		g.f.reducing.Drop()
 		g.f.reducing = g.f.reduce(with, grads)
+	}
+}
+
+// takeGrad returns the whole gradient, summed over the backwards since the last update.
+func (p *shardParam) takeGrad() *shadow.Tensor {
+	if sum := p.sum; sum != nil {
+		p.sum = nil
+		return sum
+	}
+	return p.full.TakeGrad()
+}
+
+// addToSums is accumulate_unsharded_grad_if_needed: it adds gradients to the sums there are, in place.
+func (g *shardGroup) addToSums() {
+	for _, p := range g.params {
+		if p.sum != nil {
+			p.full.TakeGrad().Drop()
+		}
+	}
+}
+
+// startSums is to_accumulated_grad_if_needed: gradients that are reduced in another type are cast to it. Others stay,
+// and the next backward adds to them.
+func (g *shardGroup) startSums() {
+	dt := g.f.how.Reduce
+	defer g.f.w.As(shadow.Gradients)()
+	for i := range g.params {
+		p := &g.params[i]
+		if grad := p.full.Grad(); dt != shadow.None && grad != nil && grad.DType() != dt {
+			p.sum = g.f.w.Empty(grad.Shape(), dt).Hold()
+			p.full.TakeGrad().Drop()
+		}
 	}
 }
 
