@@ -118,7 +118,7 @@ func declareSpec(out map[string]bool, s ast.Spec) {
 	}
 }
 
-// receiver returns the type of a method with a point, "" for a function.
+// receiver returns the type of a method and a dot, "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
