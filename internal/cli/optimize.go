@@ -93,7 +93,7 @@ func newOptimize(env Env) *cobra.Command {
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")
 	f.BoolVar(&o.json, "json", false, "print one JSON object per setup and card")
 	f.BoolVar(&o.short, "short", false, shortUsage)
-	f.BoolVar(&o.explain, "explain", false, "show everything, however low the terminal is")
+	f.BoolVar(&o.explain, "explain", false, "show the whole report, even if it is longer than the screen")
 	return cmd
 }
 
