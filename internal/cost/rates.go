@@ -58,8 +58,9 @@ func RatesOf(c gpu.Card) (Rates, bool) {
 
 // olderShare is the share of the matrix rate of Hopper and of data-centre Blackwell that kernels written for
 // Ampere reach. These cards run at full speed only with new instructions (wgmma, tcgen05), which neither flash
-// attention 2 nor the memory-efficient kernel uses. Measured for mma.sync on the H100: 62.9 % (Luo and others,
-// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024).
+// attention 2 nor the memory-efficient kernel uses. Others measured 62.9 % for mma.sync on the H100, without the
+// rest of a kernel (Luo and others, "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
+// Microbenchmarking", 2024); the share here, together with Constants.Attention, is that of attention on the H200.
 const olderShare = 0.52
 
 // older returns the matrix rate in 16 bits for kernels that were written for Ampere.
@@ -74,7 +75,7 @@ func older(c gpu.Card) float64 {
 // sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre
 // cards the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in
 // TF32 and float32. For the A100 and the H100 others found at most 86 and 80 % (Bekman, "Machine Learning
-// Engineering", maximum achievable matmul FLOPS); their ratio is kept here. GeForce cards run above the clock
+// Engineering", maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards run above the clock
 // that their data sheets compute with, at half the chip's rate, and come close to it.
 func sustained(c gpu.Card) float64 {
 	switch {
