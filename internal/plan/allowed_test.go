@@ -90,3 +90,22 @@ func TestUnderusedIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// If nothing fits, the minimum has everything that is allowed: it takes no more than what fits a larger card.
+func TestLeastHasAllowedLevers(t *testing.T) {
+	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"})
+	p, err := Search(Request{Setup: run(t, fields), Card: card(t, "RTX-3060"), Allow: []string{"all"}})
+	if err != nil || p.Recommended == nil {
+		t.Fatal(err, "nothing fits")
+	}
+	small := run(t, fields)
+	small.Limit = 3 << 30
+	q, err := Search(Request{Setup: small, Card: card(t, "RTX-3060"), Allow: []string{"all"}})
+	if err != nil || q.Least == nil {
+		t.Fatal(err, "3 GiB are enough")
+	}
+	least, fits := q.Least.Estimate, p.Recommended.Estimate
+	if least.Setup.LoRA == nil || least.Setup.Quantization == nil || least.Setup.Seq >= 1024 || least.PeakReserved > fits.PeakReserved {
+		t.Errorf("the minimum is %s with %d bytes, but %s takes %d", q.Least.Change, least.PeakReserved, p.Recommended.Change, fits.PeakReserved)
+	}
+}

@@ -54,9 +54,14 @@ var (
 	manyMore = []int{16, 32, 64}
 )
 
-// least returns the variant that takes least memory at the smallest batch.
+// least returns the variant that takes least memory at the smallest batch, with all that is allowed.
 func (s *search) least() (candidate, error) {
 	variants := s.variants()
+	for _, change := range []func([]settings) [][]settings{s.levered, s.shortened} {
+		if sets := change(variants); len(sets) > 0 {
+			variants = sets[len(sets)-1] // the one that changes most
+		}
+	}
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
 		variants = changed(variants, (*settings).shardFirst)
 	}
@@ -187,7 +192,7 @@ func (s *search) further(x settings) []lever {
 	add(x.optimizer != "adamw-8bit", "optimizer adamw-8bit", func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", func(x *settings) { x.precision = setup.BF16 })
 	add(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16 && !bf16, "precision fp16", func(x *settings) { x.precision = setup.FP16 })
-	add(s.base.LoRA == nil && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
+	add(s.base.LoRA == nil && x.lora.rank == 0 && s.base.Model.LoRATargets() != nil, s.adapters().String(), func(x *settings) { x.lora = s.adapters() })
 	out = append(out, s.tableLevers(true)...)
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })

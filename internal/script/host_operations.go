@@ -49,6 +49,7 @@ func (in *interpreter) asCard(vs []value) []value {
 		case *hostTensor:
 			out[i] = in.onto(v)
 		case *list:
+			in.grow(len(v.items))
 			out[i] = &list{items: in.asCard(v.items), tuple: v.tuple}
 		}
 	}
@@ -73,17 +74,22 @@ func (in *interpreter) asHost(v value) value {
 // hostOnly reports whether there are host tensors among the values, and none on the card.
 func hostOnly(vs ...value) bool {
 	found := false
+	var once visited
 	for _, v := range vs {
-		switch v := v.(type) {
-		case *shadow.Tensor:
-			return false
-		case *hostTensor:
-			found = true
-		case *list:
-			if holdsTensor(v) && !hostOnly(v.items...) {
-				return false
+		if _, ok := v.(*dict); ok {
+			continue
+		}
+		onCard := once.inside(v, func(x value) bool {
+			switch x.(type) {
+			case *shadow.Tensor:
+				return true
+			case *hostTensor:
+				found = true
 			}
-			found = found || hostOnly(v.items...)
+			return false
+		})
+		if onCard {
+			return false
 		}
 	}
 	return found

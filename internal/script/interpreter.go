@@ -33,6 +33,7 @@ type interpreter struct {
 	statements int
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far
+	searched   int // values searched for lists that contain themselves
 	depth      int
 	scopes     []*scope            // active functions, innermost last
 	graphs     []*shadow.GradGraph // graphs of gradients, until a backward runs through them

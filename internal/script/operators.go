@@ -300,18 +300,26 @@ func isBound(v value) bool {
 }
 
 // equal compares values by their contents.
-func equal(l, r value) bool {
+func equal(l, r value) bool { return equalBut(l, r, map[[2]value]bool{}) }
+
+// equalBut is equal for values of which some lists, those in known, have been compared and are equal.
+func equalBut(l, r value, known map[[2]value]bool) bool {
 	a, okA := l.(*list)
 	b, okB := r.(*list)
-	if okA && okB && len(a.items) == len(b.items) {
-		for i := range a.items {
-			if !equal(a.items[i], b.items[i]) {
-				return false
-			}
-		}
+	if !okA || !okB || len(a.items) != len(b.items) {
+		return same(l, r)
+	}
+	pair := [2]value{a, b}
+	if known[pair] {
 		return true
 	}
-	return same(l, r)
+	for i := range a.items {
+		if !equalBut(a.items[i], b.items[i], known) {
+			return false
+		}
+	}
+	known[pair] = true
+	return true
 }
 
 func ordered(op string, x, y float64) value {

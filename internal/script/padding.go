@@ -18,19 +18,7 @@ const (
 
 // marks stores what is known of the zeros in v, a tensor of integers or truth values.
 func (in *interpreter) marks(v value, z zeros) {
-	switch t := v.(type) {
-	case *hostTensor:
-		if !countable(t.dtype) {
-			return
-		}
-	case *shadow.Tensor:
-		if !countable(t.DType()) {
-			return
-		}
-	default:
-		return
-	}
-	if z == 0 {
+	if z == 0 || !marked(v) {
 		return
 	}
 	if in.zeros == nil {
@@ -39,29 +27,44 @@ func (in *interpreter) marks(v value, z zeros) {
 	in.zeros[v] = z
 }
 
+// marked reports whether v is a tensor of integers or truth values.
+func marked(v value) bool {
+	switch t := v.(type) {
+	case *hostTensor:
+		return countable(t.dtype)
+	case *shadow.Tensor:
+		return countable(t.DType())
+	}
+	return false
+}
+
 // countable reports whether an attention mask may have the type dt.
 func countable(dt shadow.DType) bool {
 	return dt == shadow.Bool || dt == shadow.Int64 || dt == shadow.Int32
 }
 
 // zerosIn returns what is known of the zeros in v; for a list, of those in its items.
-func (in *interpreter) zerosIn(v value) zeros {
-	switch v := v.(type) {
-	case *hostTensor, *shadow.Tensor:
-		return in.zeros[v]
-	case *list:
-		for _, x := range v.items {
-			if z := in.zerosIn(x); z != 0 {
-				return z
-			}
-		}
+func (in *interpreter) zerosIn(v value) (z zeros) {
+	if _, ok := v.(*dict); ok {
+		return 0
 	}
-	return 0
+	var once visited
+	once.inside(v, func(x value) bool {
+		switch x.(type) {
+		case *hostTensor, *shadow.Tensor:
+			z = in.zeros[x]
+		}
+		return z != 0
+	})
+	return z
 }
 
 // inherits marks out, the result of a native function, if the function makes zeros or an argument is marked.
 func (in *interpreter) inherits(out, fn value, a arguments) {
 	in.learnCall(out, fn, a)
+	if !marked(out) {
+		return // also every append to a long list
+	}
 	switch f := fn.(type) {
 	case namespace:
 		zero, _ := number(a.or(1, "fill_value", 1))

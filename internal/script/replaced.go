@@ -44,6 +44,9 @@ func (n *network) replaces(in *interpreter, path string, by *instance) bool {
 func (n *network) exchange(in *interpreter, r *replacement) {
 	to := map[string]string{}
 	everyModule(r.by, r.path, map[value]bool{}, func(path string, v value) {
+		if strings.Count(path, ".") > maxDepth {
+			in.fail("modules are nested more than %d deep here", maxDepth)
+		}
 		if m, ok := v.(*submodule); ok && m.of == n && shadow.Within(m.path, r.path) {
 			to[m.path] = path
 		}

@@ -508,21 +508,12 @@ func tensorBackward(in *interpreter, t *shadow.Tensor, a arguments) value {
 
 // holdsTensor reports whether a value is, or contains, a tensor on the card.
 func holdsTensor(v value) bool {
-	switch v := v.(type) {
-	case *shadow.Tensor, *network:
-		return true
-	case *list:
-		for _, x := range v.items {
-			if holdsTensor(x) {
-				return true
-			}
+	var once visited
+	return once.inside(v, func(x value) bool {
+		switch x.(type) {
+		case *shadow.Tensor, *network:
+			return true
 		}
-	case *dict:
-		for _, x := range v.vals {
-			if holdsTensor(x) {
-				return true
-			}
-		}
-	}
-	return false
+		return false
+	})
 }

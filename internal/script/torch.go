@@ -331,6 +331,9 @@ func (in *interpreter) tensors(v value) []*shadow.Tensor {
 	case *list:
 		var out []*shadow.Tensor
 		for _, x := range v.items {
+			if nested, ok := x.(*list); ok {
+				in.grow(len(nested.items))
+			}
 			out = append(out, in.tensors(x)...)
 		}
 		return out

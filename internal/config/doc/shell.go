@@ -45,7 +45,9 @@ func (shellSyntax) parse(src []byte) (*node, error) {
 		for end < len(words) && words[end].command == words[i].command {
 			end++
 		}
+		before := len(p.root.entries)
 		p.commandLine(words[i:end])
+		p.lastOnly(before)
 		i = end
 	}
 	p.link()
@@ -85,6 +87,24 @@ func (p *shParser) commandLine(words []shWord) {
 		}
 		i += p.argument(words[i:])
 	}
+}
+
+// lastOnly removes the flags of a command that are given again later in it: a program takes the last one.
+func (p *shParser) lastOnly(before int) {
+	last := map[string]int{}
+	command := p.root.entries[before:]
+	for i, e := range command {
+		if strings.HasPrefix(e.key, "-") {
+			last[e.key] = i
+		}
+	}
+	kept := command[:0]
+	for i, e := range command {
+		if at, flag := last[e.key]; !flag || at == i {
+			kept = append(kept, e)
+		}
+	}
+	p.root.entries = p.root.entries[:before+len(kept)]
 }
 
 // argument reads one argument and returns the number of further words that it took.

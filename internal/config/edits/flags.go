@@ -29,6 +29,9 @@ func (c *planner) insertFlag(setting string, v any) bool {
 			continue
 		}
 		at := doc.Path{"--" + k.Path}
+		if !c.takesFlag(main, at[0], beside[0]) {
+			continue
+		}
 		if _, err := main.Tree.Layers[0].Doc.InsertFlag(at, beside, file); err != nil {
 			continue
 		}

@@ -28,6 +28,10 @@ func (c *planner) insert(setting string, v any) error {
 		if of := p.BindingsOf(setting); len(of) > 0 && p.Primary != nil {
 			return fmt.Errorf("%s: %s cannot be set to %s; write %s yourself", of[0].Where(), of[0].Path, v, cmp.Or(text, "it there"))
 		}
+		if beside := c.trainerFlag(); beside != nil && text != "" && !c.takesFlag(p.Primary, strings.Fields(text)[0], beside[0]) {
+			name, _ := c.program(p.Primary)
+			return fmt.Errorf("%s does not set %s, and %s declares no flag for it; add %s to both, or bind it in snug.yaml", p.Primary.File, setting, name, text)
+		}
 		if text != "" {
 			return fmt.Errorf("%s does not set %s; add %s there, or bind it in snug.yaml", p.Primary.File, setting, text)
 		}

@@ -65,3 +65,19 @@ func TestStageIsNotInserted(t *testing.T) {
 		}
 	}
 }
+
+// A flag is not added to a command whose program has a parser of its own without it: the run would not start.
+func TestFlagsOfOwnParser(t *testing.T) {
+	const parser = "from transformers import Trainer, TrainingArguments\np.add_argument('--per_device_train_batch_size', type=int)\np.add_argument(\"--bf16\", action=\"store_true\")\n"
+	p := opened(t, fstest.MapFS{
+		"run.sh":   {Data: []byte("python train.py --model_name_or_path gpt2 --per_device_train_batch_size 4\n")},
+		"train.py": {Data: []byte(parser)},
+	})
+	if _, err := New(p, configtest.Values(map[string]any{"precision": "amp-bf16"})); err != nil {
+		t.Error(err)
+	}
+	const want = "run.sh does not set accumulation, and train.py declares no flag for it; add --gradient_accumulation_steps 2 to both, or bind it in snug.yaml"
+	if plan, err := New(p, configtest.Values(map[string]any{"accumulation": 2})); err == nil || err.Error() != want {
+		t.Errorf("got %+v, %v; want %s", plan, err, want)
+	}
+}

@@ -3,6 +3,7 @@
 package edits
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 
@@ -46,9 +47,8 @@ func (c *planner) choices(b projects.Bound) []string {
 	if b.Source.System.Commands == nil {
 		return nil
 	}
-	program, _ := b.Source.Program(c.project.Files())
-	text, err := c.project.Files().ReadFile(program)
-	if err != nil {
+	program, text := c.program(b.Source)
+	if text == nil {
 		return nil
 	}
 	d, err := doc.Open(path.Base(program), text)
@@ -56,4 +56,26 @@ func (c *planner) choices(b projects.Bound) []string {
 		return nil
 	}
 	return d.Choices(flag)
+}
+
+// program returns the program that a shell script starts and its text, which is nil if it cannot be read.
+func (c *planner) program(script *projects.Source) (name string, text []byte) {
+	name, _ = script.Program(c.project.Files())
+	text, err := c.project.Files().ReadFile(name)
+	if err != nil {
+		return name, nil
+	}
+	return name, text
+}
+
+// takesFlag reports whether the program that a shell script starts may take a flag. One that declares another
+// flag of the command itself takes only those that it declares.
+func (c *planner) takesFlag(script *projects.Source, flag, other string) bool {
+	_, text := c.program(script)
+	return !quotes(text, other) || quotes(text, flag)
+}
+
+// quotes reports whether a program has a word in quotes.
+func quotes(text []byte, word string) bool {
+	return bytes.Contains(text, []byte(`"`+word+`"`)) || bytes.Contains(text, []byte("'"+word+"'"))
 }

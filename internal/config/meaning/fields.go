@@ -119,6 +119,9 @@ func (r *Run) noBatch() string {
 			return fmt.Sprintf("%s: %s is only known when the run starts; give --batch N", b.Where(), b.Path)
 		}
 	}
+	if which := r.Ambiguous("batch"); which != "" {
+		return which + ", or give --batch N"
+	}
 	return "no file contains the batch; give --batch N, or bind it in snug.yaml (batch: file#path.to.key)"
 }
 

@@ -136,7 +136,7 @@ func (r *Run) DefaultValue(setting string) any {
 	isSet := slices.ContainsFunc(r.BindingsOf(setting), func(b projects.Bound) bool {
 		return (b.Value != projects.Auto || !b.Source.System.Tied) && !leavesToTrainer(b)
 	})
-	if isSet && setting != "precision" {
+	if isSet && setting != "precision" || r.Ambiguous(setting) != "" {
 		return nil
 	}
 	return r.trainerDefault(setting)

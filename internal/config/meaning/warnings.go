@@ -33,10 +33,21 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownDefaults()...)
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.computedSettings(run)...)
+	out = append(out, r.ambiguousSettings()...)
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
 	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
+	}
+	return out
+}
+
+// ambiguousSettings returns the warnings about settings that a script gives to several commands, so that none is taken.
+func (r *Run) ambiguousSettings() (out []string) {
+	for _, setting := range []string{"accumulation", "precision", "autocast", "optimizer", "checkpointing"} {
+		if which := r.Ambiguous(setting); which != "" && r.Primary != nil && r.Primary.System.Commands != nil {
+			out = append(out, which+"; none is taken until then")
+		}
 	}
 	return out
 }

@@ -114,12 +114,17 @@ func (b Bound) notes() []string {
 		out = append(out, fmt.Sprintf("%s: %s %q is not known to snug", where, b.Setting, b.Unknown))
 	}
 	if len(b.rivals) > 0 {
-		out = append(out, fmt.Sprintf("%s: this could be %s or %s; bind the right one in snug.yaml", where, b.Path, strings.Join(b.rivals, ", ")))
+		out = append(out, b.ambiguity())
 	}
 	if len(b.Place.Through) > 0 {
 		out = append(out, fmt.Sprintf("%s is defined at %s, through %s", b.Place.At, where, strings.Join(b.Place.Through, " and ")))
 	}
 	return out
+}
+
+// ambiguity returns the sentence about a binding with rivals.
+func (b Bound) ambiguity() string {
+	return fmt.Sprintf("%s:%d: this could be %s or %s; bind the right one in snug.yaml", b.File, b.Line, b.Path, strings.Join(b.rivals, ", "))
 }
 
 // Staged reports whether a setting has several values for different times or data, as opposed to one

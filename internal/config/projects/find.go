@@ -206,7 +206,12 @@ func (p *Found) bindSource(s *Source) error {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
 			p.bind(b)
+			continue
 		}
+		if p.ambiguous == nil {
+			p.ambiguous = map[string]string{}
+		}
+		p.ambiguous[b.Setting] = b.ambiguity()
 	}
 	return nil
 }

@@ -34,11 +34,21 @@ type Found struct {
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings
 	// bySetting holds the bindings by setting, in the same order.
-	bySetting   map[string][]Bound
+	bySetting map[string][]Bound
+	// ambiguous says, by setting, which keys may hold it, if the files do not tell which one does.
+	ambiguous   map[string]string
 	AbsentFiles []Bound      // keys that name files which are not there
 	Unreadable  []BrokenFile // files that might be configurations and could not be read
 
 	Unsearched string // what a search did not read, "" if it read all
+}
+
+// Ambiguous says which of several keys may hold a setting; "" if one does, or none.
+func (p *Found) Ambiguous(setting string) string {
+	if len(p.BindingsOf(setting)) > 0 {
+		return ""
+	}
+	return p.ambiguous[setting]
 }
 
 // Files returns the project's files, within the limits.
