@@ -72,7 +72,12 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	if s.Model.Program != nil {
 		return s, s.recorded(o)
 	}
-	return s, s.complete()
+	err := s.complete()
+	if s.Script != nil {
+		read := *s
+		s.Script.completed = &read
+	}
+	return s, err
 }
 
 // tidy replaces each of several equivalent values by the same one.
