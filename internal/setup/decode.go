@@ -4,6 +4,7 @@ package setup
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,11 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 		o.err = cmp.Or(o.err, unknownModel("{model} is missing; give a config or a name"))
 	} else if err := o.profile(s, model, from); err != nil {
 		return s, err
+	}
+	if fields["batch"] == nil && o.err == nil && model.keys != nil {
+		if err := (&object{keys: model.keys, at: "model."}).model(&Setup{}, from); errors.Is(err, ErrUnknownModel) {
+			return s, err // a name that is not known comes before what the run lacks
+		}
 	}
 	o.required("")
 	if o.err == nil {
