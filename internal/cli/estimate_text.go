@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -139,7 +140,7 @@ func settings(x *setup.Setup) []string {
 		batch += fmt.Sprintf(" to %s", term.Count(x.TargetSeq))
 	}
 	out := []string{batch}
-	if head := x.Model.Head; x.Model.Program == nil && headed(head) {
+	if head := cmp.Or(x.Script.Head(), x.Model.Head); x.Model.Program == nil && headed(head) {
 		out = append(out, head+" head") // such models are trained with either
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Sizes)) {

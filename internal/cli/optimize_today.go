@@ -112,6 +112,8 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	switch {
 	case !asked && o.recorded == "" && o.standsAlone(over, project):
 		return over, nil
+	case err != nil && !asked && o.started == "" && errors.Is(err, projects.ErrSeveral):
+		return nil, o.several(env, over, err)
 	case err != nil && (asked || !errors.Is(err, projects.ErrNothing)):
 		return nil, err
 	case err != nil && o.recorded != "":
@@ -144,7 +146,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 	}
 	for _, m := range project.Missing() {
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
-			return nil, lacking{m}
+			return nil, o.lacksModel(project, m)
 		}
 	}
 	return fields, nil

@@ -43,7 +43,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 		return nil, errors.New("no model and no training config found here; give --model NAME, --config PATH or --setup FILE")
 	}
 	if err != nil {
-		return nil, err
+		return nil, p.several(env, over, err)
 	}
 	project.Uses(transformersOf(over))
 	project.Spans(f.gpus())
@@ -51,7 +51,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	f.guessed = over["loop"] == nil
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
-			return nil, lacking{m}
+			return nil, p.lacksModel(project, m)
 		}
 	}
 	f.warnings = briefly(project.Warnings(fields))

@@ -273,7 +273,7 @@ func (s *search) notes(c *Choice) []string {
 		"amp-fp16, which %s computes in, keeps weights in fp32 and does not fit; %s does, but is emulated and slow.", s.req.Card.Name, x.precision)
 	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
 	say(s.today.precision == setup.BF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; amp-fp16 keeps weights in fp32 and needs a gradient scaler.", s.req.Card.Name)
-	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler).")
+	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler), which transformers' Trainer and Lightning have.")
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
 	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == setup.AmpFP16,
 		"Weights have to be loaded in float32 for that: a gradient scaler trains no others.")

@@ -134,7 +134,7 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.batch, x.accumulation = x.batch/2, 2*x.accumulation })
 	add(x.precision == setup.FP32 && bf16 && !s.rules.gathers16, "precision amp-bf16", "activations in 16 bits", func(x *settings) { x.precision = setup.AmpBF16 })
 	add(x.precision == setup.FP32 && !bf16 && !s.rules.gathers16 && !s.isRecorded(), "precision amp-fp16", "needs a gradient scaler", func(x *settings) { x.precision = setup.AmpFP16 })
-	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", "16-bit weights and states lose small updates",
+	add(x.precision != setup.BF16 && x.precision != setup.FP16 && bf16, "precision bf16", s.price16(),
 		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
@@ -190,4 +190,12 @@ func (a adapters) String() string {
 		return fmt.Sprintf("PEFT's LoRA of rank %d", a.rank)
 	}
 	return fmt.Sprintf("LoRA of rank %d", a.rank)
+}
+
+// price16 returns what 16-bit weights cost: adapters are trained in float32 beside them.
+func (s *search) price16() string {
+	if s.base.LoRA != nil && s.base.LoRA.PEFT {
+		return "frozen weights and activations in 16 bits"
+	}
+	return "16-bit weights and states lose small updates"
 }

@@ -65,6 +65,9 @@ func (s *search) least() (candidate, error) {
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
 		variants = changed(variants, (*settings).shardFirst)
 	}
+	for _, set := range s.fallbackSpreads(s.variants()) {
+		variants = append(variants, set...)
+	}
 	found := make([]candidate, len(variants))
 	err := each(len(variants), func(i int) (err error) {
 		found[i], err = s.measured(s.split(variants[i], s.batches[0]))

@@ -107,7 +107,7 @@ func TestBind(t *testing.T) {
 		{
 			name: "a file that the command does not name", command: "python train.py",
 			files: map[string]string{"train.py": "", "a.yaml": "per_device_train_batch_size: 16\noutput_dir: out\n"},
-			err:   "a.yaml contains the batch, but the command does not name that file; write {batch} into the command instead",
+			err:   "a.yaml contains the batch, but the command does not name that file; name it, as in --config a.yaml, or write {batch} into the command",
 		},
 		{
 			name: "given already", command: "python train.py --batch-size 8", files: map[string]string{"train.py": ""},

@@ -75,7 +75,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	copied := filepath.Join(folder, filepath.Base(file))
 	if !c.useCopy(file, copied) {
 		name, _, _ := strings.Cut(c.placements[0], ":")
-		return fmt.Errorf("%s contains the %s, but the command does not name that file; write {%s} into the command instead", file, name, name)
+		return fmt.Errorf("%s contains the %s, but the command does not name that file; name it, as in --config %s, or write {%s} into the command", file, name, file, name)
 	}
 	mode := fs.FileMode(0o600)
 	if c.files.isExecutable(file) {

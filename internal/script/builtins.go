@@ -55,6 +55,13 @@ var register = sync.OnceFunc(func() {
 	}
 	natives["snug.load_model"] = func(in *interpreter, _ arguments) value { return &network{dtype: in.dtype, here: in.device == "cuda"} }
 	natives["snug.loads"] = sawModelNamed
+	natives["snug.planned"] = func(in *interpreter, a arguments) value {
+		name, _ := a.or(0, "", nil).(string)
+		if v, ok := in.Planned[name]; ok {
+			return v
+		}
+		return a.or(1, "", nil)
+	}
 	registerTorch()
 	registerPatterns()
 	registerNumPy()

@@ -18,6 +18,9 @@ func (in *interpreter) saw(path string) {
 	_, last, _ := cutLast(path)
 	lower := strings.ToLower(path)
 	isClass := last != "" && last[0] >= 'A' && last[0] <= 'Z'
+	if name, inTorch := strings.CutPrefix(path, "torch."); inTorch && !strings.Contains(name, ".") {
+		return // torch.Generator, torch.Size: no model is there
+	}
 	if !isClass && !strings.Contains(lower, "model") || strings.Contains(lower, "token") || strings.Contains(lower, "dataset") || strings.HasPrefix(path, "builtins.") {
 		return
 	}

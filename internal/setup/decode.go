@@ -4,6 +4,7 @@ package setup
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,11 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	} else if err := o.profile(s, model, from); err != nil {
 		return s, err
 	}
+	if fields["batch"] == nil && o.err == nil && model.keys != nil {
+		if err := (&object{keys: model.keys, at: "model."}).model(&Setup{}, from); errors.Is(err, ErrUnknownModel) {
+			return s, err // a name that is not known comes before what the run lacks
+		}
+	}
 	o.required("")
 	if o.err == nil {
 		o.err = s.readLengths(from)
@@ -72,7 +78,12 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	if s.Model.Program != nil {
 		return s, s.recorded(o)
 	}
-	return s, s.complete()
+	err := s.complete()
+	if s.Script != nil {
+		read := *s
+		s.Script.completed = &read
+	}
+	return s, err
 }
 
 // tidy replaces each of several equivalent values by the same one.

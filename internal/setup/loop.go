@@ -51,6 +51,7 @@ type Script struct {
 
 	given     map[string]bool // the fields given in the setup
 	decoded   Setup           // the setup right after decoding
+	completed *Setup          // and when what it leaves open was filled in; nil if it was not read
 	noted     sync.Mutex
 	notes     []string
 	learned   Learned
@@ -90,6 +91,7 @@ type Learned struct {
 	Twice     bool   // it differentiates gradients again
 	Masks     bool   // masks of which nothing is known select elements
 	Optimizer string // its name; "" if the script has one of its own
+	Head      string // that of its model; "" if the script builds its own
 }
 
 // Learn remembers what following the script showed.
@@ -147,6 +149,16 @@ func (x *Script) OwnModel() bool {
 	return x.learned.OwnModel
 }
 
+// Head returns the head of the script's model; "" until the script has been followed, or if there is none.
+func (x *Script) Head() string {
+	if x == nil {
+		return ""
+	}
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.learned.Head
+}
+
 // PartlyFollowed reports whether parts of the script could not be followed. The note that it builds its own model, which
 // then comes first, does not count.
 func (x *Script) PartlyFollowed() bool {
@@ -187,7 +199,18 @@ func (s *Setup) Says(field string) bool {
 	if x == nil || x.given[field] {
 		return true
 	}
-	switch was := &x.decoded; field {
+	return s.differs(&x.decoded, field)
+}
+
+// Changed reports whether a field has another value than the setup that was read, as in the candidates of a plan: the
+// files would be changed with it.
+func (s *Setup) Changed(field string) bool {
+	return s.Script != nil && s.Script.completed != nil && s.differs(s.Script.completed, field)
+}
+
+// differs reports whether a field that a script may set itself is not as it was.
+func (s *Setup) differs(was *Setup, field string) bool {
+	switch field {
 	case "accumulation":
 		return s.Accumulation != was.Accumulation
 	case "precision":
@@ -200,6 +223,11 @@ func (s *Setup) Says(field string) bool {
 		return s.Clip != was.Clip
 	}
 	return false
+}
+
+// ChangedAny reports whether any field is changed that a script may set itself.
+func (s *Setup) ChangedAny() bool {
+	return slices.ContainsFunc([]string{"accumulation", "precision", "optimizer", "checkpointing", "clip"}, s.Changed)
 }
 
 // Note stores the notes of a followed script. They are the same in each run.

@@ -111,10 +111,14 @@ func noModel(s *Setup, own Survey, err error) error {
 	case own.Open != "":
 		return unknownModel("{model} is missing, and %s loads one whose name is not known here; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
-		return unknownModel("%v; {model} is not known by then, and can be given with {model.name}", err)
+		what, _, _ := strings.Cut(err.Error(), "; ") // it is followed by advice for a run whose model is known
+		return unknownModel("{model} is missing, and %s cannot be followed to one (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
 	}
-	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: snug profile -- python3 %s, or give one with {model.name}: if the script builds its own from torch.nn, that is simulated and the given one is not used", s.loopName(), SawText(own.Saw), s.loopName())
+	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())
 }
+
+// recording returns the command that records the script of the loop.
+func (s *Setup) recording() string { return "snug profile --vary batch=2,3 -- python3 " + s.Loop }
 
 // SawText returns a sentence on the models of a script that snug does not know.
 func SawText(saw []string) string {

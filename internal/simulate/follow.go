@@ -42,6 +42,7 @@ func (r *run) follow() error {
 	if err := r.fields(&how); err != nil {
 		return err
 	}
+	how.Planned = planned(s)
 	if s.Optimizer != "adamw" || s.Script.Name != "" && s.Says("optimizer") {
 		how.Optimizer = s.Optimizer
 	}
@@ -56,7 +57,7 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Twice: res.Twice, Masks: res.Masks})
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
@@ -64,8 +65,24 @@ func (r *run) follow() error {
 	if n := growth(r.w.Trace); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
-	s.Script.Note(append(namedNotes(s, res.Notes), differences(s, res)...))
+	s.Script.Note(r.notes(res))
 	return nil
+}
+
+// notes returns the notes on the script. A candidate of a plan keeps those of the run that it was changed from: others
+// would be about settings that nobody has, except that its figures may be those of another precision.
+func (r *run) notes(res *script.Result) []string {
+	of := differences(r.s, res)
+	if !r.s.ChangedAny() {
+		return append(namedNotes(r.s, res.Notes), of...)
+	}
+	notes := r.s.Script.Notes()
+	for _, note := range of {
+		if !slices.Contains(notes, note) {
+			notes = append(notes[:len(notes):len(notes)], note)
+		}
+	}
+	return notes
 }
 
 // firstNote returns the first thing that was not followed, which may be why there was no update.
@@ -105,6 +122,18 @@ func settings(s *setup.Setup) map[string]any {
 	}
 }
 
+// planned returns the arguments of transformers' trainers that a plan changes.
+func planned(s *setup.Setup) map[string]any {
+	out := map[string]any{}
+	if s.Changed("accumulation") {
+		out["gradient_accumulation_steps"] = max(s.Accumulation, 1)
+	}
+	if s.Changed("precision") && (s.Precision == setup.FP32 || autocastType(s.Precision) != shadow.None) {
+		out["fp16"], out["bf16"] = s.Precision == setup.AmpFP16, s.Precision == setup.AmpBF16
+	}
+	return out
+}
+
 // precision returns the precision of a script: the dtype of autocast, or that of its weights.
 func (r *run) precision(res *script.Result) string {
 	switch cmp.Or(res.Autocast, r.weights) {
@@ -123,11 +152,11 @@ func perUpdate(res *script.Result) int { return (res.Backwards + res.Updates/2) 
 func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say := func(is bool, format string, args ...any) {
 		if is {
-			out = append(out, s.Loop+": "+fmt.Sprintf(format, args...))
+			out = append(out, setup.ScriptOf(s.Loop)+": "+fmt.Sprintf(format, args...))
 		}
 	}
 	per := perUpdate(res)
-	say(s.Accumulation > 1 && per != s.Accumulation, "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
+	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
 	return out
