@@ -28,8 +28,8 @@
 //
 // # Describing a run
 //
-// A [Setup] describes one training run. Only the model and the batch are required; every
-// field left empty has the default of PyTorch or transformers. [Parse] reads a Setup from
+// A [Setup] describes one training run. The model and the batch are required, and for text the
+// length of samples; every field left empty has the default of PyTorch or transformers. [Parse] reads a Setup from
 // JSON or YAML. encoding/json reads and writes the same form, which is the one that
 // `snug estimate --setup` takes.
 //

@@ -85,9 +85,9 @@ func TestReadmeFigures(t *testing.T) {
 // internal/simulate holds the table of docs/loops.md to the measurements.
 func scriptFigures(t *testing.T) []string {
 	t.Helper()
-	runs, within := 0, 0.0
+	runs, left, kinds, within := 0, 0, 0, 0.0
 	for _, row := range tableUnder(page(t, "docs/loops.md"), "## How exact it is") {
-		runs += number(t, row[1])
+		runs, left, kinds = runs+number(t, row[1]), left+number(t, row[2]), kinds+1
 		if row[4] != "0.00 %" {
 			t.Errorf("the median of %s is %s", row[0], row[4])
 		}
@@ -98,8 +98,8 @@ func scriptFigures(t *testing.T) []string {
 		within = max(within, share)
 	}
 	return []string{
-		fmt.Sprintf("Of %d measured runs of programs", runs),
-		fmt.Sprintf("the median of each kind is off by 0.00 %%, and nine in ten by at most %.2f %%", within),
+		fmt.Sprintf("We measured %d runs of %d kinds of programs", runs, kinds),
+		fmt.Sprintf("snug simulates %d of them. In every kind the median error is 0.00 %%, and nine in ten are within %.2f %%", runs-left, within),
 	}
 }
 

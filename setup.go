@@ -2,8 +2,8 @@
 
 package snug
 
-// Setup describes one training run. Model and Batch are required. Any other field that
-// is zero has the default of PyTorch or transformers. In JSON it is an object with the
+// Setup describes one training run. Model and Batch are required, and Seq or Lengths
+// for text. Any other field that is zero has the default of PyTorch or transformers. In JSON it is an object with the
 // names below, as `snug estimate --setup` reads it.
 type Setup struct {
 	// ID is any text. It is copied to the answer.
@@ -12,7 +12,7 @@ type Setup struct {
 	Model Model `json:"model"`
 	// Batch is the number of samples per GPU per forward pass: the micro-batch.
 	Batch int `json:"batch"`
-	// Seq is the number of tokens per sample; the default is the model's maximum.
+	// Seq is the number of tokens per sample. Text needs it, or Lengths; only nanoGPT has a default, its block size.
 	Seq int `json:"seq,omitempty"`
 	// TargetSeq is the number of decoder tokens per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`

@@ -127,7 +127,7 @@ func (a *Allocator) newPlayer(t *stream.Trace) (*player, error) {
 			continue
 		}
 		if b.owner >= t.Initial || p.live[b.owner] != notAlive {
-			return nil, fmt.Errorf("restored block at %#x has ID %d, which is not one of the %d that the trace starts with, or has two blocks",
+			return nil, fmt.Errorf("restored block at %#x has ID %d, which is either not one of the %d that the trace starts with, or already that of another block",
 				b.addr, b.owner, t.Initial)
 		}
 		p.live[b.owner] = int32(i)

@@ -174,8 +174,8 @@ func each(n int, do func(i int) error) error {
 	return nil
 }
 
-// inTurn calls do for 0 to n-1, as many at a time as there are processors, so that later calls can use
-// earlier results. After a call returns false, no further calls are begun.
+// inTurn calls do for 0 to n-1. It starts them in order and not all at once, only as many as there are processors,
+// so that later calls can use the results of earlier ones. After a call returns false, no further calls are begun.
 func inTurn(n int, do func(i int) bool) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
