@@ -24,7 +24,7 @@ type PlanOptions struct {
 	// Lock names the fields of the setup that stay as they are: "precision", "dist".
 	Lock []string
 	// Allow names the fields that may change even though that changes what is trained: "seq",
-	// "positives", "negatives", "precision", "optimizer".
+	// "positives", "negatives", "precision", "optimizer", "lora", "quantization", "liger", or "all".
 	Allow []string
 }
 

@@ -16,7 +16,8 @@ type Setup struct {
 	Seq int `json:"seq,omitempty"`
 	// TargetSeq is the number of decoder tokens per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`
-	// Lengths gives the lengths of samples if they vary; it replaces Seq.
+	// Lengths gives the lengths of samples if they vary, in place of Seq. With a file of lengths, Seq cuts longer
+	// samples.
 	Lengths Lengths `json:"lengths,omitempty"`
 	// Tokenizer is the path of the tokenizer.json that counts the tokens of the texts in the
 	// file of Lengths.
@@ -72,7 +73,8 @@ type Setup struct {
 	Limit Bytes `json:"limit,omitempty"`
 	// Versions are the installed libraries.
 	Versions Versions `json:"versions,omitzero"`
-	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled.
+	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled,
+	// or 40 if lengths are drawn.
 	Steps int `json:"steps,omitempty"`
 
 	// Sizes are the quantities that a profile varies and that have no field of their own.
@@ -116,7 +118,8 @@ type LoRA struct {
 	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They may be left
 	// out if PEFT has defaults for the model.
 	Targets []string `json:"targets,omitempty"`
-	// PEFT says whether that library makes the adapters, which are then float32, with inputs cast to match.
+	// PEFT says whether that library makes the adapters, which are then float32, with inputs cast to match. It is
+	// implied if Targets is empty.
 	PEFT bool `json:"peft,omitempty"`
 	// DoRA is PEFT's use_dora.
 	DoRA bool `json:"dora,omitempty"`
@@ -159,21 +162,22 @@ type Quantization struct {
 
 // Dist says how a run is spread over GPUs.
 type Dist struct {
-	// Kind is what is spread, and by whose code. It is required.
+	// Kind is what is spread, and by whose code; empty means DDP.
 	Kind DistKind `json:"kind"`
 	// World is the number of GPUs. It is required.
 	World int `json:"world"`
 	// BucketView is DDP's gradient_as_bucket_view.
 	BucketView bool `json:"bucket_view,omitempty"`
-	// ParamDType is the type of the parameters that FSDP2 gathers.
+	// ParamDType is the type of the parameters that FSDP gathers.
 	ParamDType DType `json:"param_dtype,omitempty"`
-	// ReduceDType is the type in which FSDP2 reduces gradients.
+	// ReduceDType is the type in which FSDP reduces gradients.
 	ReduceDType DType `json:"reduce_dtype,omitempty"`
-	// Load is how FSDP2 and ZeRO-3 load their weights.
+	// Load is how FSDP and ZeRO-3 load their weights.
 	Load DistLoad `json:"load,omitempty"`
 }
 
-// Versions are the installed libraries, such as "2.11". Empty is the newest that is known.
+// Versions are the installed libraries, such as "2.11". An empty Torch is the newest with
+// measured runs, an empty Transformers the one usual with that PyTorch.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`        // PyTorch, such as "2.11"
 	Transformers string `json:"transformers,omitempty"` // such as "5.17"

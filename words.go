@@ -153,7 +153,7 @@ type DistLoad string
 // The ways to load.
 const (
 	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default of FSDP2
-	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of ZeRO-3
+	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of FSDP1 and ZeRO-3
 )
 
 // AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.

@@ -43,8 +43,9 @@ const optimizeLong = `Choose the settings that train fastest on a card.
 
 Searches over micro-batch, accumulation, precision, checkpointing, attention,
 the optimizer's kernel, sharding and the allocator's options. Every figure is
-simulated. The effective batch (batch x accumulation x GPUs) does not change,
-unless --target-effective-batch gives another.
+simulated. The effective batch (batch x accumulation x GPUs) is kept, or
+rounded down a little, with a note, if it divides badly;
+--target-effective-batch gives another.
 
 With --profile, the training command after -- (or the one in snug.yaml) first
 runs a few steps at small batches, as with snug profile. For a known model, this
