@@ -12,11 +12,12 @@ var rungs = []struct {
 	share   float64
 	careful bool
 	risk    string
+	counted string // the risk if an evaluation is part of the run, and simulated
 }{
-	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes"},
-	{"medium", 0.8, true, "leaves room for evaluation at the same batch"},
-	{"aggressive", 0.9, true, "anything else on the card may make the run fail"},
-	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run"},
+	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes", "has the evaluation in it; leaves room for longer samples and other processes"},
+	{"medium", 0.8, true, "leaves room for evaluation at the same batch", "has the evaluation in it; leaves room for other processes"},
+	{"aggressive", 0.9, true, "anything else on the card may make the run fail", "has the evaluation in it; anything else on the card may make the run fail"},
+	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run", "fits exactly in the simulation, with the evaluation; anything unexpected ends the run"},
 }
 
 // ladder returns the fastest settings within growing shares of the card.
@@ -30,6 +31,9 @@ func (s *search) ladder() ([]Rung, error) {
 			c, err = s.rounder(c, s.set, room)
 		}
 		out[i] = Rung{r.name, r.share, c, r.risk}
+		if s.base.Evaluation != nil {
+			out[i].Risk = r.counted
+		}
 		if c == nil {
 			out[i].Risk = "nothing fits at this step"
 		}

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"snug/internal/gpu"
@@ -71,5 +72,22 @@ func TestEffectiveBatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLadderCountsEvaluation: a run with an evaluation has it in its figures, and the ladder says so.
+func TestLadderCountsEvaluation(t *testing.T) {
+	for _, evaluates := range []bool{false, true} {
+		fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 128.0}
+		if evaluates {
+			fields["evaluation"] = map[string]any{"batch": 64.0}
+		}
+		p, err := Search(Request{Setup: run(t, fields), Card: card(t, "RTX-4090")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(p.Ladder[0].Risk, "has the evaluation in it"); said != evaluates {
+			t.Errorf("evaluates is %v, and the first step says %q", evaluates, p.Ladder[0].Risk)
+		}
 	}
 }
