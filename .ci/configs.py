@@ -43,7 +43,7 @@ CASES = {
     "fsdp_both": [("sft.yaml", trl, {"gradient_checkpointing": True}), ("fsdp.yaml", accelerate, {"fsdp_config.fsdp_activation_checkpointing": False})],
     "fsdp_either": [("sft.yaml", trl, {"gradient_checkpointing": False}), ("fsdp.yaml", accelerate, {"fsdp_config.fsdp_activation_checkpointing": False})],
     "fsdp_one": [("sft.yaml", trl, {"gradient_checkpointing": True}), ("fsdp.yaml", accelerate, {"fsdp_config.fsdp_activation_checkpointing": False})],
-    "fsdp_flags": [("fsdp.yaml", accelerate, {"fsdp_config.fsdp_activation_checkpointing": True})],
+    "fsdp_flags": [("run.sh", hf_flags, {"per_device_train_batch_size": 8, "gradient_checkpointing": True}), ("fsdp.yaml", accelerate, {"fsdp_config.fsdp_activation_checkpointing": False})],
     "deepspeed": [("ds_config.json", partial(deepspeed, gpus=4), {"train_batch_size": 32, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4})],
     "deepspeed_two_files": [("train.yaml", partial(hf, gpus=8), {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 8, "ds.train_batch_size": 128, "ds.mismatches": []}),
                             ("conf/ds.json", partial(deepspeed, gpus=8), {"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8, "train_batch_size": 128})],
