@@ -42,7 +42,7 @@ type tensor struct {
 func ReadHeader(r io.Reader) (*Header, error) {
 	var length [8]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, errors.New("not a safetensors file: it is shorter than its first eight bytes")
+		return nil, errors.New("not a safetensors file: it is shorter than the eight bytes that a header starts with")
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n < 2 || n > MaxHeader {

@@ -15,7 +15,7 @@ import (
 // the end of the shortest text that gives the same message. For something that is not closed, that is
 // soon after it was opened.
 //
-// Several lengths may give the same message; each of these positions has this mistake.
+// Texts of several lengths may give the same message; the end of any of them is a place where this mistake shows.
 func yamlError(src []byte, err error) error {
 	message := yamlSays(err)
 	same := func(size int) bool {
