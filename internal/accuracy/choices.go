@@ -79,8 +79,8 @@ func (r *Report) choices(b *strings.Builder) {
 
 // evaluated writes the table of the recommended choices that were run with an evaluation.
 func (r *Report) evaluated(b *strings.Builder) {
-	b.WriteString("\nThe recommendations below were made later, for other setups, and run with an evaluation between the steps. All of them train; the peak of\n" +
-		"reserved memory is the measured one, with what snug said of it.\n\n" +
+	b.WriteString("\nThe recommendations below were made later, for other setups, and run with an evaluation between the steps. All of them fit. Reserved\n" +
+		"memory is the measured peak, and \"off\" is the error of snug's estimate of it.\n\n" +
 		"| setup | cap | recommended | reserved | off | measured | best measured | measured | share |\n| --- | ---: | --- | ---: | ---: | ---: | --- | ---: | ---: |\n")
 	for _, c := range r.Choices {
 		if c.Recommended && c.Evaluates {
@@ -89,8 +89,8 @@ func (r *Report) evaluated(b *strings.Builder) {
 				float64(c.Reserved)/units.GiB, signed(float64(c.Expected)/float64(c.Reserved)-1), c.Measured, best.Choice, best.Measured, 100*c.Measured/best.Measured)
 		}
 	}
-	b.WriteString("\nThe recommended ones were measured first, each once. Where one has less than 97 %, the best differs from it only in the form of AdamW or in\n" +
-		"the allocator, whose part of the step is below 2 %; such steps, limited by the CPU, vary by a tenth from run to run.\n")
+	b.WriteString("\nThe recommended settings were measured first, once each. Where their share is below 97 %, the best settings differ only in the variant of AdamW\n" +
+		"or in the allocator, which account for less than 2 % of the step; such steps, limited by the CPU, vary by a tenth from run to run.\n")
 }
 
 func (r *Report) bestOf(run string) measuredChoice {

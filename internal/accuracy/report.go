@@ -121,7 +121,7 @@ scripts are in the same folder, so anyone with a GPU can repeat the measurements
 is estimate / measurement − 1 of the **peak of reserved memory**, which decides whether a
 run fits. "Under" counts the estimates that are more than 0.1 % too low.
 
-No figure of memory was fitted: an estimate is the sum of what the simulated run allocates. Only
+No memory figure was fitted: an estimate is the sum of what the simulated run allocates. Only
 step times have fitted constants.
 Custom models (with no built-in family) are counted but not estimated; they need a
 recorded profile.
