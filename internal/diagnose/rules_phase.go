@@ -36,15 +36,23 @@ func (c *failure) restoring() (v Verdict, ok bool) {
 		if !c.resumed() && !some(c.frames, func(f Frame) bool { return f.Func == "load_state_dict" }) {
 			v.Confidence = Likely
 		}
-	case c.finished() < 2 && c.share(c.of(Checkpoint)) >= leastPart:
+	case c.part(c.of(Checkpoint)) >= leastPart:
 		v.Why, v.Confidence = fmt.Sprintf("%v that were read from a checkpoint are still on the card beside the model and the optimizer", units.Bytes(c.of(Checkpoint))), Certain
-	case c.resumed() && c.finished() < 2:
+	case c.resumed() && c.finished() < leastSteps:
 		v.Why, v.Confidence = "the run had just resumed: a checkpoint that stays on the card takes as much as the model and the optimizer once more", Likely
 	default:
 		return v, false
 	}
 	v.Code = Resume
 	return v, true
+}
+
+// part returns a part of what was allocated at the end of a recording.
+func (c *failure) part(bytes uint64) float64 {
+	if c.Recorded == nil {
+		return 0
+	}
+	return float64(bytes) / float64(max(1, c.Recorded.Allocated))
 }
 
 func (f Frame) loadsModel() bool {

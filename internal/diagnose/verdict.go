@@ -114,7 +114,7 @@ func newCase(e Evidence) *failure {
 			c.room = l
 		}
 		for _, s := range e.Log.Steps {
-			if s.line < c.message.Line {
+			if s.line < c.message.Line && s.line > e.Log.Resumed {
 				c.steps = append(c.steps, s)
 			}
 		}
@@ -128,7 +128,7 @@ func newCase(e Evidence) *failure {
 		}
 		c.tried = max(c.tried, r.OOM.Size)
 		if c.room == 0 {
-			c.room = r.Reserved + uint64(max(0, r.OOM.DeviceFree))
+			c.room = r.room()
 		}
 	}
 	if c.message == nil && (e.Recorded == nil || !c.leaks()) {
@@ -212,4 +212,14 @@ func (c *failure) share(bytes uint64) float64 {
 		return 0
 	}
 	return float64(bytes) / float64(c.room)
+}
+
+// room returns what the process could use. If the card had enough left, a cap was in force, and what was
+// reserved is near it.
+func (r *Recorded) room() uint64 {
+	free := uint64(max(0, r.OOM.DeviceFree))
+	if free > r.OOM.Size+slack {
+		return r.Reserved + r.OOM.Size
+	}
+	return r.Reserved + free
 }
