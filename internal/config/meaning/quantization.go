@@ -59,7 +59,7 @@ func (r *Run) settleQuantization(out map[string]any) {
 		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
 	}
 	put(in, "adapters", r.Trainer().QuantizedAdapters)
-	if r.prepares() {
+	if by := b.Key.Quantizer; r.prepares() || by != nil && by.Prepares {
 		in["prepare"] = true
 	}
 	if r.Trainer().PreparesQuantized {

@@ -159,6 +159,8 @@ type Sharding struct {
 	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
+	// AlwaysDeepSpeed means that DeepSpeed holds the weights even if nothing is sharded.
+	AlwaysDeepSpeed bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }
