@@ -34,7 +34,10 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	return r.otherTrainer()
+	if other := r.otherTrainer(); other != nil {
+		return other
+	}
+	return r.ownKernels()
 }
 
 // refusal returns the sentence about such a key.

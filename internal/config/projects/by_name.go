@@ -42,6 +42,9 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
 			continue
 		}
+		if isIdle(t, v, k) {
+			continue
+		}
 		rank := h.key*4 + section(v.Parts, v.Path)
 		if IsComputed(v.Value) {
 			rank += 4 * len(keys) // prefer one that has a value

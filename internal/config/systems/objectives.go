@@ -40,3 +40,12 @@ func Objective(name string) string {
 	}
 	return best.Means
 }
+
+// OtherObjective returns what a class or program trains for other than a loss over tokens, "" if its name does
+// not say.
+func OtherObjective(name string) string {
+	if does := Objective(name); does != notTokens {
+		return does
+	}
+	return ""
+}
