@@ -51,6 +51,7 @@ const (
 	lmflowBase      = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, block_size: 64, disable_group_texts: 1"
 	rlhfProgram     = "-m openrlhf.cli.train_sft"
 	instructProgram = "open_instruct/finetune.py"
+	qloraBase       = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, source_max_len: 64"
 	lightBase       = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
 )
 
@@ -90,6 +91,8 @@ var keyBases = map[string][]keyBase{
 	"open-instruct":  {{text: instructBase + "}"}, {text: instructBase + ", use_lora: true}"}, {text: instructBase + ", use_lora: true, use_qlora: true}"}},
 	"open-instruct-script": {{text: instructBase + "}", program: instructProgram}, {text: instructBase + ", use_lora: true}", program: instructProgram}, {text: instructBase + ", use_lora: true, use_qlora: true}", program: instructProgram},
 		{text: instructBase + ", mixed_precision: bf16, num_processes: 4}", program: instructProgram}, {text: instructBase + ", use_fsdp: true, num_processes: 4}", program: instructProgram}},
+	"qlora": {{text: qloraBase + "}", program: "qlora.py"}, {text: qloraBase + ", bits: 16}", program: "qlora.py"}, {text: qloraBase + ", full_finetune: true, bits: 16}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, num_processes: 4, use_fsdp: true}", program: "qlora.py"},
+		{text: qloraBase + ", bits: 16, num_processes: 4}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}", program: "qlora.py"}, {text: qloraBase + ", fsdp: full_shard, num_processes: 4, bits: 16}", program: "qlora.py"}},
 	"lmflow": {{text: lmflowBase + "}"}, {text: lmflowBase + ", use_lora: true}"}, {text: lmflowBase + ", use_qlora: true, bf16: true}"}, {text: lmflowBase + ", num_processes: 4}"}, {text: lmflowBase + ", use_fsdp: true, num_processes: 4}"},
 		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
 	"plain": {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},

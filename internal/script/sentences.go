@@ -15,7 +15,16 @@ func registerSentences() {
 	natives["snug.text_columns"] = textColumns
 	natives["snug.refuse"] = refused
 	natives["snug.is_known"] = isKnown
-	natives["datasets.Dataset.from_dict"] = func(_ *interpreter, a arguments) value { return hold(a.or(0, "mapping", unknown{})) }
+	natives["datasets.Dataset.from_dict"] = tableOf
+}
+
+// tableOf implements datasets.Dataset.from_dict.
+func tableOf(_ *interpreter, a arguments) value {
+	v := a.or(0, "mapping", unknown{})
+	if d, ok := v.(*dict); ok {
+		d.table = true
+	}
+	return hold(v)
 }
 
 // refused implements snug.refuse(…) in a library file: it ends a script whose run is not simulated.
@@ -40,7 +49,7 @@ var labelColumns = map[string]bool{"label": true, "labels": true, "score": true,
 // otherwise as many as the loss compares. If the loss takes any number, there is a note.
 func textColumns(in *interpreter, a arguments) value {
 	d, ok := a.or(0, "dataset", nil).(*dict)
-	if !ok {
+	if !ok || !d.table { // several data sets are a dict too
 		n := a.or(1, "", 2)
 		if more, _ := a.or(2, "any", false).(bool); more {
 			in.note("how many texts a sample has is not known here; %v are counted, as of pairs; triplets take half as much again", n)

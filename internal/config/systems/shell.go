@@ -78,6 +78,7 @@ func shellUnsimulated(megatron, swift string) []Key {
 		marked("finetuning_type", takesLess, llamaFactoryArgs, Term{"freeze", fewLayers}),
 		less("optimizer_cpu_offload", offloadsStates, megatron),
 		less("activation_offloading", offloadsActivations, trlSFT),
+		refusedWith("train_group_size", "compares each query with a group of texts", "FlagEmbedding, abc/finetune/embedder/AbsArguments.py; tevatron, retriever/arguments.py"),
 		less("use_galore", lowRankStates, llamaFactoryArgs),
 		less("use_apollo", lowRankStates, llamaFactoryArgs),
 		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),

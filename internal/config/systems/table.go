@@ -136,7 +136,7 @@ func All() []*System {
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &openInstruct, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt,
-		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &shell, &plain,
+		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
 	}
 }
 

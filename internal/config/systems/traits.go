@@ -73,6 +73,8 @@ type Behaviour struct {
 	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
 	// the total batch, not down.
 	RoundsAccumulation bool
+	// JoinsTarget means that a sample is one sequence of a source and a target.
+	JoinsTarget bool
 	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.

@@ -22,7 +22,7 @@ var trl = System{
 		"per_device_train_batch_size max_length", "per_device_train_batch_size packing",
 		"per_device_train_batch_size loss_type", "per_device_train_batch_size beta",
 		"per_device_train_batch_size max_prompt_length", "per_device_train_batch_size max_completion_length",
-		"per_device_train_batch_size dataset_mixer", "per_device_train_batch_size dataset_mixture", "per_device_train_batch_size use_flash_attention_2",
+		"per_device_train_batch_size dataset_mixer", "per_device_train_batch_size dataset_mixture", "per_device_train_batch_size chat_template", "per_device_train_batch_size use_flash_attention_2",
 		"per_device_train_batch_size num_generations", "per_device_train_batch_size center_rewards_coefficient",
 	},
 	Keys: keysOf(trlKeys),
