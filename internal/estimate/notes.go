@@ -26,6 +26,10 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
+	if s.Model.TakenFor != "" {
+		out = append(out, fmt.Sprintf("the model %s is not here and is taken for %s, by its name; if its shapes or its vocabulary differ, give its config.json with %s",
+			s.Model.Name, s.Model.TakenFor, name("config")))
+	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
 		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}

@@ -64,6 +64,8 @@ type Model struct {
 
 	Weights *safetensors.Header `json:"-"` // the header of the weights next to the config, if there are any
 	Program Program             `json:"-"` // the contents of Profile
+
+	TakenFor string `json:"-"` // the built-in model of the same name whose config is used; "" if the name is known
 }
 
 // AllLinear as a target of LoRA means every linear layer except the head, as in PEFT.
