@@ -60,6 +60,7 @@ func TestUnsimulated(t *testing.T) {
 		"Qwen/Qwen9-57B-A14B":                "a mixture of experts (a14b)",
 		"timm/resnet50.a1_in1k":              "a model of timm",
 		"facebook/sam2-hiera-tiny":           "a SAM model",
+		"someone/SmolLM-300M":                "",
 		"ehartford/samantha-mistral-7b":      "",
 		"deepseek-ai/DeepSeek-R1":            "a DeepSeek-V3 model",
 		"deepseek-ai/DeepSeek-R1-Distill-Mo": "",

@@ -70,16 +70,18 @@ func otherFamily(words []string) string {
 }
 
 // endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam is no part of
-// samantha, but of sam2.
+// samantha, but of sam2, and smollm3 is no part of smollm-360m.
 func endsWord(words []string, n int) bool {
 	for _, w := range words {
 		if n <= len(w) {
-			return n == len(w) || w[n] >= '0' && w[n] <= '9'
+			return n == len(w) || digit(w[n]) && !digit(w[n-1])
 		}
 		n -= len(w)
 	}
 	return false
 }
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits, the one that is simulated.
 const bnb4bit = "bitsandbytes, 4 bits"
