@@ -63,6 +63,9 @@ func Trains(name, head string) bool {
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
+// UnsimulatedModel returns what the name of a model says that is not simulated, such as "a Falcon model", or "".
+func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
+
 // Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 

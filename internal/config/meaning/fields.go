@@ -66,7 +66,7 @@ func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := r.refused()
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
+		out = append(out, Missing{"model", r.noModel()})
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
