@@ -162,10 +162,19 @@ func (r *Run) ModelName(name string) string {
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
 	}
-	family, err := r.Primary.Tree.Find(strings.Split(r.Primary.System.Families.Path, "."))
+	f := r.Primary.System.Families
+	family, err := r.Primary.Tree.Find(strings.Split(f.Path, "."))
 	text, _ := family.Value.Data.(string)
-	if begins, known := systems.Meaning(r.Primary.System.Families.Names, text); err == nil && known {
-		return begins + strings.ToLower(name)
+	begins, known := systems.Meaning(f.Names, text)
+	switch {
+	case err != nil || text == "":
+		return name
+	case !known:
+		return text + " " + name
+	}
+	name = begins + strings.ToLower(name)
+	if other, is := systems.Meaning(f.Sizes, name); is {
+		return other
 	}
 	return name
 }

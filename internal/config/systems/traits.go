@@ -151,6 +151,7 @@ const (
 type Families struct {
 	Path  string // of the family
 	Names []Term // how the names of the family's models begin
+	Sizes []Term // names that are another's, if family and size are put together
 }
 
 // Sharding says how a run over several GPUs is spread.
