@@ -66,6 +66,9 @@ func Trains(name, head string) bool {
 // UnsimulatedModel returns what the name of a model says that is not simulated, such as "a Falcon model", or "".
 func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
 
+// KnowsModel reports whether a name is that of a built-in model.
+func KnowsModel(name string) bool { return catalog.Known(name) != nil }
+
 // Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 

@@ -142,7 +142,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			return nil, fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
+			return nil, p.silent(name)
 		}
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)
