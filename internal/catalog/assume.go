@@ -22,8 +22,11 @@ var (
 	// sizeWord is the size in a name: 7b, 1.5b, 350m, 8x7b.
 	sizeWord = regexp.MustCompile(`^(\d+x)?\d+(\.\d+)?[bm]$`)
 	// passedOver are the last elements of paths that do not name a model.
-	passedOver = regexp.MustCompile(`^(checkpoint-\d+|snapshots|[0-9a-f]{40})$`)
+	passedOver = regexp.MustCompile(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
+
+// typeWords are the types of weights that names of copies have.
+var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
 // Assume returns the model that a name or a path stands for if it is known under another owner or without a folder,
 // and in words what it is taken for; nil if it is not. A checkpoint that was saved in 4 bits has the
@@ -34,25 +37,39 @@ func Assume(name string) (*Entry, string) {
 	if ofTimm(name) || format != "" && format != bnb4bit {
 		return nil, ""
 	}
-	e := sameName(kept)
-	if e == nil || format == "" {
-		return e, takenFor(e)
+	kept, dtype := untyped(kept)
+	e := sameName(kept, owner(name))
+	if e == nil {
+		return nil, ""
+	}
+	if dtype != "" {
+		e.Config["dtype"] = dtype
+	}
+	if format == "" {
+		return e, e.Name
 	}
 	e.Config["quantization_config"] = savedIn4Bits()
-	text := takenFor(e) + " saved by bitsandbytes in 4 bits (nf4, double quantization)"
+	text := e.Name + " saved by bitsandbytes in 4 bits (nf4, double quantization)"
 	if slices.Contains(own, "unsloth") {
 		text += "; unsloth keeps some of its layers in 16 bits, which take more"
 	}
 	return e, text
 }
 
-// takenFor returns what a model is taken for, in words.
-func takenFor(e *Entry) string {
-	if e == nil {
-		return ""
+// untyped returns the words of a name without the type of the weights, and that type; "" if it has none.
+func untyped(words []string) (kept []string, dtype string) {
+	for _, w := range words {
+		if t := typeWords[w]; t != "" {
+			dtype = t
+		} else {
+			kept = append(kept, w)
+		}
 	}
-	return e.Name
+	return kept, dtype
 }
+
+// owner returns the owner of a name on the hub; of a path it is the folder.
+func owner(name string) string { return path.Base(path.Dir(name)) }
 
 // Known returns the model with a name, or that of the same name, or nil.
 func Known(name string) *Entry {
@@ -80,9 +97,9 @@ func lastElement(name string) string {
 	return last
 }
 
-// sameName returns the model whose name has the same words, or the same without neutralWords; nil if there is none,
-// or if there are several of different sizes.
-func sameName(own []string) *Entry {
+// sameName returns the model whose name has the same words, or the same without neutralWords: that of the owner, or else
+// the original. It is nil if there is none, or if there are several of different sizes.
+func sameName(own []string, owner string) *Entry {
 	for _, key := range []func([]string) string{whole, neutral} {
 		want := key(own)
 		if want == "" {
@@ -92,7 +109,8 @@ func sameName(own []string) *Entry {
 			if slices.ContainsFunc(found, func(e Entry) bool { return e.Params != found[0].Params }) {
 				return nil
 			}
-			return &found[0]
+			at := slices.IndexFunc(found, func(e Entry) bool { return path.Dir(e.Hub) == owner })
+			return &found[max(at, 0)]
 		}
 	}
 	return nil

@@ -18,8 +18,12 @@ func TestAssume(t *testing.T) {
 		"/hub/models--gpt2/snapshots/" + strings.Repeat("a1", 20): "gpt2",
 		"/hub/models--meta-llama--Llama-3.2-1B":                   "llama-3.2-1b",
 		"princeton-nlp/Llama-3-Base-8B-SFT":                       "llama-3-8b",
-		"unsloth/Meta-Llama-3.1-8B-bnb-4bit":                      "meta-llama/Meta-Llama-3.1-8B saved by bitsandbytes in 4 bits (nf4, double quantization)",
+		"unsloth/Meta-Llama-3.1-8B-bnb-4bit":                      "unsloth/Meta-Llama-3.1-8B saved by bitsandbytes in 4 bits (nf4, double quantization)",
 		"unsloth/Qwen2.5-7B-unsloth-bnb-4bit":                     "qwen2.5-7b saved by bitsandbytes in 4 bits (nf4, double quantization); unsloth keeps some of its layers in 16 bits, which take more",
+		"casperhansen/llama-3-70b-fp16":                           "llama-3-70b",
+		"unsloth/phi-4-bnb-4bit":                                  "unsloth/phi-4 saved by bitsandbytes in 4 bits (nf4, double quantization)",
+		"someone/phi-4":                                           "microsoft/phi-4",
+		"/data/Llama-2-7b-hf/original":                            "llama-2-7b",
 		"t5":                                                      "",
 		"someone/Llama-2-7b-chinese":                              "",
 		"someone/Mistral-7B-v0.9":                                 "",
@@ -47,6 +51,13 @@ func TestAssumeSavedQuantized(t *testing.T) {
 	}
 }
 
+// A copy in another type has that type.
+func TestAssumeType(t *testing.T) {
+	if e, _ := Assume("casperhansen/llama-3-70b-fp16"); e == nil || e.Config["dtype"] != "float16" {
+		t.Errorf("the copy is %+v", e)
+	}
+}
+
 func TestUnsimulated(t *testing.T) {
 	for name, want := range map[string]string{
 		"tiiuae/falcon-7b":                   "a Falcon model",
@@ -60,6 +71,7 @@ func TestUnsimulated(t *testing.T) {
 		"Qwen/Qwen9-57B-A14B":                "a mixture of experts (a14b)",
 		"timm/resnet50.a1_in1k":              "a model of timm",
 		"facebook/sam2-hiera-tiny":           "a SAM model",
+		"deepseek-ai/DeepSeek-V3.1":          "a DeepSeek-V3 model",
 		"someone/SmolLM-300M":                "",
 		"ehartford/samantha-mistral-7b":      "",
 		"deepseek-ai/DeepSeek-R1":            "a DeepSeek-V3 model",

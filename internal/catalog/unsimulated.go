@@ -51,7 +51,7 @@ func ofTimm(name string) bool {
 }
 
 // mediaWords mark models that take images or sound beside text.
-var mediaWords = []string{"vl", "vision", "audio", "omni", "video", "ocr", "speech", "tts", "asr"}
+var mediaWords = []string{"vl", "vision", "audio", "omni", "multimodal", "video", "ocr", "speech", "tts", "asr"}
 
 // activeWord is the number of parameters that a token uses of a mixture of experts: a14b.
 var activeWord = regexp.MustCompile(`^a\d+(\.\d+)?[bm]$`)
@@ -74,7 +74,7 @@ func otherFamily(words []string) string {
 func endsWord(words []string, n int) bool {
 	for _, w := range words {
 		if n <= len(w) {
-			return n == len(w) || digit(w[n]) && !digit(w[n-1])
+			return n == len(w) || w[n] == '.' || digit(w[n]) && !digit(w[n-1])
 		}
 		n -= len(w)
 	}

@@ -136,13 +136,13 @@ func (r *Run) settleModel(out map[string]any) {
 		return
 	}
 	loaded := r.scriptModel()
-	name := r.Value("model")
+	name := r.modelInFile()
 	if loaded.Name != "" {
 		name = loaded.Name
 	}
 	switch v := name.(type) {
 	case string:
-		if !strings.Contains(v, "${") && v != "" {
+		if v != "" && (v != loaded.Name || !strings.Contains(v, "${")) {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
 			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}

@@ -4,6 +4,8 @@ package meaning
 
 import (
 	"fmt"
+	"path"
+	"strings"
 
 	"snug/internal/config/projects"
 	"snug/internal/setup"
@@ -45,4 +47,20 @@ func notSimulated(where, name string) string {
 		return fmt.Sprintf("%s: %s is %s, which is not simulated; measure the run: snug profile -- <your command>", where, name, what)
 	}
 	return fmt.Sprintf("%s: %s is not a model that snug knows; give one like it with --model NAME, or measure the run: snug profile -- <your command>", where, name)
+}
+
+// modelInFile returns the model that the files give. A path with a variable that is not known names one if its last
+// element is a name that is known, as in $MODELS/Llama-2-7b-hf.
+func (r *Run) modelInFile() any {
+	v := r.Value("model")
+	if text, is := v.(string); v != nil && !(is && strings.Contains(text, "${")) {
+		return v
+	}
+	for _, b := range r.BindingsOf("model") {
+		text := strings.Trim(b.Text, `"'`)
+		if strings.Contains(text, "$") && !strings.ContainsAny(path.Base(text), "${}") && setup.KnowsModel(text) {
+			return text
+		}
+	}
+	return nil
 }
