@@ -16,7 +16,7 @@ import (
 
 const modelsLong = `List the models that --model knows by name, or those whose names have all words
 of a QUERY. A copy under another owner, or a folder of the same name, is taken
-for the model, with a note. Another model of the same kind needs its config.json:
+for the model, with a note. Another one of its kind needs its config.json:
 --model accepts its folder, and a name from the Hugging Face cache.
 
 Any other model can be recorded: snug profile -- <your command>`
