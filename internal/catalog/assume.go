@@ -4,8 +4,8 @@ package catalog
 
 import (
 	"path"
-	"regexp"
 	"slices"
+	"snug/internal/pattern"
 	"strings"
 )
 
@@ -20,9 +20,9 @@ var neutralWords = []string{
 
 var (
 	// sizeWord is the size in a name: 7b, 1.5b, 350m, 8x7b.
-	sizeWord = regexp.MustCompile(`^(\d+x)?\d+(\.\d+)?[bm]$`)
+	sizeWord = pattern.New(`^(\d+x)?\d+(\.\d+)?[bm]$`)
 	// passedOver are the last elements of paths that do not name a model.
-	passedOver = regexp.MustCompile(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
+	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
 // typeWords are the types of weights that names of copies have.
@@ -84,7 +84,7 @@ func Known(name string) *Entry {
 // folder of the Hugging Face cache stands for (models--org--name).
 func lastElement(name string) string {
 	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
-	for len(elements) > 1 && passedOver.MatchString(elements[len(elements)-1]) {
+	for len(elements) > 1 && passedOver.In(elements[len(elements)-1]) {
 		elements = elements[:len(elements)-1]
 	}
 	if len(elements) == 0 {
@@ -137,7 +137,7 @@ func whole(words []string) string { return strings.Join(words, "") }
 
 // neutral is whole without neutralWords. A name without a size keeps them: t5 is not t5-base.
 func neutral(words []string) string {
-	if !slices.ContainsFunc(words, sizeWord.MatchString) {
+	if !slices.ContainsFunc(words, sizeWord.In) {
 		return whole(words)
 	}
 	return whole(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(neutralWords, w) }))

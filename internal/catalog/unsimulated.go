@@ -5,8 +5,8 @@ package catalog
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
+	"snug/internal/pattern"
 	"strings"
 )
 
@@ -38,7 +38,7 @@ func Unsimulated(name string) string {
 		switch {
 		case slices.Contains(mediaWords, w):
 			return fmt.Sprintf("a model for more than text (%s)", w)
-		case w == "moe" || activeWord.MatchString(w):
+		case w == "moe" || activeWord.In(w):
 			return fmt.Sprintf("a mixture of experts (%s)", w)
 		}
 	}
@@ -54,7 +54,7 @@ func ofTimm(name string) bool {
 var mediaWords = []string{"vl", "vision", "audio", "omni", "multimodal", "video", "ocr", "speech", "tts", "asr"}
 
 // activeWord is the number of parameters that a token uses of a mixture of experts: a14b.
-var activeWord = regexp.MustCompile(`^a\d+(\.\d+)?[bm]$`)
+var activeWord = pattern.New(`^a\d+(\.\d+)?[bm]$`)
 
 // otherFamily returns what families.txt says about the words of a name, from its longest line that they begin with;
 // "" if there is none.

@@ -66,13 +66,20 @@ func firstNamed(t tree.Tree, names []string) *tree.Value {
 func modelClass(t tree.Tree) *tree.Value {
 	for _, name := range classNames {
 		for _, v := range t.Index().Named(name) {
-			n := len(v.Parts)
-			if text, _ := v.Value.Data.(string); text != "" && n >= 2 && slices.Contains(modelSections, v.Parts[n-2]) && !strings.Contains(text, "${") {
+			if text, _ := v.Value.Data.(string); text != "" && ofModel(v.Parts) && !strings.Contains(text, "${") {
 				return v
 			}
 		}
 	}
 	return nil
+}
+
+// ofModel reports whether a path is that of a name in a model's section, or of the class of one of its parts:
+// model.encoder._target_.
+func ofModel(parts []string) bool {
+	n := len(parts)
+	return n >= 2 && slices.Contains(modelSections, parts[n-2]) ||
+		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && parts[n-2] != "optim"
 }
 
 // whereIn returns the place of a value of a tree.

@@ -131,7 +131,7 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt, &shell, &plain,
 	}
