@@ -85,6 +85,17 @@ func TestUnsimulated(t *testing.T) {
 	}
 }
 
+// A text of a million words is compared as a name of a few.
+func TestLongName(t *testing.T) {
+	name := strings.Repeat("a-", 1<<20)
+	if got := Unsimulated(name + "falcon-7b"); got != "" {
+		t.Errorf("it is %q", got)
+	}
+	if e, _ := Assume(name + "llama-2-7b"); e != nil {
+		t.Errorf("it is taken for %s", e.Name)
+	}
+}
+
 // No name of the table is a family's that is not simulated: such a line would hide a misspelled one.
 func TestKnownNamesAreSimulated(t *testing.T) {
 	for _, e := range all() {

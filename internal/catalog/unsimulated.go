@@ -17,6 +17,9 @@ import (
 //go:embed families.txt
 var otherFamilies string
 
+// maxWords is how many words of a name are looked at. Published names have up to a dozen; a text of thousands is none.
+const maxWords = 24
+
 // knownFamily stands in families.txt for a family that is simulated.
 const knownFamily = "-"
 
@@ -29,6 +32,7 @@ func Unsimulated(name string) string {
 	case ofTimm(name):
 		return "a model of timm"
 	}
+	kept = kept[:min(len(kept), maxWords)]
 	for i := range kept {
 		if what := otherFamily(kept[i:]); what != "" {
 			return strings.TrimPrefix(what, knownFamily)
