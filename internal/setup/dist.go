@@ -190,9 +190,26 @@ func (s *Setup) DistKind() string {
 }
 
 // HoldsGradients reports whether FSDP adds up whole gradients over the micro-batches of a step and shards them after
-// the last: trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py).
+// the last. Trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py), and
+// so does LitGPT (fabric.no_backward_sync).
 func (s *Setup) HoldsGradients() bool {
-	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl"}, s.Loop)
+	return s.Dist.FSDP() && s.Accumulation > 1 && (slices.Contains([]string{"trainer", "accelerate", "trl"}, s.Loop) || s.LikeLitGPT())
+}
+
+// MixesUnits reports whether the units of FSDP1 are the model's blocks, with trained adapters among frozen weights.
+// PEFT's wrapping policy and torchtune's put adapters into units of their own; LitGPT has no policy for them.
+func (s *Setup) MixesUnits() bool {
+	return s.Dist.FSDP() && s.DistKind() == FSDP1 && s.LoRA != nil && !s.LoRA.PEFT && s.LikeLitGPT()
+}
+
+// LikeLitGPT reports whether the run is LitGPT's: by its loop or, if no loop is named, because it has adapters
+// under FSDP1 that are not PEFT's. LitGPT clips no gradients (finetune/lora.py, October 2023; 0.5.13 refuses max_norm),
+// so a run that does is taken for someone else's.
+func (s *Setup) LikeLitGPT() bool {
+	if s.Loop != "" {
+		return s.Loop == LitGPTLoop
+	}
+	return s.Dist.FSDP() && s.DistKind() == FSDP1 && s.LoRA != nil && !s.LoRA.PEFT && !s.Clip
 }
 
 // text describes the distribution in a phrase.

@@ -24,6 +24,9 @@ const StepLoop = "step"
 // SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
 const SentenceLoop = "sentence-transformers"
 
+// LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
+const LitGPTLoop = "litgpt"
+
 // Loops lists the loops that are known by name; any other is read from a Python file.
 var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", family.NanoGPT}
 

@@ -91,6 +91,7 @@ type run struct {
 	wrapper   wrapper          // of a run on several GPUs
 	params    []*shadow.Tensor // passed to the optimizer
 	mine      []*shadow.Tensor // the parameters that this process updates
+	trained   []*shadow.Tensor // of the model on several GPUs, before any was sharded
 	opt       train.Optimizer
 	scaler    *train.GradScaler                // for amp-fp16
 	at        int                              // the current step
