@@ -16,7 +16,7 @@ func gradientNotes(s *setup.Setup, name func(field string) string) (out []string
 	}
 	switch {
 	case !s.HoldsGradients():
-	case s.LikeLitGPT():
+	case s.Loop == setup.LitGPTLoop:
 		out = append(out, fmt.Sprintf("LitGPT reduces gradients in the last of the %d micro-batches only (fabric.no_backward_sync): until then each GPU holds those of whole blocks", s.Accumulation))
 	default:
 		out = append(out, fmt.Sprintf("accelerate reduces gradients in the last of the %d micro-batches only: until then each GPU holds those of all parameters; sync_each_batch in its gradient_accumulation_kwargs takes less", s.Accumulation))
@@ -26,8 +26,8 @@ func gradientNotes(s *setup.Setup, name func(field string) string) (out []string
 
 // unnamed says why a run is taken for LitGPT's if no loop is named.
 func unnamed(s *setup.Setup, name func(field string) string) string {
-	if s.Loop != "" {
+	if !s.LoopAssumed {
 		return ""
 	}
-	return fmt.Sprintf("; adapters without %s and with no %s are taken for LitGPT's, and take far less in units of their own", name("lora.peft"), name("loop"))
+	return fmt.Sprintf("; adapters without %s and with no %s are taken for LitGPT's, and take far less in units of their own", name("lora-peft"), name("loop"))
 }

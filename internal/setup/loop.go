@@ -28,7 +28,7 @@ const SentenceLoop = "sentence-transformers"
 const LitGPTLoop = "litgpt"
 
 // Loops lists the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
 
 // Limits of the Python files that a loop is read from.
 const (
@@ -307,8 +307,20 @@ func (s *Setup) completeLoop() error {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+	case name == LitGPTLoop:
+		s.Script = nil // which is simulated with its own loop, on several GPUs too
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains models of images, and %s takes text; use {loop=script}", name, s.Model.Title())
+	}
+	return nil
+}
+
+// assumeLitGPT takes a run for LitGPT's if no loop is named, and it accumulates the gradients of adapters under FSDP1 that
+// are not PEFT's. LitGPT's finetuning clips no gradients (lora.py of October 2023; 0.5.13 refuses max_norm), so a run
+// that does is someone else's.
+func (s *Setup) assumeLitGPT() error {
+	if s.Loop == "" && s.flatAdapters() && s.Accumulation > 1 && !s.Clip && s.Model.Head == family.CausalLM {
+		s.Loop, s.LoopAssumed = LitGPTLoop, true
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Lora struct {
 	PEFT    bool            // as PEFT does it, with adapters in float32
 	DoRA    bool            // lengths of the weights' rows are trained too
 	Save    []string        // layers that are trained in full: PEFT's modules_to_save
+	Fresh   bool            // in LitGPT's layers, padding makes a copy, as it did in 2023
 }
 
 // adapts reports whether a target names the module at a path, as PEFT matches a
@@ -40,6 +41,8 @@ type adapter struct {
 	peft    bool
 
 	torchtune bool // torchtune's LoRALinear
+	qkv       bool // LitGPT's LoRAQKVLinear
+	fresh     bool // as it was in 2023
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
@@ -187,6 +190,9 @@ func lastName(path string) string {
 
 // forward is base(x) + B(A(drop(x))) * scale.
 func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Tensor {
+	if ad.qkv {
+		return ad.forwardQKV(fn, x, base)
+	}
 	if ad.torchtune {
 		return ad.forwardTorchtune(fn, x, base)
 	}
