@@ -4,6 +4,7 @@ package estimate
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"math"
 	"os"
@@ -16,9 +17,13 @@ import (
 	"snug/internal/setup"
 )
 
-// TestLitGPTPeaks compares LitGPT's finetuning with the runs of testdata/measured/litgpt_ops.py: adapters under FSDP1 over
-// 2 to 4 GPUs, up to Llama 2 13B, and full finetuning. The adapters were measured with LitGPT's code of October
-// 2023 and PyTorch 2.11. For that release later code is simulated, which makes up most of what is off.
+// litGPTOff has the runs that are off by more than 0.5 %: grouped keys and values without FSDP1, where small tensors of
+// the adapters live longer than in the simulation.
+var litGPTOff = map[string]float64{"tiny-w1-mb2-acc2": 0.011, "tiny-new-w2-mb2-acc2": 0.019}
+
+// TestLitGPTPeaks compares LitGPT's finetuning with the runs of testdata/measured/litgpt_ops.py: adapters on one GPU and
+// under FSDP over up to 4, up to Llama 2 13B, and full finetuning. Setups with PyTorch 2.1 were measured with PyTorch
+// 2.11 too, but with LitGPT's code of October 2023.
 func TestLitGPTPeaks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "litgpt.jsonl"))
 	if err != nil {
@@ -48,15 +53,12 @@ func TestLitGPTPeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		most := 0.011
-		if s.LoRA == nil {
-			most = 0.003
-		}
+		most := cmp.Or(litGPTOff[s.ID], 0.005)
 		if off := float64(a.PeakAllocated)/row.Measured.Allocated - 1; math.Abs(off) > most {
 			t.Errorf("%s: %d bytes allocated at the peak, measured %.0f (%+.2f %%)", s.ID, a.PeakAllocated, row.Measured.Allocated, 100*off)
 		}
 	}
-	if rows < 20 {
+	if rows < 32 {
 		t.Errorf("%d runs compared", rows)
 	}
 }

@@ -40,32 +40,37 @@ func (w *World) convolvedBack(bytes uint64) {
 	w.release(g)
 }
 
-// CopiedIntoZeros copies t into chosen columns of zeros that are this wide: index_copy_, or if fresh is set,
-// index_copy, which makes a result of its own and needs t contiguous.
+// CopiedIntoZeros copies t into chosen columns of zeros that are this wide: index_copy_, or if fresh is set, index_copy,
+// which makes a result of its own and gets t contiguous. The backward needs the columns, and t for its shape.
 func (t *Tensor) CopiedIntoZeros(width int, fresh bool) *Tensor {
 	w := t.w
 	n := w.record("IndexCopyBackward0", t)
 	w.Op("index_copy")
 	out := w.Empty(t.size.With(-1, width), t.dtype)
+	columns := w.Empty(Dims(t.Size(-1)), Int64)
+	n.save(columns)
+	source := t
 	if fresh {
 		zeros := out.Hold()
-		copied := w.alloc(t.Bytes())
+		source = w.Empty(t.size, t.dtype)
 		out = w.Empty(zeros.size, t.dtype)
-		w.release(copied)
 		zeros.Drop()
 	}
-	w.Launch(out, t)
-	from := t.size
+	shape := n.save(source)
+	w.Launch(out, source)
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("index_select")
 		var copied *storage
 		if fresh {
 			copied = w.alloc(g.Bytes())
 		}
-		back := w.Empty(from, g.dtype)
+		back := w.Empty(shape.get().size, g.dtype)
 		w.Launch(back, g)
 		w.release(copied)
 		return inputGrads(back)
 	})
-	return n.result(out, t)
+	if fresh {
+		dropTemporaries(source)
+	}
+	return n.result(out, t, columns)
 }

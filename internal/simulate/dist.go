@@ -45,6 +45,7 @@ func (r *run) distribute() error {
 	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := train.NewFSDP(r.builder, train.Sharding{
 			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
+			KeepsRoot: r.s.Loop == setup.LitGPTLoop,
 		})
 		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
