@@ -310,7 +310,7 @@ func (s *Setup) completeLoop() error {
 	case name == LitGPTLoop:
 		s.Script = nil // which is simulated with its own loop, on several GPUs too
 	case name == "timm" && !s.Model.facts().Positions.Images:
-		return Wrong("{loop} %s trains models of images, and %s takes text; use {loop=script}", name, s.Model.Title())
+		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
 	}
 	return nil
 }
