@@ -17,8 +17,8 @@ import (
 	"snug/internal/setup"
 )
 
-// litGPTOff has the runs that are off by more than 0.5 %: grouped keys and values without FSDP1, where small tensors of
-// the adapters live longer than in the simulation.
+// litGPTOff has the runs that are off by more than 0.5 %: grouped keys and values without FSDP1. Why
+// has not been found.
 var litGPTOff = map[string]float64{"tiny-w1-mb2-acc2": 0.011, "tiny-new-w2-mb2-acc2": 0.019}
 
 // TestLitGPTPeaks compares LitGPT's finetuning with the runs of testdata/measured/litgpt_ops.py: adapters on one GPU and
@@ -123,6 +123,21 @@ func TestMixedUnitsNote(t *testing.T) {
 		}
 		if says("frozen weights get gradients too") != c.mixed || says("are taken for LitGPT's") != c.guessed || says("LitGPT reduces gradients") != c.mixed {
 			t.Errorf("%s: %q", c.name, notes)
+		}
+	}
+}
+
+// TestLitGPTShort: a sample of one token has nothing to predict, and one of 129 leaves an empty chunk of logits.
+func TestLitGPTShort(t *testing.T) {
+	for _, seq := range []float64{1, 2, 128, 129} {
+		for _, adapters := range []bool{true, false} {
+			fields := map[string]any{"model": map[string]any{"name": "tinyllama-1.1b"}, "batch": 2.0, "seq": seq, "precision": "bf16", "loop": "litgpt"}
+			if adapters {
+				fields["lora"] = map[string]any{"rank": 8.0, "targets": []any{"all-linear"}}
+			}
+			if _, err := Figures(named(t, fields), gpu.Card{}); err != nil {
+				t.Errorf("%v tokens, adapters %v: %v", seq, adapters, err)
+			}
 		}
 	}
 }

@@ -23,6 +23,9 @@ type Outside interface {
 	LossOf(b Batch) *shadow.Tensor
 }
 
+// LitGPTTargets are the linear layers of LitGPT's blocks, by the names of their parts.
+var LitGPTTargets = []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
+
 // litGPT is GPT.
 type litGPT struct {
 	net

@@ -74,10 +74,11 @@ func held(fn *shadow.Frame, parts []*shadow.Tensor) []*shadow.Tensor {
 	return parts
 }
 
-// chunksOf returns the sizes of the pieces that torch.split makes of n: all of this size but the last.
+// chunksOf returns the sizes of the pieces that torch.split makes of n: all of this size but the last. Of nothing it
+// makes one empty piece.
 func chunksOf(n, size int) (sizes []int) {
-	for ; n > 0; n -= size {
-		sizes = append(sizes, min(size, n))
+	for ; n > size; n -= size {
+		sizes = append(sizes, size)
 	}
-	return sizes
+	return append(sizes, n)
 }

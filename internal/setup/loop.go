@@ -307,12 +307,21 @@ func (s *Setup) completeLoop() error {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
+		return Wrong("{loop} %s trains causal language models, and %s is none; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
 		s.Script = nil // which is simulated with its own loop, on several GPUs too
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
 	}
 	return nil
+}
+
+// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for what LitGPT
+// has not, such as another loss, or has in another form.
+func (s *Setup) HasLitGPTsModel() bool {
+	changed := s.Quantization != nil || s.Loss != "" || s.LossChunks > 1 || len(s.Liger) > 0 || s.Attention == "eager" || s.LoRA != nil && (s.LoRA.PEFT || s.LoRA.DoRA || len(s.LoRA.Save) > 0)
+	return s.Loop == LitGPTLoop && s.Model.Head == family.CausalLM && s.Model.facts().LitGPT && !changed
 }
 
 // assumeLitGPT takes a run for LitGPT's if no loop is named, and it accumulates the gradients of adapters under FSDP1 that

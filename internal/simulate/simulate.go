@@ -326,6 +326,11 @@ func (r *run) makeModel() error {
 	if r.torchtune || how.LitGPT.On {
 		how.Lora = r.lora()
 		how.Lora.Fresh = how.LitGPT.First
+		if how.LitGPT.On && how.Lora.Targets[setup.AllLinear] {
+			for _, name := range family.LitGPTTargets {
+				how.Lora.Targets[name] = true
+			}
+		}
 	}
 	var err error
 	switch {
@@ -432,8 +437,7 @@ func (r *run) lossOf(b family.Batch) *shadow.Tensor {
 // litGPT says whether the model is LitGPT's own, and which. Its code of October 2023 goes with PyTorch 2.1.
 func (r *run) litGPT() family.LitGPT {
 	s := r.s
-	own := s.Loop == setup.LitGPTLoop && s.Quantization == nil && s.Loss == "" && s.LossChunks < 2 && len(s.Liger) == 0 && s.Attention != "eager" && (s.LoRA == nil || !s.LoRA.PEFT && !s.LoRA.DoRA)
-	return family.LitGPT{On: own, First: s.BeforeTorch(202), Flat: s.Dist != nil && s.DistKind() == setup.FSDP1}
+	return family.LitGPT{On: s.HasLitGPTsModel(), First: s.BeforeTorch(202), Flat: s.Dist != nil && s.DistKind() == setup.FSDP1}
 }
 
 // thereAre returns the last part of the error about targets that do not exist: which ones do.

@@ -109,8 +109,18 @@ func (b *Builder) Adapted() bool {
 func (b *Builder) LinearNames() []string {
 	var out []string
 	for _, m := range b.layers {
-		if lin, ok := m.(*Linear); ok && !slices.Contains(out, lastName(lin.At())) {
-			out = append(out, lastName(lin.At()))
+		lin, ok := m.(*Linear)
+		if !ok {
+			continue
+		}
+		names := lin.parts
+		if names == nil {
+			names = []string{lastName(lin.At())}
+		}
+		for _, name := range names {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out

@@ -23,7 +23,9 @@ func (b *Builder) AdaptedQKV(l Lora, at string, in int, parts QKV, bias bool) *L
 		}
 	}
 	if named == 0 {
-		return b.Linear(at+".qkv", in, all, bias)
+		lin := b.Linear(at+".qkv", in, all, bias)
+		lin.parts = qkvParts[:]
+		return lin
 	}
 	ad := &adapter{
 		drop: l.Dropout, qkv: true, fresh: l.Fresh,
