@@ -42,6 +42,9 @@ func TestAssumeLitGPT(t *testing.T) {
 			t.Errorf("%s: assumed is %v, mixes %v, holds %v", c.name, s.LoopAssumed, s.MixesUnits(), s.HoldsGradients())
 		}
 	}
+	if s := at(map[string]any{"loop": "litgpt", "dist": map[string]any{"kind": "fsdp2", "world": 2.0}}); !s.Dist.LoadsSharded() {
+		t.Error("LitGPT loads the whole model")
+	}
 	s := at(nil)
 	s.Accumulation = 1
 	if !s.MixesUnits() || s.HoldsGradients() {

@@ -326,10 +326,13 @@ func (s *Setup) HasLitGPTsModel() bool {
 
 // assumeLitGPT takes a run for LitGPT's if no loop is named, and it accumulates the gradients of adapters under FSDP1 that
 // are not PEFT's. LitGPT's finetuning clips no gradients (lora.py of October 2023; 0.5.13 refuses max_norm), so a run
-// that does is someone else's.
+// that does is someone else's. LitGPT shards a model before it loads the weights.
 func (s *Setup) assumeLitGPT() error {
 	if s.Loop == "" && s.flatAdapters() && s.Accumulation > 1 && !s.Clip && s.Model.Head == family.CausalLM {
 		s.Loop, s.LoopAssumed = LitGPTLoop, true
+	}
+	if s.Loop == LitGPTLoop && s.Dist.FSDP() && s.Dist.Load == "" {
+		s.Dist.Load = LoadSharded // fabric.init_module makes the model on the meta device
 	}
 	return nil
 }
