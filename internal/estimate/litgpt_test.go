@@ -140,3 +140,26 @@ func TestLitGPTShort(t *testing.T) {
 		}
 	}
 }
+
+// TestLitGPTValidates: an evaluation makes the logits of whole batches, and training goes on with its own.
+func TestLitGPTValidates(t *testing.T) {
+	at := func(keeps bool) *Answer {
+		a, err := Figures(named(t, map[string]any{
+			"model": map[string]any{"name": "tinyllama-1.1b"}, "batch": 1.0, "seq": 256.0, "precision": "bf16", "loop": "litgpt",
+			"lora":       map[string]any{"rank": 8.0, "targets": []any{"q_proj"}},
+			"evaluation": map[string]any{"batch": 16.0, "every": 1.0, "keeps_logits": keeps},
+		}), gpu.Card{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	const logits = 16 * 256 * 32000 * 4 // in float32
+	kept, passing := at(true), at(false)
+	if more := kept.PeakAllocated - passing.PeakAllocated; more < logits {
+		t.Errorf("keeping logits of %d bytes takes %d more", logits, more)
+	}
+	if passing.PeakAllocated < 3*logits { // with their shifted copy and the log softmax
+		t.Errorf("an evaluation takes %d bytes", passing.PeakAllocated)
+	}
+}

@@ -82,7 +82,7 @@ func (m *litGPT) Outputs(b Batch) *shadow.Tensor {
 	}
 	fn.Set(&x, m.norm.Call(x))
 	parts := []*shadow.Tensor{x}
-	if m.run.Lora.Rank > 0 {
+	if m.run.Lora.Rank > 0 && !m.w.Eval {
 		parts = x.Split(1, chunksOf(x.Size(1), litChunk)...)
 	}
 	for _, part := range parts {

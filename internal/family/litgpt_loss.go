@@ -18,6 +18,9 @@ type LitGPT struct {
 // nothing, and cross entropy is computed over chunks.
 func (m *litGPT) LossOf(b Batch) *shadow.Tensor {
 	defer m.w.As(shadow.Logits)()
+	if m.w.Eval {
+		return m.validationLoss(b)
+	}
 	m.convert()
 	fn := m.w.Func()
 	last := len(m.logits) - 1
@@ -43,9 +46,18 @@ func (m *litGPT) convert() {
 		x.Drop()
 	}
 	m.returned = nil
-	if m.run.Calling != nil {
-		m.run.Calling.keepLogits(m.logits[0])
-	}
+}
+
+// validationLoss is the loss in validate, where nothing is chunked.
+func (m *litGPT) validationLoss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	logits := fn.Let(m.returned[0].Float())
+	m.returned[0].Drop()
+	m.returned = nil
+	m.run.Calling.keepLogits(logits)
+	flat := fn.Let(logits.Slice(1, 0, logits.Size(1)-1).Reshape(-1, m.vocab))
+	targets := fn.Let(b.Labels.Slice(-1, 1, b.Labels.Size(-1)).Reshape(-1))
+	return fn.Return(flat.CrossEntropy(targets))
 }
 
 // chunks returns the chunks of logits and targets that chunked_cross_entropy makes: lm_head's own, or rows of the
