@@ -38,9 +38,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
-	if s.HoldsGradients() {
-		out = append(out, fmt.Sprintf("accelerate reduces gradients in the last of the %d micro-batches only: until then each GPU holds those of all parameters; sync_each_batch in its gradient_accumulation_kwargs takes less", s.Accumulation))
-	}
+	out = append(out, gradientNotes(s, name)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
