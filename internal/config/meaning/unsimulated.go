@@ -34,7 +34,7 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	return r.otherTrainer()
+	return r.otherObjective()
 }
 
 // refusal returns the sentence about such a key.

@@ -2,8 +2,6 @@
 
 package systems
 
-import "strings"
-
 // What other objectives do, as the continuation of a sentence that begins with their names.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
@@ -12,6 +10,7 @@ const (
 	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "also runs a teacher model"
+	denoises        = "trains a diffusion model"
 	notTokens       = "is not a loss over tokens"
 )
 
@@ -30,13 +29,5 @@ func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }
 
-// Objective returns the kind of training of a class or program, by the longest known name within its name.
-func Objective(name string) string {
-	best := Term{Means: notTokens}
-	for _, o := range objectives {
-		if len(o.File) > max(len(best.File), 2) && strings.Contains(strings.ToLower(name), o.File) {
-			best = o
-		}
-	}
-	return best.Means
-}
+// NamesObjective reports whether the values of a key are names of objectives.
+func (k *Key) NamesObjective() bool { return len(k.Words) > 0 && &k.Words[0] == &objectives[0] }

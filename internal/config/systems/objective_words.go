@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+	"strings"
+)
+
+// An objective is named by few words, wherever it is named: in keys, values, programs, folders and classes.
+// So a file of a system without a table, or of a release that came later, is understood by the words in it.
+
+// wordsOf are the objectives that a word of a name stands for; "" means a loss over tokens.
+var wordsOf = map[string]string{
+	"sft": "", "pretrain": "", "pretraining": "", "clm": "", "mlm": "",
+	"dpo": comparesPairs, "ipo": comparesPairs, "orpo": comparesPairs, "simpo": comparesPairs, "cpo": comparesPairs, "tpo": comparesPairs,
+	"xpo": samplesFirst, "preference": comparesPairs, "pref": comparesPairs, "rrhf": comparesPairs,
+	"kto": weighsAnswers, "bco": weighsAnswers,
+	"rm": scoresAnswers, "reward": scoresAnswers, "rewards": scoresAnswers, "prm": scoresAnswers, "orm": scoresAnswers,
+	"ppo": samplesFirst, "grpo": samplesFirst, "gdpo": samplesFirst, "gspo": samplesFirst, "dapo": samplesFirst, "rloo": samplesFirst,
+	"rl": samplesFirst, "rlhf": samplesFirst, "rlvr": samplesFirst, "reinforce": samplesFirst, "ebft": samplesFirst, "nash": samplesFirst,
+	"rollout": samplesFirst, "critic": samplesFirst,
+	"gkd": distils, "kd": distils, "opd": distils, "minillm": distils, "teacher": distils,
+	"distill": distils, "distil": distils, "distillation": distils, "distilling": distils,
+	"diffusion": denoises,
+}
+
+// onlyNames are words that stand for an objective in the name of a program, folder or class and mean something
+// else in a key: rm is a command, pref begins many words.
+var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
+
+// ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
+// for a loss over tokens, and word is "" if the name says nothing. Of several words the last one decides, but a
+// loss over tokens only if there is no other: sft_then_dpo.
+func ObjectiveOf(name string) (word, does string) {
+	words := nameWords(name)
+	for i, w := range words {
+		for _, w := range []string{joined(words, i), w} {
+			means, known := wordsOf[w]
+			if known && (means != "" || does == "") {
+				word, does = w, means
+			}
+		}
+	}
+	return word, does
+}
+
+// joined returns a word together with the one before it, as Sim and PO.
+func joined(words []string, i int) string {
+	if i == 0 {
+		return ""
+	}
+	return words[i-1] + words[i]
+}
+
+// nameWords returns the words of a name, in lower case: they are divided by other characters and by capital
+// letters, and a version at their end (PPOv2) is cut off.
+func nameWords(name string) []string {
+	var out []string
+	begin := 0
+	end := func(at int) {
+		if at > begin {
+			out = append(out, strings.ToLower(withoutVersion(name[begin:at])))
+		}
+		begin = at
+	}
+	for i := range len(name) {
+		switch {
+		case !isNameByte(name[i]):
+			end(i)
+			begin = i + 1
+		case i > begin && isUpper(name[i]) && (!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1])):
+			end(i)
+		}
+	}
+	end(len(name))
+	return out
+}
+
+// withoutVersion returns a word without the digits at its end and a v before them.
+func withoutVersion(word string) string {
+	short := strings.TrimRight(word, "0123456789")
+	if short == "" {
+		return word
+	}
+	if v, ok := strings.CutSuffix(short, "v"); ok && len(short) < len(word) && v != "" {
+		return v
+	}
+	return short
+}
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+func isNameByte(c byte) bool { return isUpper(c) || isLower(c) || c >= '0' && c <= '9' }
+
+// ObjectiveOfKey returns what a run does that has a key of this name; "" if the name says nothing. Keys that
+// name files, columns or a place to log to say nothing about the run.
+func ObjectiveOfKey(name string) string {
+	words := nameWords(name)
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofData, w) }) {
+		return ""
+	}
+	for _, pair := range otherModels {
+		if strings.HasPrefix(strings.Join(words, "_")+"_", pair.File) {
+			return pair.Means
+		}
+	}
+	does := ""
+	for _, w := range words {
+		if means := wordsOf[w]; means != "" && !slices.Contains(onlyNames, w) {
+			does = means
+		}
+	}
+	return does
+}
+
+// ofData are words of keys that say where data comes from or goes to.
+var ofData = []string{"dataset", "datasets", "data", "column", "columns", "field", "key", "file", "files", "dir", "folder", "prefix", "prefetch", "log", "logging", "metric", "metrics"}
+
+// otherModels are the beginnings of keys of further models and of answers that are sampled.
+var otherModels = []Term{
+	{"ref_model_", comparesAnswers}, {"reference_model_", comparesAnswers}, {"ref_policy_", comparesAnswers},
+	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
+}
+
+// decides are words of keys whose values name the objective, and ofOthers words of keys whose values are names.
+var (
+	decides = []string{
+		"objective", "loss", "algorithm", "algo", "method", "stage", "task", "trainer", "recipe", "rl", "rlhf", "type", "mode", "component", "target", "class", "path", "name", "fn",
+	}
+	ofOthers = []string{
+		"model", "dataset", "data", "run", "project", "experiment", "exp", "group", "hub", "repo", "tokenizer", "tag", "wandb", "logger", "output", "optimizer", "scheduler", "job", "save", "file",
+	}
+)
+
+// ObjectiveOfValue returns what a run does whose key has a value; "" if they say nothing. Only the value of a key
+// that names a method counts: a model or a folder may be called dpo too. The key has its section before it, as
+// loss._component_.
+func ObjectiveOfValue(key, value string) (does string) {
+	if !NamesMethod(key) || strings.ContainsAny(value, " /\n") {
+		return ""
+	}
+	_, does = ObjectiveOf(value)
+	return does
+}
+
+// NamesMethod reports whether the value of a key, with its section, names a method and not a thing.
+func NamesMethod(key string) bool {
+	words := nameWords(key)
+	if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofOthers, w) }) {
+		return false
+	}
+	last := words[len(words)-1]
+	return slices.Contains(decides, last) && (len(words) > 1 || last != "name" && last != "path")
+}
+
+// otherHeads are the values of a task for which a model gets a head other than a language model's.
+var otherHeads = []Term{
+	{"seq_cls", "classifies samples"}, {"sequence_classification", "classifies samples"}, {"text_classification", "classifies samples"},
+	{"token_cls", "classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
+	{"question_ans", "marks answers"}, {"question_answering", "marks answers"},
+	{"multiple_choice", "runs every choice of a sample"}, {"feature_extraction", "trains embeddings"},
+	{"embedding", "trains embeddings"}, {"embeddings", "trains embeddings"}, {"infonce", "trains embeddings"}, {"contrastive", "trains embeddings"},
+	{"reranker", "ranks documents, several for each sample"}, {"generative_reranker", "ranks documents, several for each sample"},
+	{"pointwise_reranker", "ranks documents, several for each sample"}, {"listwise_reranker", "ranks documents, several for each sample"},
+	{"regression", "trains a head with one output"},
+}
+
+// HeadOfTask returns what a model's head does for the task that a key names; "" for a language model's.
+func HeadOfTask(key, value string) string {
+	switch words := nameWords(key); {
+	case len(words) == 0, slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofOthers, w) }):
+		return ""
+	case !slices.Contains([]string{"task", "type", "loss"}, words[len(words)-1]) || len(words) == 1 && words[0] == "type":
+		return ""
+	}
+	does, _ := Meaning(otherHeads, strings.ReplaceAll(strings.ToLower(value), "-", "_"))
+	return does
+}
