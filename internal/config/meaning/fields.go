@@ -64,7 +64,7 @@ func (r *Run) Fields() map[string]any {
 // Missing lists what has to be given before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
-	out := r.refused()
+	out := append(r.refused(), r.otherTask()...)
 	if fields["model"] == nil {
 		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
 	}

@@ -13,6 +13,7 @@ import (
 	"snug/internal/config/systems"
 	"snug/internal/config/tree"
 	"snug/internal/pattern"
+	"snug/internal/setup"
 )
 
 // What is simulated is one model and one loss over the tokens of each sample. Other
@@ -108,7 +109,7 @@ func otherProgram(s *projects.Source) *Missing {
 	}
 	for _, p := range s.Started() {
 		for name := range upwards(p.Name) {
-			word, does := systems.ObjectiveOf(name)
+			word, does := systems.ObjectiveOfProgram(name)
 			if does != "" {
 				return refusedFor(fmt.Sprintf("%s:%d", s.File, p.Line), p.Name, does)
 			}
@@ -184,6 +185,29 @@ func otherKey(s *projects.Source) *Missing {
 		}
 		if does := systems.ObjectiveOfValue(sectionAndKey(v.Parts), textOf(v)); does != "" {
 			return refusedFor(where, v.Path.String()+" "+textOf(v), does)
+		}
+	}
+	return nil
+}
+
+// otherTask returns what is missing if a file names a task for which the model gets another head: the head, or a
+// recording.
+func (r *Run) otherTask() []Missing {
+	name, _ := r.Value("model").(string)
+	ownGroups := len(r.BindingsOf("positives"))+len(r.BindingsOf("negatives")) > 0
+	if ownGroups || name != "" && setup.Trains(r.ModelName(name), "image-classification") {
+		return nil
+	}
+	for _, s := range r.SourcesRead() {
+		for _, v := range ownValues(s) {
+			does := systems.HeadOfTask(sectionAndKey(v.Parts), textOf(v))
+			if name := v.Parts[len(v.Parts)-1]; name == "num_labels" && isOn(v.Value) {
+				does = systems.Classifies
+			}
+			if does != "" {
+				return []Missing{{"model.head", fmt.Sprintf("%s:%d: %s %s, which files like this do not show in full; give its head with --head, or measure it: snug profile -- <your command>",
+					s.File, v.Value.Line, strings.TrimSpace(v.Path.String()+" "+textOf(v)), does)}}
+			}
 		}
 	}
 	return nil

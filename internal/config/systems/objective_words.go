@@ -25,17 +25,42 @@ var wordsOf = map[string]string{
 	"diffusion": denoises,
 }
 
+// programWords are further words of programs; models and layers are called so too.
+var programWords = map[string]string{
+	"embedder": comparesTexts, "embedding": comparesTexts, "embeddings": comparesTexts, "reranker": comparesTexts, "rerank": comparesTexts,
+	"retriever": comparesTexts, "retrieval": comparesTexts, "colbert": comparesTexts, "crossencoder": comparesTexts, "biencoder": comparesTexts, "simcse": comparesTexts,
+}
+
+// ObjectiveOfProgram is ObjectiveOf for the name of a program.
+func ObjectiveOfProgram(name string) (word, does string) {
+	if word, does = ObjectiveOf(name); word != "" {
+		return word, does
+	}
+	words := nameWords(name)
+	for i, w := range words {
+		for _, w := range []string{joined(words, i), withoutVersion(w)} {
+			if means := programWords[w]; means != "" {
+				word, does = w, means
+			}
+		}
+	}
+	return word, does
+}
+
 // onlyNames are words that stand for an objective in the name of a program, folder or class and mean something
 // else in a key: rm is a command, pref begins many words.
 var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
 // for a loss over tokens, and word is "" if the name says nothing. Of several words the last one decides, but a
-// loss over tokens only if there is no other: sft_then_dpo.
+// loss over tokens only if there is no other: sft_then_dpo. What follows "for" comes after the run: sft_for_grpo.
 func ObjectiveOf(name string) (word, does string) {
 	words := nameWords(name)
+	if i := slices.Index(words, "for"); i > 0 {
+		words = words[:i]
+	}
 	for i, w := range words {
-		for _, w := range []string{joined(words, i), w} {
+		for _, w := range []string{joined(words, i), withoutVersion(w)} {
 			means, known := wordsOf[w]
 			if known && (means != "" || does == "") {
 				word, does = w, means
@@ -50,17 +75,17 @@ func joined(words []string, i int) string {
 	if i == 0 {
 		return ""
 	}
-	return words[i-1] + words[i]
+	return withoutVersion(words[i-1] + words[i])
 }
 
 // nameWords returns the words of a name, in lower case: they are divided by other characters and by capital
-// letters, and a version at their end (PPOv2) is cut off.
+// letters.
 func nameWords(name string) []string {
 	var out []string
 	begin := 0
 	end := func(at int) {
 		if at > begin {
-			out = append(out, strings.ToLower(withoutVersion(name[begin:at])))
+			out = append(out, strings.ToLower(name[begin:at]))
 		}
 		begin = at
 	}
@@ -77,7 +102,7 @@ func nameWords(name string) []string {
 	return out
 }
 
-// withoutVersion returns a word without the digits at its end and a v before them.
+// withoutVersion returns a word without the digits at its end and a v before them: PPOv2.
 func withoutVersion(word string) string {
 	short := strings.TrimRight(word, "0123456789")
 	if short == "" {
@@ -122,7 +147,7 @@ var ofData = []string{"dataset", "datasets", "data", "column", "columns", "field
 // otherModels are the beginnings of keys of further models and of answers that are sampled.
 var otherModels = []Term{
 	{"ref_model_", comparesAnswers}, {"reference_model_", comparesAnswers}, {"ref_policy_", comparesAnswers},
-	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
+	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
 }
 
 // decides are words of keys whose values name the objective, and ofOthers words of keys whose values are names.
@@ -156,16 +181,14 @@ func NamesMethod(key string) bool {
 	return slices.Contains(decides, last) && (len(words) > 1 || last != "name" && last != "path")
 }
 
-// otherHeads are the values of a task for which a model gets a head other than a language model's.
+// otherHeads are the values of a task or loss for which a model gets a head other than a language model's.
 var otherHeads = []Term{
-	{"seq_cls", "classifies samples"}, {"sequence_classification", "classifies samples"}, {"text_classification", "classifies samples"},
-	{"token_cls", "classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
-	{"question_ans", "marks answers"}, {"question_answering", "marks answers"},
-	{"multiple_choice", "runs every choice of a sample"}, {"feature_extraction", "trains embeddings"},
-	{"embedding", "trains embeddings"}, {"embeddings", "trains embeddings"}, {"infonce", "trains embeddings"}, {"contrastive", "trains embeddings"},
-	{"reranker", "ranks documents, several for each sample"}, {"generative_reranker", "ranks documents, several for each sample"},
-	{"pointwise_reranker", "ranks documents, several for each sample"}, {"listwise_reranker", "ranks documents, several for each sample"},
-	{"regression", "trains a head with one output"},
+	{"seq_cls", Classifies}, {"sequence_classification", Classifies}, {"text_classification", Classifies}, {"regression", Classifies},
+	{"token_cls", "Classifies tokens"}, {"token_classification", "classifies tokens"}, {"ner", "classifies tokens"},
+	{"question_ans", "marks answers in a text"}, {"question_answering", "marks answers in a text"},
+	{"multiple_choice", "runs every choice of a sample"}, {"feature_extraction", comparesTexts},
+	{"embedding", comparesTexts}, {"embeddings", comparesTexts}, {"infonce", comparesTexts}, {"contrastive", comparesTexts},
+	{"reranker", comparesTexts}, {"generative_reranker", comparesTexts}, {"pointwise_reranker", comparesTexts}, {"listwise_reranker", comparesTexts},
 }
 
 // HeadOfTask returns what a model's head does for the task that a key names; "" for a language model's.

@@ -10,9 +10,13 @@ const (
 	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "also runs a teacher model"
+	comparesTexts   = "compares texts by their embeddings, several for each sample"
 	denoises        = "trains a diffusion model"
 	notTokens       = "is not a loss over tokens"
 )
+
+// Classifies says what a head for labels does.
+const Classifies = "classifies samples"
 
 // objectives are the names of objectives in files and on command lines.
 var objectives = []Term{
