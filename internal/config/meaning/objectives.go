@@ -159,6 +159,9 @@ func isOn(v doc.Value) bool {
 	if n, ok := systems.AsNumber(v); ok {
 		return n > 0
 	}
+	if v.Data == "" {
+		return false
+	}
 	if on, ok := systems.AsBool(v); ok {
 		return on
 	}
