@@ -66,7 +66,7 @@ func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := append(r.refused(), r.otherTask()...)
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
+		out = append(out, Missing{"model", r.noModel()})
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
@@ -112,6 +112,19 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		}
 	}
 	return out
+}
+
+// noModel returns why there is no model: a file names one that snug does not know, or has its name from elsewhere.
+func (r *Run) noModel() string {
+	for _, b := range r.BindingsOf("model") {
+		switch {
+		case b.Unknown != "":
+			return fmt.Sprintf("%s: %s %s is not a model that snug knows; give one of the same sizes with --model NAME, or measure the run: snug profile -- <your command>", b.Where(), b.Path, b.Unknown)
+		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
+			return fmt.Sprintf("%s: %s is %s, which is only known when the run starts; give --model NAME", b.Where(), b.Path, shortened(b.Text))
+		}
+	}
+	return "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
 }
 
 func (r *Run) noBatch() string {

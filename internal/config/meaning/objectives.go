@@ -38,7 +38,7 @@ func (r *Run) otherObjective() []Missing {
 
 // namesTokens reports whether a file names its objective, and it is a loss over tokens.
 func (r *Run) namesTokens() bool {
-	if slices.ContainsFunc(r.BindingsOf("refused"), func(b projects.Bound) bool { return b.Key.NamesObjective() && b.Value == "" && b.Text != "" }) {
+	if slices.ContainsFunc(r.BindingsOf("refused"), saysTokens) {
 		return true
 	}
 	for _, s := range r.SourcesRead() {
@@ -49,6 +49,13 @@ func (r *Run) namesTokens() bool {
 		}
 	}
 	return false
+}
+
+// saysTokens reports whether a key names an objective with a loss over tokens.
+func saysTokens(b projects.Bound) bool {
+	text, _ := b.Place.Value.Data.(string)
+	_, known := b.Key.Understand(text)
+	return b.Key.NamesObjective() && known && text != "" && b.Value == ""
 }
 
 // refusedFor returns the refusal of a run because of something in a file.
@@ -117,6 +124,21 @@ func otherProgram(s *projects.Source) *Missing {
 				break
 			}
 		}
+	}
+	return nil
+}
+
+// trainsNothing returns the refusal of a file that only uses a model: a script that starts other programs, or a file
+// without what its system trains with.
+func (r *Run) trainsNothing() []Missing {
+	if r.Primary == nil {
+		return nil
+	}
+	if p, only := r.Primary.OnlyUses(); only && r.Primary.System.Commands != nil {
+		return []Missing{{Training, fmt.Sprintf("%s:%d: %s does not train, by its name; only training runs are estimated", r.Primary.File, p.Line, p.Name)}}
+	}
+	if needs := r.Primary.System.TrainsWith; needs != "" && !r.Primary.Tree.Has(strings.Split(needs, ".")) {
+		return []Missing{{Training, fmt.Sprintf("%s has no %s, so it does not train; only training runs are estimated", r.Primary.File, needs)}}
 	}
 	return nil
 }

@@ -34,6 +34,9 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
+	if nothing := r.trainsNothing(); nothing != nil {
+		return nothing
+	}
 	return r.otherObjective()
 }
 

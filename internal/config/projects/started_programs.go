@@ -15,24 +15,63 @@ import (
 type StartedProgram struct {
 	Name string // its file, its module, or its command with the words after it
 	Line int    // where the script names it
+
+	hasBatch bool // the batch is among its flags
 }
 
 // Started returns the programs that a shell script trains with: the one that gets the batch, or else all of them
 // that by their names do nothing else.
 func (s *Source) Started() []StartedProgram {
 	var out []StartedProgram
-	batch := s.batchLines()
-	for _, c := range s.Tree.Layers[0].Doc.CommandLines() {
-		p := programOf(c)
-		if p.Name == "" || PassedOver([]string{strings.ReplaceAll(strings.TrimSuffix(path.Base(p.Name), ".py"), "-", "_")}) {
+	for _, p := range s.allStarted() {
+		if p.trainsNothing() {
 			continue
 		}
-		if slices.ContainsFunc(c.Lines, func(l int) bool { return slices.Contains(batch, l) }) {
+		if p.hasBatch {
 			return []StartedProgram{p}
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// OnlyUses returns the program that a shell script gives its batch to if, by its name, it trains nothing: it
+// evaluates, serves or converts a model. The script then starts no other program.
+func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
+	all := s.allStarted()
+	i := slices.IndexFunc(all, func(p StartedProgram) bool { return p.hasBatch })
+	if i < 0 || slices.ContainsFunc(all, func(p StartedProgram) bool { return !p.trainsNothing() }) {
+		return StartedProgram{}, false
+	}
+	return all[i], true
+}
+
+// allStarted returns the programs of a shell script's commands.
+func (s *Source) allStarted() []StartedProgram {
+	var out []StartedProgram
+	batch := s.batchLines()
+	for _, c := range s.Tree.Layers[0].Doc.CommandLines() {
+		if p := programOf(c); p.Name != "" {
+			p.hasBatch = slices.ContainsFunc(c.Lines, func(l int) bool { return slices.Contains(batch, l) })
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// trainsNothing reports whether a program does something other than training, by its name.
+func (p StartedProgram) trainsNothing() bool {
+	words := strings.FieldsFunc(strings.ToLower(strings.TrimSuffix(path.Base(p.Name), ".py")), func(c rune) bool { return c == '_' || c == '-' || c == '.' || c == ' ' })
+	has := func(of []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(of, w) })
+	}
+	return has(usingWords) && !has([]string{"train", "training", "trainer", "finetune", "finetuning", "tune", "tuning", "sft", "pretrain", "run"})
+}
+
+// usingWords are words of programs that use a model instead of training it.
+var usingWords = []string{
+	"eval", "evaluate", "evaluation", "test", "testing", "infer", "inference", "predict", "prediction", "generate", "generation", "serve", "server", "deploy",
+	"export", "merge", "convert", "tokenize", "preprocess", "prepare", "quantize", "demo", "download",
 }
 
 // batchLines returns the lines of a script that give a program its batch.
@@ -56,18 +95,18 @@ func (s *Source) batchLines() []int {
 func programOf(c doc.Command) StartedProgram {
 	for i, w := range c.Words {
 		if strings.HasSuffix(w, ".py") {
-			return StartedProgram{w, c.Lines[i]}
+			return StartedProgram{Name: w, Line: c.Lines[i]}
 		}
 	}
 	for i, w := range c.Words {
 		if w == "-m" && i+1 < len(c.Words) && !slices.Contains(launcherModules, c.Words[i+1]) {
-			return StartedProgram{strings.ReplaceAll(c.Words[i+1], ".", "/"), c.Lines[i]}
+			return StartedProgram{Name: strings.ReplaceAll(c.Words[i+1], ".", "/"), Line: c.Lines[i]}
 		}
 	}
 	if len(c.Words) == 0 || slices.Contains(otherTools, c.Words[0]) || !slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
 		return StartedProgram{}
 	}
-	return StartedProgram{strings.Join(ownWords(c.Words), " "), c.Lines[0]}
+	return StartedProgram{Name: strings.Join(ownWords(c.Words), " "), Line: c.Lines[0]}
 }
 
 // ownWords returns the words of a command that are neither flags nor their values, nor files.

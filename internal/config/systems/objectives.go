@@ -33,5 +33,13 @@ func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }
 
+// stageOfAny returns a key that names the objective in some programs, and something else in others: a stage of
+// ZeRO, a part of a curriculum.
+func stageOfAny(path, source string) Key {
+	k := objective(path, source)
+	k.Means = ""
+	return k
+}
+
 // NamesObjective reports whether the values of a key are names of objectives.
 func (k *Key) NamesObjective() bool { return len(k.Words) > 0 && &k.Words[0] == &objectives[0] }
