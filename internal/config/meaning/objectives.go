@@ -230,7 +230,7 @@ func (r *Run) otherTask() []Missing {
 				does = systems.Classifies
 			}
 			if does != "" {
-				return []Missing{{"model.head", fmt.Sprintf("%s:%d: %s %s, which files like this do not show in full; give its head with --head, or measure it: snug profile -- <your command>",
+				return []Missing{{"model.head", fmt.Sprintf("%s:%d: %s: the run %s instead of predicting tokens; give its head with --head, or measure it: snug profile -- <your command>",
 					s.File, v.Value.Line, strings.TrimSpace(v.Path.String()+" "+textOf(v)), does)}}
 			}
 		}

@@ -150,11 +150,11 @@ func (u unreadKeys) note(s *projects.Source, run map[string]any) string {
 		}
 		what = projects.Enumerate(names)
 	}
-	return fmt.Sprintf("%s:%d: %s %s not read; %s", s.File, first.Value.Line, what, are, counted(u.topic, run))
+	return fmt.Sprintf("%s:%d: %s %s not read; %s", s.File, first.Value.Line, what, are, counted(u.topic, run, len(u.keys) > 1))
 }
 
 // counted says what is counted about a topic.
-func counted(topic systems.Topic, run map[string]any) string {
+func counted(topic systems.Topic, run map[string]any, several bool) string {
 	lora, _ := run["lora"].(map[string]any)
 	switch topic {
 	case systems.OfAdapters:
@@ -180,6 +180,9 @@ func counted(topic systems.Topic, run map[string]any) string {
 			kind = "sdpa"
 		}
 		return kind + " is counted; give another with --attention"
+	}
+	if several {
+		return "their effect on memory is not counted"
 	}
 	return "its effect on memory is not counted"
 }

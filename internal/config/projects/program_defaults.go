@@ -26,6 +26,7 @@ func (p *Found) bindProgram() {
 	if s == nil {
 		return
 	}
+	p.Program = s
 	found, err := s.Bind()
 	if err != nil {
 		return // the program is not a config, and may have anything
