@@ -26,7 +26,7 @@ func (r *Run) otherObjective() []Missing {
 	if r.namesTokens() {
 		return nil
 	}
-	for _, look := range []func(*projects.Source) *Missing{r.otherClass, otherProgram, otherKey, onlyPredicts} {
+	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
 		for _, s := range r.SourcesRead() {
 			if m := look(s); m != nil {
 				return []Missing{*m}
@@ -65,7 +65,7 @@ func refusedFor(where, what, does string) *Missing {
 
 // These match the classes that Python code makes or passes to a parser.
 var (
-	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(")
+	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
 	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 
@@ -240,7 +240,8 @@ func (r *Run) otherTask() []Missing {
 
 // onlyPredicts returns the refusal of a file that runs a model without training it.
 func onlyPredicts(s *projects.Source) *Missing {
-	var predicts *tree.Value
+	var predicts, evaluates *tree.Value
+	learns := false
 	for _, v := range ownValues(s) {
 		switch v.Parts[len(v.Parts)-1] {
 		case "do_train":
@@ -252,7 +253,16 @@ func onlyPredicts(s *projects.Source) *Missing {
 			if isOn(v.Value) {
 				predicts = &v
 			}
+		case "do_eval":
+			if isOn(v.Value) && s.System.Commands != nil { // files for trainers that know no do_train have it too
+				evaluates = &v
+			}
+		case "learning_rate", "lr":
+			learns = true
 		}
+	}
+	if predicts == nil && !learns {
+		predicts = evaluates
 	}
 	if predicts == nil {
 		return nil
@@ -261,25 +271,29 @@ func onlyPredicts(s *projects.Source) *Missing {
 }
 
 // otherName returns the refusal of a run whose main file is named after another objective, or its folder is,
-// unless the file's system has a key for that.
+// unless the file's system has a key for that, or a program has a trainer of its own.
 func (r *Run) otherName() []Missing {
-	if r.Primary == nil || slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
+	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
 		return nil
 	}
-	if d := r.Primary.Tree.Layers[0].Doc; d.Format() == doc.Python && trains.In(d.Text()) {
-		return nil // its trainer says what it does
+	d := r.Primary.Tree.Layers[0].Doc
+	if d.Format() == doc.Python && trainsTokens.In(d.Text()) {
+		return nil
 	}
 	for name := range upwards(r.Primary.File) {
 		word, does := systems.ObjectiveOf(name)
 		if does != "" {
 			return []Missing{*refusedFor(r.Primary.File, "by its name ("+word+") it", does)}
 		}
-		if word != "" {
+		if word != "" || d.Format() == doc.Python && trains.In(d.Text()) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// trains matches the trainers whose loss is one over tokens unless their model says otherwise.
-var trains = pattern.New(`(?m)^[^#\n]*\b(?:SFT|Seq2Seq)?Trainer\(`, "Trainer(")
+// trainsTokens matches the trainer whose loss is one over tokens, and trains also those whose model decides.
+var (
+	trainsTokens = pattern.New(`(?m)^[^#\n]*\bSFTTrainer\(`, "SFTTrainer(")
+	trains       = pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?Trainer\(`, "Trainer(")
+)

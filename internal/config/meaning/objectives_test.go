@@ -65,6 +65,13 @@ func TestOtherTrainers(t *testing.T) {
 		"a numbered stage":  {"a.sh", "python a.py --stage 2 --" + batch + " 2\n", ""},
 		"a named stage":     {"a.sh", "STAGE=one_stage\npython a.py --stage $STAGE --" + batch + " 2\n", ""},
 		"a stage and PPO":   {"a.sh", "STAGE=one_stage\npython ppo.py --stage $STAGE --" + batch + " 2\n", samplesFirst},
+		"only evaluates":    {"a.sh", "python a.py --do_eval --" + batch + " 2\n", "runs the model without training it"},
+		"trains besides":    {"a.sh", "python a.py --do_eval --learning_rate 1 --" + batch + " 2\n", ""},
+		"in quotes":         {"a.sh", batch + "=2\ncmd=\"torchrun \\\n -m lib.reranker.main \\\n --" + batch + " 2\"\neval $cmd\n", "compares texts by their embeddings"},
+		"printed only":      {"a.sh", "echo python dpo.py --x\npython a.py --" + batch + " 2\n", ""},
+		"a named program":   {"train_reward_model.py", batch + " = 2\nt = Trainer(model=m)\n", scoresAnswers},
+		"a program within":  {"rlhf/step1.py", batch + " = 2\nt = Trainer(model=m)\n", ""},
+		"a model":           {"a.py", batch + " = 2\nt = Trainer(model=GPTRewardModel(name))\n", scoresAnswers},
 		"evaluation":        {"a.sh", "python evaluate.py --batch_size 2\n", "does not train, by its name"},
 		"and training":      {"a.sh", "python train_and_evaluate.py --batch_size 2\n", ""},
 	} {

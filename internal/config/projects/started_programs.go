@@ -93,6 +93,10 @@ func (s *Source) batchLines() []int {
 
 // programOf returns the program of a command: a Python file, a module, or the words that are no flags.
 func programOf(c doc.Command) StartedProgram {
+	if len(c.Words) > 0 && (c.Words[0] == "echo" || c.Words[0] == "printf") {
+		return StartedProgram{}
+	}
+	c = unquoted(c)
 	for i, w := range c.Words {
 		if strings.HasSuffix(w, ".py") {
 			return StartedProgram{Name: w, Line: c.Lines[i]}
@@ -107,6 +111,18 @@ func programOf(c doc.Command) StartedProgram {
 		return StartedProgram{}
 	}
 	return StartedProgram{Name: strings.Join(ownWords(c.Words), " "), Line: c.Lines[0]}
+}
+
+// unquoted returns a command with the words of its quoted texts: cmd="torchrun train.py --lr 1".
+func unquoted(c doc.Command) doc.Command {
+	var out doc.Command
+	for i, w := range c.Words {
+		for field := range strings.FieldsSeq(w) {
+			out.Words = append(out.Words, strings.Trim(field, `"'`))
+			out.Lines = append(out.Lines, c.Lines[i])
+		}
+	}
+	return out
 }
 
 // ownWords returns the words of a command that are neither flags nor their values, nor files.

@@ -14,7 +14,7 @@ import (
 var wordsOf = map[string]string{
 	"sft": "", "pretrain": "", "pretraining": "", "clm": "", "mlm": "",
 	"dpo": comparesPairs, "ipo": comparesPairs, "orpo": comparesPairs, "simpo": comparesPairs, "cpo": comparesPairs, "tpo": comparesPairs,
-	"xpo": samplesFirst, "preference": comparesPairs, "pref": comparesPairs, "rrhf": comparesPairs,
+	"xpo": samplesFirst, "preference": comparesPairs, "preferences": comparesPairs, "rrhf": comparesPairs,
 	"kto": weighsAnswers, "bco": weighsAnswers,
 	"rm": scoresAnswers, "reward": scoresAnswers, "rewards": scoresAnswers, "prm": scoresAnswers, "orm": scoresAnswers,
 	"ppo": samplesFirst, "grpo": samplesFirst, "gdpo": samplesFirst, "gspo": samplesFirst, "dapo": samplesFirst, "rloo": samplesFirst,
@@ -48,7 +48,7 @@ func ObjectiveOfProgram(name string) (word, does string) {
 }
 
 // onlyNames are words that stand for an objective in the name of a program, folder or class and mean something
-// else in a key: rm is a command, pref begins many words.
+// else in a key: rm is a command.
 var onlyNames = []string{"rm", "rl", "orm", "distil", "sft", "pretrain", "pretraining", "clm", "mlm"}
 
 // ObjectiveOf returns the word of a name that stands for an objective, and what that objective does; does is ""
@@ -62,12 +62,20 @@ func ObjectiveOf(name string) (word, does string) {
 	for i, w := range words {
 		for _, w := range []string{joined(words, i), withoutVersion(w)} {
 			means, known := wordsOf[w]
+			if !known && isPolicy(w) {
+				means, known = comparesAnswers, true
+			}
 			if known && (means != "" || does == "") {
 				word, does = w, means
 			}
 		}
 	}
 	return word, does
+}
+
+// isPolicy reports whether a word is one of the many names of policy optimization, as in sdpo and gspo.
+func isPolicy(word string) bool {
+	return len(word) >= 3 && len(word) <= 5 && strings.HasSuffix(word, "po") && !slices.Contains([]string{"repo", "expo", "hypo", "typo", "tempo", "topo", "depo", "capo", "hippo", "campo"}, word)
 }
 
 // joined returns a word together with the one before it, as Sim and PO.
@@ -147,7 +155,8 @@ var ofData = []string{"dataset", "datasets", "data", "column", "columns", "field
 // otherModels are the beginnings of keys of further models and of answers that are sampled.
 var otherModels = []Term{
 	{"ref_model_", comparesAnswers}, {"reference_model_", comparesAnswers}, {"ref_policy_", comparesAnswers},
-	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
+	{"reward_func", samplesFirst}, {"reward_weights_", samplesFirst}, {"pref_", comparesPairs}, {"train_group_size_", comparesTexts}, {"passage_", comparesTexts}, {"query_max_len_", comparesTexts},
+	{"num_generations_", samplesFirst}, {"actor_model_", samplesFirst}, {"policy_model_", samplesFirst},
 }
 
 // decides are words of keys whose values name the objective, and ofOthers words of keys whose values are names.

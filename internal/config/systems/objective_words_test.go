@@ -12,7 +12,7 @@ func TestObjectiveOf(t *testing.T) {
 		"RewardTrainer": scoresAnswers, "reward_modeling.py": scoresAnswers, "train_rm.sh": scoresAnswers, "step2_reward_model_finetuning": scoresAnswers,
 		"kto": weighsAnswers, "8B_to_1B_KD_lora": distils, "torchtune.rlhf.loss.DPOLoss": comparesPairs, "knowledge_distillation": distils,
 		"llama-3-8b-base-sft": "", "3B_sft_for_grpo": "", "sft_then_dpo": comparesPairs, "Shippo": "", "adapt": "", "distilbert-base": "", "TrainingArguments": "",
-		"dpo_dataset_sft": comparesPairs,
+		"dpo_dataset_sft": comparesPairs, "sdpo.yaml": comparesAnswers, "run_qwen_sapo": comparesAnswers, "repo": "", "topo_map": "",
 	} {
 		if _, got := ObjectiveOf(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -24,7 +24,7 @@ func TestObjectiveOf(t *testing.T) {
 func TestObjectiveOfKey(t *testing.T) {
 	for key, want := range map[string]string{
 		"teacher_model": distils, "kd_ratio": distils, "reward_funcs": samplesFirst, "pref_beta": comparesPairs, "grpo_samples": samplesFirst,
-		"ref_model_name_or_path": comparesAnswers, "num_generations": samplesFirst, "diffusion": denoises,
+		"ref_model_name_or_path": comparesAnswers, "num_generations": samplesFirst, "diffusion": denoises, "passage_max_len": comparesTexts, "train_group_size": comparesTexts,
 		"prefetch_factor": "", "prefix": "", "dpo_dataset": "", "reward_column": "", "model_name": "", "rm": "", "learning_rate": "",
 	} {
 		if got := ObjectiveOfKey(key); got != want {
