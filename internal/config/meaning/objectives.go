@@ -42,7 +42,7 @@ func (r *Run) namesTokens() bool {
 		return true
 	}
 	for _, s := range r.SourcesRead() {
-		for _, v := range ownValues(s) {
+		for _, v := range s.OwnValues() {
 			if word, does := systems.ObjectiveOf(textOf(v)); does == "" && word != "" && systems.NamesMethod(sectionAndKey(v.Parts)) {
 				return true
 			}
@@ -155,23 +155,6 @@ func upwards(name string) func(func(string) bool) {
 	}
 }
 
-// ownValues returns the values of a source that say how it trains: not those of evaluation, nor the variables of a
-// shell script, nor what a Python program computes with.
-func ownValues(s *projects.Source) []tree.Value {
-	format := s.Tree.Layers[0].Doc.Format()
-	if format == doc.Python {
-		return nil
-	}
-	var out []tree.Value
-	for _, v := range s.Tree.Index().Values {
-		variable := format == doc.Shell && len(v.Path) == 1 && !strings.HasPrefix(v.Path[0], "-") && !strings.Contains(v.Path[0], ".")
-		if len(v.Parts) > 0 && !variable && !projects.PassedOver(v.Parts[:len(v.Parts)-1]) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // isOn reports whether a value turns something on: a map or list with anything in it, true, a number above 0, or
 // text.
 func isOn(v doc.Value) bool {
@@ -203,7 +186,7 @@ func sectionAndKey(parts []string) string { return strings.Join(parts[max(len(pa
 // otherKey returns the refusal of a file with a key, or a section, that only another objective has, or with a value
 // that names one.
 func otherKey(s *projects.Source) *Missing {
-	for _, v := range ownValues(s) {
+	for _, v := range s.OwnValues() {
 		where := fmt.Sprintf("%s:%d", s.File, v.Value.Line)
 		if does := systems.ObjectiveOfKey(v.Parts[len(v.Parts)-1]); does != "" && isOn(v.Value) {
 			return refusedFor(where, v.Path.String(), "belongs to a run that "+does)
@@ -224,7 +207,7 @@ func (r *Run) otherTask() []Missing {
 		return nil
 	}
 	for _, s := range r.SourcesRead() {
-		for _, v := range ownValues(s) {
+		for _, v := range s.OwnValues() {
 			does := systems.HeadOfTask(sectionAndKey(v.Parts), textOf(v))
 			if name := v.Parts[len(v.Parts)-1]; name == "num_labels" && isOn(v.Value) {
 				does = systems.Classifies
@@ -242,7 +225,7 @@ func (r *Run) otherTask() []Missing {
 func onlyPredicts(s *projects.Source) *Missing {
 	var predicts, evaluates *tree.Value
 	learns := false
-	for _, v := range ownValues(s) {
+	for _, v := range s.OwnValues() {
 		switch v.Parts[len(v.Parts)-1] {
 		case "do_train":
 			if isOn(v.Value) {

@@ -54,7 +54,7 @@ func (r *Run) unreadIn(s *projects.Source, run map[string]any) []unreadKeys {
 	at := map[systems.Topic]int{}
 	read := r.readPaths(s)
 	under := ""
-	for _, v := range ownValues(s) {
+	for _, v := range s.OwnValues() {
 		p := v.Path.String()
 		if under != "" && strings.HasPrefix(p, under) {
 			continue

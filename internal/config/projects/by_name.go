@@ -38,7 +38,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		k := &keys[h.key]
-		if PassedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
+		if passedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
 			continue
 		}
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
@@ -125,8 +125,8 @@ func around(parts []string, k *systems.Key) []string {
 	return parts[:len(parts)-own]
 }
 
-// PassedOver reports whether a value belongs to something other than training, such as evaluation.
-func PassedOver(parts []string) bool {
+// passedOver reports whether a value belongs to something other than training, such as evaluation.
+func passedOver(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(strings.Split(part, "_"), func(w string) bool {
 			switch w {

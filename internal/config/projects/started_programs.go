@@ -23,7 +23,7 @@ type StartedProgram struct {
 // that by their names do nothing else.
 func (s *Source) Started() []StartedProgram {
 	var out []StartedProgram
-	for _, p := range s.allStarted() {
+	for _, p := range s.commands() {
 		if p.trainsNothing() {
 			continue
 		}
@@ -38,7 +38,7 @@ func (s *Source) Started() []StartedProgram {
 // OnlyUses returns the program that a shell script gives its batch to if, by its name, it trains nothing: it
 // evaluates, serves or converts a model. The script then starts no other program.
 func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
-	all := s.allStarted()
+	all := s.commands()
 	i := slices.IndexFunc(all, func(p StartedProgram) bool { return p.hasBatch })
 	if i < 0 || slices.ContainsFunc(all, func(p StartedProgram) bool { return !p.trainsNothing() }) {
 		return StartedProgram{}, false
@@ -46,8 +46,8 @@ func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
 	return all[i], true
 }
 
-// allStarted returns the programs of a shell script's commands.
-func (s *Source) allStarted() []StartedProgram {
+// findCommands returns the programs of a shell script's commands.
+func (s *Source) findCommands() []StartedProgram {
 	var out []StartedProgram
 	batch := s.batchLines()
 	for _, c := range s.Tree.Layers[0].Doc.CommandLines() {

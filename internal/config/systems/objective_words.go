@@ -128,16 +128,16 @@ func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 func isNameByte(c byte) bool { return isUpper(c) || isLower(c) || c >= '0' && c <= '9' }
 
-// ObjectiveOfKey returns what a run does that has a key of this name; "" if the name says nothing. Keys that
+// ObjectiveOfKey returns what a run does that has a key of this name, in lower case; "" if the name says nothing. Keys that
 // name files, columns or a place to log to say nothing about the run.
 func ObjectiveOfKey(name string) string {
 	words := nameWords(name)
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(ofData, w) }) {
 		return ""
 	}
-	for _, pair := range otherModels {
-		if strings.HasPrefix(strings.Join(words, "_")+"_", pair.File) {
-			return pair.Means
+	for _, begin := range otherModels {
+		if strings.HasPrefix(name, begin.File) || name == strings.TrimSuffix(begin.File, "_") {
+			return begin.Means
 		}
 	}
 	does := ""
