@@ -275,6 +275,28 @@ func (r *Run) otherName() []Missing {
 	return nil
 }
 
+// namedOtherwise returns the note that a run's output is named after another objective, which nothing else in the files
+// shows.
+func (r *Run) namedOtherwise() []string {
+	if r.namesTokens() {
+		return nil
+	}
+	for _, s := range r.SourcesRead() {
+		for _, v := range s.OwnValues() {
+			if !slices.Contains(outputNames, v.Parts[len(v.Parts)-1]) {
+				continue
+			}
+			if word, does := systems.ObjectiveOf(path.Base(textOf(v))); does != "" {
+				return []string{fmt.Sprintf("%s:%d: %s says %s, which %s; a loss over tokens is counted, as nothing else says so", s.File, v.Value.Line, v.Path, word, does)}
+			}
+		}
+	}
+	return nil
+}
+
+// outputNames are keys for the name of a run and its results.
+var outputNames = []string{"output_dir", "run_name", "hub_model_id", "exp_name", "experiment_name", "wandb_name", "save_dir", "save_path", "output_path"}
+
 // trainsTokens matches the trainer whose loss is one over tokens, and trains also those whose model decides.
 var (
 	trainsTokens = pattern.New(`(?m)^[^#\n]*\bSFTTrainer\(`, "SFTTrainer(")
