@@ -64,7 +64,7 @@ func (r *Run) Fields() map[string]any {
 // Missing lists what has to be given before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
-	out := r.refused()
+	out := append(r.refused(), r.otherTask()...)
 	if fields["model"] == nil {
 		out = append(out, Missing{"model", r.noModel()})
 	}
@@ -77,6 +77,7 @@ func (r *Run) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
+	out = append(out, r.unknownRank(fields)...)
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {
@@ -111,6 +112,19 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		}
 	}
 	return out
+}
+
+// noModel returns why there is no model: a file names one that snug does not know, or has its name from elsewhere.
+func (r *Run) noModel() string {
+	for _, b := range r.BindingsOf("model") {
+		switch {
+		case b.Unknown != "":
+			return fmt.Sprintf("%s: %s %s is not a model that snug knows; give one of the same sizes with --model NAME, or measure the run: snug profile -- <your command>", b.Where(), b.Path, b.Unknown)
+		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
+			return fmt.Sprintf("%s: %s is %s, which is only known when the run starts; give --model NAME", b.Where(), b.Path, shortened(b.Text))
+		}
+	}
+	return "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
 }
 
 func (r *Run) noBatch() string {

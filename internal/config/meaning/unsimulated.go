@@ -34,7 +34,10 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	return r.otherTrainer()
+	if nothing := r.trainsNothing(); nothing != nil {
+		return nothing
+	}
+	return r.otherObjective()
 }
 
 // refusal returns the sentence about such a key.

@@ -110,7 +110,11 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 			return err
 		}
 	}
-	return p.follow()
+	if err := p.follow(); err != nil {
+		return err
+	}
+	p.bindProgram()
+	return nil
 }
 
 // withTied returns the sources that belong to a main file that the user named, each once: the attached

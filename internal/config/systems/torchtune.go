@@ -12,6 +12,7 @@ var torchtune = System{
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  keysOf(torchtuneKeys),
 
+	Finding: Finding{TrainsWith: "optimizer"}, // of 0.6.1's recipes, only those without one evaluate, generate or quantize
 	Loading: Loading{Loop: "torchtune", QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
