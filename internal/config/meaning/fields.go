@@ -105,26 +105,13 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
-		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel has that
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
 		}
 	}
 	return out
-}
-
-// noModel returns why there is no model: a file names one that snug does not know, or has its name from elsewhere.
-func (r *Run) noModel() string {
-	for _, b := range r.BindingsOf("model") {
-		switch {
-		case b.Unknown != "":
-			return fmt.Sprintf("%s: %s %s is not a model that snug knows; give one of the same sizes with --model NAME, or measure the run: snug profile -- <your command>", b.Where(), b.Path, b.Unknown)
-		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
-			return fmt.Sprintf("%s: %s is %s, which is only known when the run starts; give --model NAME", b.Where(), b.Path, shortened(b.Text))
-		}
-	}
-	return "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
 }
 
 func (r *Run) noBatch() string {

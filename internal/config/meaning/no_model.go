@@ -18,8 +18,11 @@ const NoModel = "no file names the model; give --model NAME, or model: {name: ..
 // the program builds itself, or any.
 func (r *Run) noModel() string {
 	for _, b := range r.BindingsOf("model") {
-		if b.Unknown != "" {
+		switch {
+		case b.Unknown != "":
 			return notSimulated(b.Where(), b.Unknown)
+		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
+			return fmt.Sprintf("%s: %s is %s, which is only known when the run starts; give --model NAME", b.Where(), b.Path, shortened(b.Text))
 		}
 	}
 	if r.Primary != nil {
