@@ -12,7 +12,7 @@ import (
 // between micro-batches; and that a model is not LitGPT's own.
 func gradientNotes(s *setup.Setup, name func(field string) string) (out []string) {
 	if s.Loop == setup.LitGPTLoop && !s.HasLitGPTsModel() {
-		out = append(out, "LitGPT's own model and loss are not simulated for this run: they are counted as transformers', which take up to an eighth more or less")
+		out = append(out, "LitGPT's own model and loss are not simulated for this run: they are counted as transformers', which was off by up to a sixth where it was measured")
 	}
 	if s.MixesUnits() {
 		out = append(out, "each block is one unit of FSDP, adapters and frozen weights together, as in LitGPT: the frozen weights get gradients too"+unnamed(s, name))

@@ -7,7 +7,7 @@ import (
 )
 
 // FSDP1 around blocks that have trained adapters among frozen weights, as LitGPT wraps them: without a policy for the
-// adapters, and with use_orig_params, without which such a unit is refused (_flat_param.py, 2.1 to 2.11). A flat
+// adapters, and with use_orig_params, without which such a unit is refused (_flat_param.py, 2.11, where it was measured). A flat
 // parameter of which any part is trained requires a gradient as a whole, so the frozen parameters get gradients
 // too, which are reduced with the others. The optimizer updates the trained parameters' parts that are in the shard.
 
