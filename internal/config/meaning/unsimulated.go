@@ -34,7 +34,10 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	if other := r.otherTrainer(); other != nil {
+	if nothing := r.trainsNothing(); nothing != nil {
+		return nothing
+	}
+	if other := r.otherObjective(); other != nil {
 		return other
 	}
 	return r.ownKernels()

@@ -35,7 +35,7 @@ func (p *Found) withoutSettings(name string) error {
 	if at[2] >= 0 {
 		by = text[at[2]:at[3]]
 		for _, class := range strings.FieldsFunc(text[at[4]:at[5]], func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
-			if does := systems.OtherObjective(class); does != "" {
+			if _, does := systems.ObjectiveOf(class); does != "" {
 				return fmt.Errorf("%s:%d: %s %s; this is not estimated; measure it: snug profile -- <your command>", name, line, class, does)
 			}
 		}

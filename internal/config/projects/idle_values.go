@@ -21,7 +21,7 @@ func isIdle(t tree.Tree, v tree.Value, k *systems.Key) bool {
 	if len(v.Path) > 1 {
 		return k.Setting == "model" && inCard(t, v.Path)
 	}
-	return k.Setting == "seq" && trainsItself.In(d.Text()) && occursOnce(d.Text(), v.Path[0])
+	return k.Setting == "seq" && isWordByte(v.Path[0][0]) && trainsItself.In(d.Text()) && occursOnce(d.Text(), v.Path[0])
 }
 
 // trainsItself matches a program that makes its model. A file that holds nothing but variables is read by another

@@ -67,7 +67,7 @@ func shellKeys() []Key {
 // shellUnsimulated returns the flags that are not counted.
 func shellUnsimulated(megatron, swift string) []Key {
 	return []Key{
-		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		stageOfAny("stage", llamaFactoryArgs+"/finetuning_args.py"),
 		objective("rlhf_type", swift),
 		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
 		offloads("offload_param_device", offloadsWeights, accelerateArgs),

@@ -133,7 +133,7 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &openInstruct, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt,
 		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
