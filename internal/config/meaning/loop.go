@@ -28,6 +28,9 @@ func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
 	}
+	if a := r.Primary.System; a.Commands != nil && !a.OwnProgram {
+		return "" // the table knows what this program does; a copy in the folder adds nothing
+	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {
 		return ""
