@@ -23,10 +23,19 @@ _CLASSES = {"DPO": "preferences", "ORPO": "preferences", "KTO": "preferences", "
             "MultipleChoice": "multiple choice", "QuestionAnswering": "question answering", "CTC": "speech", "SpeechSeq2Seq": "speech"}
 
 
+_FILES = re.compile(r"\S*/\S+|\S+\.(?:sh|ya?ml|py|json|toml|slurm)\b\S*")
+# What snug calls the system that reads a file, by what reads it in truth; and the projects whose files belong to one.
+SYSTEMS = {"axolotl": "axolotl", "llama-factory": "llama-?factory|llamafactory", "torchtune": "torchtune", "oumi": "oumi", "nanotron": "nanotron", "litgpt": "litgpt",
+           "llm-foundry": "composer|llm-foundry", "torchtitan": "torchtitan", "ms-swift": "swift", "open-instruct": "open.instruct", "openrlhf": "openrlhf",
+           "flagembedding": "flagembedding", "tevatron": "tevatron", "sentence-transformers": "sentence.transformers", "unsloth": "unsloth", "trl program": "trl|sftconfig",
+           "gpt-neox": "neox", "olmo": "olmo", "nemo": "nemo", "fairseq": "fairseq", "megatron": "megatron", "lingua": "lingua", "verl": "verl", "setfit": "setfit", "xtuner": "xtuner"}
+PROJECTS = {"huggingface/alignment-handbook": "trl", "huggingface/open-r1": "trl", "princeton-nlp/SimPO": "trl", "allenai/open-instruct": "open.instruct"}
+
+
 def suspicions(got, facts):
     """(cause, evidence) of every difference that no note mentions."""
     check = Check(got, facts)
-    for test in (check.objective, check.model, check.batch, check.accumulation, check.length, check.precision, check.checkpointing,
+    for test in (check.system, check.objective, check.path, check.own_model, check.model, check.attention, check.texts, check.batch, check.accumulation, check.length, check.precision, check.checkpointing,
                  check.optimizer, check.adapters, check.bits, check.sharding, check.gpus, check.splits, check.unused):
         test()
     return check.found
@@ -37,8 +46,8 @@ class Check:
 
     def __init__(self, got, facts):
         self.got, self.setup, self.facts, self.found = got, got["setup"], facts, []
-        self.notes = " ".join(got["notes"]).lower()
-        self.shown = got["shown"].lower()
+        self.notes = _FILES.sub("", " ".join(got["notes"])).lower()
+        self.shown = _FILES.sub("", got["shown"].split("settings of")[0]).lower()
         self.several = next((v for k, v, _ in facts if k == "(commands)"), 1) > 1
 
     def values(self, *names, code=True):
@@ -60,6 +69,52 @@ class Check:
     def read(self):
         s = self.setup
         return ", ".join(f"{k} {s[k]}" for k in ("batch", "seq", "accumulation", "precision", "optimizer", "rank", "bits", "dist", "gpus") if s.get(k)) + (", checkpointing" if s["checkpointing"] else "")
+
+    def system(self):
+        """The system decides the defaults: a file read as another one's is answered wrong, unless a note says whose it is."""
+        truth = PROJECTS.get(self.got["project"]) if self.got["system"] in ("trainer", "trainer flags") else None
+        truth = truth or SYSTEMS.get(self.got["system"])
+        took = self.setup.get("system") or ""
+        if not took or "…" in took:
+            took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
+        if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown):
+            self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
+        if took.startswith("a shell script") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
+            self.say("a program with its own arguments read with the defaults of TrainingArguments", "program", next((v for k, v, _ in self.facts if k == "(program)"), ""))
+
+    def _argparse(self):
+        names = {v for k, v, _ in self.facts if k in ("(code).(call)", "(code).(import)")}
+        return "ArgumentParser" in names and not any(re.search(r"TrainingArguments|HfArgumentParser|TrlParser|SFTConfig", str(n)) for n in names)
+
+    def path(self):
+        """The names of the file and its folder, which people choose by what the run does."""
+        tail = "/".join(self.got["path"].lower().split("/")[-3:])
+        tail = re.sub(r"\.\w+$", "", tail)
+        if re.search(WORD % "qlora|4bit", tail) and not self.setup["bits"] and not self.noted("4-bit", "4bit", "quantiz", "bits"):
+            self.say("4-bit weights are not in the answer", "path", self.got["path"])
+        elif re.search(WORD % "lora|dora", tail) and not self.setup["rank"] and not self.noted("lora", "adapter", "peft"):
+            self.say("LoRA is not in the answer", "path", self.got["path"])
+        seen, folders = {c for c, _ in self.found}, "/".join(self.got["path"].lower().split("/")[-6:])
+        if re.search(r"sft|pretrain|supervised|/continued?_", folders):
+            return
+        for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated"):
+                self.say(f"objective: {name}", "path", self.got["path"])
+
+    def own_model(self):
+        own = sorted({str(v) for k, v, _ in self.facts if k in ("(loads)", "(code).(loads)")})
+        if own and not self.noted(*own) and not self.noted("no model that snug knows", "is not followed", "not followed"):
+            self.say("a model class of the project's own", "class", " ".join(own))
+
+    def attention(self):
+        flash = [x for x in self.values("flash_attention", "use_flash_attn", "use_flash_attention_2", "use_flash_attention", "flash_attn", "attn_implementation", "attn_impl", "use_flash_attn_2", "_attn_implementation")
+                 if not x[0].startswith(("(code)", "(default)", "(file)")) and (_true(x[1]) or "flash" in str(x[1]).lower() or x[1] == "fa2")]
+        if flash and self.setup.get("attention") and "flash" not in self.setup["attention"] and not self.several and not self.noted("flash", "attention"):
+            self.say("attention", *flash[0])
+
+    def texts(self):
+        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts"):
+            self.say("several texts per sample", "system", "sentence-transformers")
 
     def objective(self):
         seen = set()
@@ -182,7 +237,7 @@ class Check:
         own = lambda *names: [x for x in self.values(*names, code=False) if not x[0].startswith("(default)")]
         off = any(_false(v) for _, v, _ in own("use_lora", "use_peft", "lora_enable", "lora", "use_qlora")) or any(v in ("full", "freeze") for _, v, _ in own("finetuning_type", "train_type", "tuner_type", "sft_type"))
         on = [x for x in own("use_lora", "use_peft", "lora_enable", "q_lora", "use_qlora", "lora") if _true(x[1])]
-        on += [x for x in own("finetuning_type", "train_type", "tuner_type", "sft_type", "adapter", "peft_type", "lora_type") if str(x[1]).lower() in ("lora", "qlora", "dora", "adalora", "longlora")]
+        on += [x for x in own("finetuning_type", "train_type", "tuner_type", "sft_type", "adapter", "peft_type", "lora_type", "train_mode", "tuner_backend", "method") if str(x[1]).lower() in ("lora", "qlora", "dora", "adalora", "longlora")]
         on += [] if off else [x for x in own("lora_r", "lora_rank", "lora_dim") if _int(x[1])]
         on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program"]
         on += [x for x in self.facts if re.search(r"_component_$", x[0]) and "lora" in str(x[1]).lower()]
@@ -197,7 +252,7 @@ class Check:
     def bits(self):
         four = [x for x in self.values("load_in_4bit", "use_4bit", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
         four += [x for x in self.values("quantization_bit", "bits", "quant_bits", "quantization_bits") if _int(x[1]) == 4]
-        four += [x for x in self.values("quantize", "adapter", "load_precision") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
+        four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
         eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]
         own = lambda found: [x for x in found if not x[0].startswith(("(code)", "(default)"))]
         if own(four) and not self.setup["bits"] and not self.noted("4bit", "4-bit", "quantiz", own(four)[0][0].split(".")[-1]):
@@ -223,6 +278,10 @@ class Check:
             self.say("number of GPUs", *values[0])
 
     def splits(self):
+        visible = [v for k, v, _ in self.values("cuda_visible_devices", code=False) if isinstance(v, str)]
+        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", code=False) if _int(v)]
+        if self.got["system"] == "ms-swift" and visible and len(visible[0].split(",")) > (procs[0] if procs else 1) and not self.noted("splits", "device_map"):
+            self.say("layers split over the visible GPUs (device_map)", "CUDA_VISIBLE_DEVICES", visible[0])
         for k, v, w in self.facts:
             leaf = k.split(".")[-1].lower().replace("-", "_")
             if re.search(r"(tensor|pipeline|context|sequence|expert)_?(model_)?parallel\w*(size|degree)|^(tp|pp|cp|sp|ep|tp_size|pp_size|cp_size|sp_size)$", leaf) and (_int(v) or 0) > 1 and not k.startswith(("(code)", "(default)")):
@@ -232,9 +291,10 @@ class Check:
 
     _LOOKS = re.compile(r"^(qat|fp8|float8|mixture_of_depths|use_badam|use_galore|use_apollo|use_lisa|lisa\w*|spectrum\w*|quantizer|unfrozen_parameters|use_liger\w*|enable_liger\w*|use_unsloth|"
                         r"freeze_\w+|trainable_\w+|quantize\w*|quantization\w*|fp8_\w+|enable_fp8\w*|tuner_type|use_dora|peft_use_dora|use_llama_pro|loraplus\w*|offload_\w+|cpu_offload\w*|activation_offload\w*|"
-                        r"neftune\w*|optimizer_in_bwd|chunked_\w+|fused_linear\w*|cut_cross_entropy|relora\w*|moe_\w*|use_longlora|shift_attn|vision_tower|mm_\w+|train_vision\w*|image_\w+|torch_compile|compile)$", re.I)
+                        r"use_eaft\w*|use_dft\w*|accumulate_grad_in_fp32|device_map|neftune\w*|optimizer_in_bwd|chunked_\w+|fused_linear\w*|cut_cross_entropy|relora\w*|moe_\w*|use_longlora|shift_attn|vision_tower|mm_\w+|train_vision\w*|image_\w+|torch_compile|compile)$", re.I)
 
     def unused(self):
+        seen = set()
         used = ("use_dora", "peft_use_dora", "tuner_type", "quantize", "quantization_bit", "quantization_bits", "quantization_method", "quantization")
         for k, v, w in self.facts:
             leaf = k.split(".")[-1].lower().replace("-", "_")
@@ -243,8 +303,10 @@ class Check:
                 continue
             if self._LOOKS.match(leaf) or ".quantizer." in path or path.startswith(("qat.", "fp8.", "quantizer.")):
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
-                    if not self.noted(leaf, leaf.replace("_", " ")) and not self._shown(leaf):
-                        self.say(f"not used and not noted: {re.sub(r'[0-9]+', 'N', leaf)}", k, v)
+                    top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
+                    if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
+                        seen.add(top)
+                        self.say(f"not used and not noted: {top}", k, v)
 
     def _shown(self, leaf):
         return "liger" in leaf and "liger" in self.shown or "offload" in leaf and "cpu memory" in self.notes or "compile" in leaf and "compile" in self.shown + self.notes

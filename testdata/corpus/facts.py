@@ -25,7 +25,7 @@ def of(root, run):
 
 def _script(root, path, name):
     facts, programs = [], []
-    commands, _ = reading.shell_commands(reading.text_of(path))
+    commands, variables = reading.shell_commands(reading.text_of(path))
     found = [(training_command(w), w) for w in commands if w and w[0] not in ("echo", "printf")]
     found = [(p, w) for p, w in found if p]
     for program_name, words in found:
@@ -39,15 +39,20 @@ def _script(root, path, name):
         where = find(root, os.path.dirname(path), p)
         if where:
             facts += [(f"(code).{k}", v, w) for k, v, w in program(where, p)]
+    facts += [(k, v, name) for k, v in variables.items() if re.match(r"(?i)cuda_visible_devices|nproc_per_node|llm_version|model_?(name|path)?(_or_path)?$", k)]
     facts.append(("(commands)", len(found), name))
     return facts
 
 
 def find(root, folder, name):
-    """The file that a name means, from the project's root or the script's folder."""
-    for base in (root, folder, os.path.dirname(folder), os.path.dirname(os.path.dirname(folder))):
+    """The file that a name means, from the project's root or a folder on the way to it."""
+    root, folders = os.path.normpath(root), [root]
+    while folder.startswith(root) and folder != root:
+        folders.append(folder)
+        folder = os.path.dirname(folder)
+    for base in folders:
         at = os.path.normpath(os.path.join(base, name))
-        if os.path.isfile(at) and at.startswith(os.path.normpath(root)):
+        if at.startswith(root + os.sep) and os.path.isfile(at):
             return at
     return None
 
@@ -89,7 +94,7 @@ def program(path, name):
             facts.append(("(call)", called, name))
     facts += _dataclasses(tree, name)
     facts += [(k, v, name) for k, v in reading.constants(tree).items() if not isinstance(v, (list, dict, tuple))]
-    return facts + [("(import)", n, name) for n in _imports(tree)]
+    return facts + [("(import)", n, name) for n in _imports(tree)] + [("(loads)", n, name) for n in _own_models(tree)]
 
 
 def _argument(kw, args, name):
@@ -124,4 +129,21 @@ def _imports(tree):
             out |= {a.name for a in node.names}
         elif isinstance(node, ast.Import):
             out |= {a.name for a in node.names}
+    return out
+
+
+_LIBRARIES = ("transformers", "peft", "trl", "unsloth", "timm", "torchvision", "sentence_transformers", "diffusers", "setfit", "auto_gptq", "optimum", "modelscope")
+
+
+def _own_models(tree):
+    """Classes of the project's own that load a model."""
+    known = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").split(".")[0] in _LIBRARIES and not n.level for a in n.names}
+    defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    defined |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").split(".")[0] not in _LIBRARIES) for a in n.names}
+    out = set()
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "from_pretrained" and isinstance(n.func.value, ast.Name):
+            who = n.func.value.id
+            if who in defined and who not in known and not re.search(r"Tokenizer|Config|Processor|Extractor", who):
+                out.add(who)
     return out

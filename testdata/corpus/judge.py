@@ -10,24 +10,25 @@ they do not contain; otherwise it is `unhelpful`, with the reason. The table goe
 """
 import json
 import os
-import re
 import sys
 
 import compare
 import facts
 import refusals
+import score
 
 
 def verdict(corpus, got):
     root = os.path.join(corpus, got["project"].replace("/", "+", 1))
     said = facts.of(root, got)
     if got["outcome"] == "answered":
+        got["setup"] = score.setup(got["shown"])
         found = compare.suspicions(got, said)
         return ("wrong" if found else "right"), found
     if got["outcome"] == "refused":
         return refusals.sort(root, got, said)
     if got["outcome"] == "not recognised":
-        return "not recognised", [("not recognised", got["error"][:160])]
+        return "not recognised", [(f"{got['kind']} of {got['system']}", got["error"][:160])]
     return got["outcome"], [(got["outcome"], "")]
 
 

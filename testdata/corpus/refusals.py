@@ -3,12 +3,13 @@
 import os
 import re
 
+import compare
 import reading
 
 FAMILIES = re.compile(
     r"(llama|vicuna|alpaca|tulu|wizardlm|openchat|zephyr|mistral|mixtral|qwen|bert|roberta|electra|distil|mpnet|minilm|opt-|gpt2|gpt-2|gpt-neo|gpt-j|pythia|phi-|phi\d|gemma|"
     r"t5|bart|bloom|falcon|smollm|olmo|deepseek|yi-|internlm|baichuan|chatglm|glm-|starcoder|codellama|vit-|resnet|xlm|mpt-|stablelm|granite|cohere|aya|minicpm|modernbert|whisper|wav2vec)", re.I)
-_LOCAL = re.compile(r"^(/|\./|\.\./|~|\$|\{|<|output|checkpoint|ckpt|models?/|results?/|saves?/|path|your|\w*path\w*$)", re.I)
+_LOCAL = re.compile(r"^(/|\./|\.\./|~|\$|\{|<|output|checkpoint-|ckpt|models?/|results?/|saves?/|path|your|\w*path\w*$)", re.I)
 _MISSING = (
     ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
@@ -17,7 +18,7 @@ _MISSING = (
     ("LoRA's rank", re.compile(r"lora.rank is missing"), "rank"),
 )
 _KEYS = {
-    "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name"),
+    "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name", "partial_pretrain", "path", "llm_version", "model_name_or_paths", "model_version", "model_arch"),
     "batch": ("per_device_train_batch_size", "micro_batch_size", "train_micro_batch_size_per_gpu", "per_gpu_train_batch_size", "batch_size", "train_batch_size", "device_train_microbatch_size", "micro_train_batch_size", "local_batch_size"),
     "seq": ("max_seq_length", "max_seq_len", "max_length", "cutoff_len", "sequence_len", "seq_len", "seq_length", "model_max_length", "block_size", "max_len"),
     "targets": ("lora_target_modules", "target_modules", "lora_target", "lora_targets", "lora_modules", "lora_attn_modules"),
@@ -78,7 +79,7 @@ def _unknown_name(root, got, facts, text):
     if _LOCAL.match(name) or "$" in name:
         return "helpful", [("the model is a path of the user's own", name)]
     if FAMILIES.search(name):
-        return "name", [("a name of a known family", name)]
+        return "name", [(name, "")]
     return "helpful", [("a model that is not known", name)]
 
 
@@ -86,6 +87,9 @@ def _missing(root, got, facts, text):
     for what, pattern, setting in _MISSING:
         if not pattern.search(text):
             continue
+        other = _objective(got, facts) if got["kind"] != "program" else None
+        if other:
+            return "unhelpful", [(f"asks for {what} of a run with another objective: {other[0]}", f"{other[1]} | {text[:140]}")]
         said = _says(facts, setting)
         if said:
             return "unhelpful", [(f"asks for {what}, which the files say ({got['system']})", f"{said[0]} = {str(said[1])[:80]} | {text[:140]}")]
@@ -97,11 +101,21 @@ def _missing(root, got, facts, text):
     return None
 
 
+def _objective(got, facts):
+    """Another objective that the file states, and where."""
+    empty = dict(model="", batch=None, seq=None, accumulation=1, precision=None, checkpointing=False, optimizer=None, rank=1, bits="4", dist=None, gpus=None, system="")
+    check = compare.Check(dict(got, setup=empty, shown="", notes=[]), facts)
+    check.objective()
+    check.path()
+    found = [x for x in check.found if x[0].startswith("objective") and not re.search("classification|question|num_labels|speech|embeddings", x[0])]
+    return (found[0][0].removeprefix("objective: "), found[0][1].split(";")[0]) if found else None
+
+
 def _says(facts, setting):
     for k, v, _ in facts:
         leaf = k.split(".")[-1].lower().replace("-", "_")
         if (leaf in _KEYS[setting] or k in _KEYS[setting]) and v not in (None, "", True, False, []) and not k.startswith("(code).(default)"):
-            if setting == "model" and not _model_like(leaf, v):
+            if setting == "model" and (not _model_like(leaf, v) or leaf == "path" and "model" not in k):
                 continue
             if setting in ("batch", "seq", "rank") and not re.match(r"^\d+$", str(v)):
                 continue
@@ -116,6 +130,8 @@ def _model_like(leaf, value):
         return False
     if leaf == "_component_":
         return "models." in value
+    if leaf == "path":
+        return bool(re.match(r"^[\w.-]+/[\w.-]+$", value) and FAMILIES.search(value))
     if leaf in ("model", "model_name", "flavor"):
         return bool(FAMILIES.search(value)) or leaf == "flavor"
     return "/" in value or bool(FAMILIES.search(value))

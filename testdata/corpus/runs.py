@@ -26,7 +26,7 @@ KINDS = {".yaml": "config", ".yml": "config", ".json": "config", ".toml": "confi
 SKIPPED = re.compile(
     r"(^|/)(tests?|unit_tests|functional_tests|\.github|\.circleci|docker|docs?|node_modules|eval\w*|inference|"
     r"serving|deploy\w*|data_\w+|datasets?|third_party|release|packaging|build\w*|studio|src/transformers|flax|tensorflow|jax\w*|tpu|"
-    r"legacy|\.devcontainer|\.ci|ci|mcli|gcp|k8s|sagemaker|lm-evaluation-harness|lm_eval|lm_eval_tasks)/|(^|/)(test_|conftest|setup\.py$)", re.I)
+    r"legacy|\.devcontainer|\.ci|ci|mcli|gcp|k8s|sagemaker|lm-evaluation-harness|lm_eval|lm_eval_tasks|results?|outputs?|logs?|wandb)/|(^|/)(test_|conftest|setup\.py$)", re.I)
 NOT_PYTORCH = {"google-research/electra", "young-geng/EasyLM"}
 
 _TRAINS = re.compile(r"(train|fine_?-?tun|(^|[_\-/.])(sft|dpo|ppo|grpo|orpo|kto|simpo|cpo|gkd|rloo|rlhf|rm|reward\w*)([_\-/.]|$)|distil|"

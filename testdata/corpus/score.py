@@ -8,15 +8,19 @@ that the file should say is given. One line per run: its outcome, the setup as s
 error and the seconds of processor time. A run over 3 s is asked for again before it counts as slow.
 """
 import concurrent.futures
+import fcntl
 import json
 import os
 import re
+import resource
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
-import threading
+import termios
 
-LIMIT, SLOW = 60, 3  # seconds: on the clock of a busy machine, and of processor time
+LIMIT, SLOW = 10, 3  # seconds of processor time
 UNKNOWN = re.compile(
     r"contains no setting that snug knows|not a kind of file|no config that snug knows|belongs to no system|is no config|"
     r"none of the files|no training config|not recognized|not recognised|no file (here )?is a config|no files? that snug")
@@ -24,17 +28,32 @@ UNKNOWN = re.compile(
 
 def ask(snug, root, path):
     """Exit code (None if it took too long), output, errors and the seconds of processor time of one question."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        p = subprocess.Popen([snug, "estimate", "--config-path", path], cwd=root, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
-        timer = threading.Timer(LIMIT, p.kill)
-        timer.start()
+    screen, out = os.openpty()
+    fcntl.ioctl(out, termios.TIOCSWINSZ, struct.pack("HHHH", 2000, 1000, 0, 0))  # a report on a wide screen is not cut
+    with tempfile.TemporaryFile() as err:
+        p = subprocess.Popen([snug, "estimate", "--config-path", path], cwd=root, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                             env=dict(os.environ, NO_COLOR="1"), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)))
+        os.close(out)
+        text = drain(screen)
         _, status, used = os.wait4(p.pid, 0)
-        late = not timer.is_alive()
-        timer.cancel()
         p.returncode = code = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        text = lambda f: f.read(1 << 20).decode(errors="replace")
-        return None if late else code, text(out), text(err), used.ru_utime + used.ru_stime
+        err.seek(0)
+        late = code in (-signal.SIGXCPU, -signal.SIGKILL)
+        return None if late else code, text, err.read(1 << 20).decode(errors="replace"), used.ru_utime + used.ru_stime
+
+
+def drain(screen):
+    """All that is written to a screen until it is closed."""
+    got = b""
+    while True:
+        try:
+            more = os.read(screen, 1 << 16)
+        except OSError:
+            more = b""
+        if not more:
+            os.close(screen)
+            return got.decode(errors="replace").replace("\r\n", "\n")
+        got += more
 
 
 def answer(snug, corpus, run):
@@ -68,31 +87,36 @@ def shown(report):
     return "\n".join(kept)
 
 
-PRECISIONS = ("fp32", "amp-bf16", "amp-fp16", "bf16", "fp16")
 SHARDINGS = r"(ddp|fsdp1|fsdp2(?:-noreshard)?|zero1(?:-deepspeed)?|zero2|zero3)"
 
 
 def setup(text):
     """The setup in the words of a report, as fields."""
     words = " ".join(text.split())
-    out = {"model": text.split(" takes ")[0].splitlines()[-1] if " takes " in text else ""}
-    find = lambda p: (m.group(1) if (m := re.search(p, words)) else None)
-    number = lambda x: int(x.replace(",", "")) if x else None
-    out["batch"] = number(find(r"\bbatch ([\d,]*\d)"))
-    out["seq"] = number(find(r"\bbatch [\d,]*\d of ([\d,]*\d)(?: and [\d,]+)? tokens"))
-    out["accumulation"] = number(find(r"\baccumulation ([\d,]*\d)")) or 1
-    out["precision"] = find(r"(?:^|, | )(amp-bf16|amp-fp16|bf16|fp16|fp32)(?:,| as saved,| \()")
-    out["weights"] = find(r"(?<!frozen )weights in (\w+)") or find(r"frozen weights in (\w+)")
-    out["checkpointing"] = bool(re.search(r"(?<!no )checkpointing(,|$| )", words.split("settings of")[0]))
-    out["optimizer"] = find(r", ((?:adam|sgd|lion|adafactor|adagrad|rmsprop|muon|lamb|paged|galore|none|apollo|lomo|stable|schedule|ademamix)[\w-]*)")
-    out["attention"] = find(r"(\w+) attention")
-    out["rank"] = number(find(r"(?:LoRA|DoRA) rank ([\d,]*\d)"))
-    out["targets"] = find(r"(?:LoRA|DoRA) rank \d+ on ([^,]+)")
-    out["bits"] = "4" if re.search(r"nf4|fp4|4-bit", words) else None
-    out["dist"] = find(SHARDINGS)
-    out["gpus"] = number(find(r"(?:on|over) ([\d,]*\d) GPUs")) or number(find(r"([\d,]*\d) GPUs"))
-    out["files"] = find(r"settings of (.*)$")
-    return out
+    settings, _, files = words.partition("settings of ")
+    settings = re.sub(r"loop of \S+\.py\b.*?,", "loop of a program,", settings)
+    find = lambda p: (m.group(1) if (m := re.search(p, settings)) else None)
+    number = lambda p: int(x.replace(",", "")) if (x := find(p)) else None
+    system = re.search(r" \((.*)\)$", files) or re.search(r" \(([^)]*…)$", files)
+    return {
+        "model": text.split(" takes ")[0].splitlines()[-1] if " takes " in text else "",
+        "batch": number(r"\bbatch ([\d,]*\d)"),
+        "seq": number(r"\bbatch [\d,]*\d of ([\d,]*\d)(?: and [\d,]+)? tokens"),
+        "accumulation": number(r"\baccumulation ([\d,]*\d)") or 1,
+        "precision": find(r"(?:^|, | )(amp-bf16|amp-fp16|bf16|fp16|fp32)(?:,| as saved,| \()"),
+        "weights": find(r"weights in (\w+)"),
+        "checkpointing": bool(re.search(r", checkpointing(,|$| )", settings)),
+        "loop": find(r"loop of (.*?)(?:,|$)"),
+        "optimizer": find(r", ((?:adam|sgd|lion|adafactor|adagrad|rmsprop|muon|lamb|galore|apollo|ademamix|nadam|radam)[\w-]*)"),
+        "attention": find(r"(\w+) attention"),
+        "rank": number(r"(?:LoRA|DoRA) rank ([\d,]*\d)"),
+        "targets": find(r"(?:LoRA|DoRA) rank \d+ on ([^,]+)"),
+        "bits": "4" if re.search(r"\b(nf4|fp4)\b|4-bit", settings) else None,
+        "dist": find(r"\b" + SHARDINGS),
+        "gpus": number(r"([\d,]*\d) GPUs"),
+        "files": files,
+        "system": system.group(1) if system else None,
+    }
 
 
 def main():
