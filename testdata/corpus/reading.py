@@ -187,6 +187,9 @@ def _split(words):
     return out + [now] if now else out
 
 
+_PROGRAM = re.compile(r"\.py$|=")
+
+
 def flags(words):
     """The flags of a command: `--name value`, `--name=value`, `key=value`, and bare ones."""
     out, i = {}, 0
@@ -196,7 +199,7 @@ def flags(words):
             name, eq, value = w.lstrip("-").partition("=")
             if not eq:
                 values = []
-                while i + 1 < len(words) and not _is_flag(words[i + 1]):
+                while i + 1 < len(words) and not _is_flag(words[i + 1]) and not (values and _PROGRAM.search(words[i + 1])):
                     i += 1
                     values.append(words[i])
                 value = " ".join(values) if values else True

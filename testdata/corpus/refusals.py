@@ -49,6 +49,8 @@ def _not_simulated(root, got, facts, text):
     word = (m.group(1) if m else "").split("#")[0].split(".")[-1].strip("-")
     if word and not _in_files(root, got, facts, word):
         return "unhelpful", [("names something that is not in the file", text[:200])]
+    if word.isupper() and got["kind"] == "script":
+        return "unhelpful", [("a variable of the script taken for a setting", text[:200])]
     kind = re.sub(r"^.*?: .*?: ", "", shape(text))
     return "helpful", [("not simulated: " + kind[:90], text[:160])]
 
@@ -74,6 +76,8 @@ def _unknown_name(root, got, facts, text):
     if not m:
         return None
     name = m.group(1)
+    if " " in name or name.endswith((".yaml", ".yml", ".json", ".py")):
+        return "unhelpful", [("something else taken for the model's name", text[:160])]
     if not _in_files(root, got, facts, name.split("/")[-1]):
         return "unhelpful", [("a model that the file does not name", text[:160])]
     if _LOCAL.match(name) or "$" in name:
@@ -142,7 +146,7 @@ def _unknown_value(root, got, facts, text):
     if not m:
         return None
     setting, value = m.groups()
-    if setting == "optimizer" and re.search(r"adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|sgd", value, re.I) and not re.search(r"4bit|npu|xla", value):
+    if setting == "optimizer" and re.search(r"adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
         return "unhelpful", [(f"an ordinary optimizer is not known: {value}", text[:160])]
     return "helpful", [(f"{setting} {value} is not simulated", text[:160])]
 
