@@ -124,7 +124,7 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	case Python:
 		d.syntax = pythonSyntax{}
 	case Shell:
-		d.syntax = shellSyntax{}
+		d.syntax = &shellSyntax{}
 	default:
 		return nil, fmt.Errorf("%s: there is no format %q", name, format)
 	}

@@ -2,25 +2,75 @@
 
 package doc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Commands returns the words of each command of a shell script, without the quotes
-// around them and with $VARIABLES unexpanded (shell.go expands them); nil for any other file.
-func (d *Document) Commands() [][]string {
-	if d.format != Shell {
+// Command is a command that a shell script starts.
+type Command struct {
+	Line  int      // where it begins; 0 if the script puts it together
+	Words []string // expanded; a word that is not known is there as written, without quotes
+	// Keys are the keys of its flags and arguments in the document, and of the variables in its environment.
+	Keys map[string]bool
+	// Unknown says of words that may hold any number of flags why they are not known, by the word.
+	Unknown []UnknownWord
+	// Maybe means that it depends on something unknown whether the command is started.
+	Maybe bool
+}
+
+// UnknownWord is a word of a command that may be any number of words.
+type UnknownWord struct{ Text, Why string }
+
+// Commands returns the commands that a shell script starts, in the order of the script; nil for any other file. A
+// command in a loop or a function counts once.
+func (d *Document) Commands() []Command {
+	s, ok := d.syntax.(*shellSyntax)
+	if !ok {
 		return nil
 	}
-	words, err := scanShell(d.src)
-	if err != nil {
-		return nil
+	keys := map[*node]string{}
+	definitions := map[int]string{}
+	for _, e := range d.root.entries {
+		keys[e.value] = e.key
+		definitions[e.keyStart] = e.key
 	}
-	var out [][]string
-	for i, w := range words {
-		if i == 0 || w.command != words[i-1].command {
-			out = append(out, nil)
+	var out []Command
+	for _, c := range s.commands {
+		made := Command{Keys: map[string]bool{}, Maybe: true}
+		if c.at >= 0 {
+			made.Line, _ = d.position(c.at)
 		}
-		last := len(out) - 1
-		out[last] = append(out[last], strings.Trim(string(d.src[w.start:w.end]), `"'`))
+		for _, e := range c.entries {
+			made.Keys[keys[e.value]] = true
+		}
+		for _, r := range c.runs {
+			made.Maybe = made.Maybe && r.Maybe
+			for _, at := range r.Environment {
+				made.Keys[definitions[at]] = true
+			}
+		}
+		made.addWords(c)
+		out = append(out, made)
 	}
 	return out
+}
+
+// addWords adds the words of a command.
+func (c *Command) addWords(of shCommand) {
+	for _, w := range of.runs[0].Words {
+		text, known := w.Text()
+		if !known {
+			text = strings.Trim(w.Raw, `"'`)
+		}
+		c.Words = append(c.Words, text)
+	}
+	for _, r := range of.runs {
+		for _, w := range r.Words {
+			u := UnknownWord{w.Raw, w.Why()}
+			if w.Many() && w.Known() == "" && !slices.Contains(c.Unknown, u) {
+				c.Unknown = append(c.Unknown, u)
+			}
+		}
+	}
 }

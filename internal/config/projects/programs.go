@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 )
 
 // programs returns the Python files that a shell script starts, as it names them.
 func (s *Source) programs() []string {
 	var out []string
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
-		for _, w := range words {
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		for _, w := range c.Words {
 			if strings.HasSuffix(w, ".py") {
 				out = append(out, w)
 			}
@@ -45,7 +46,8 @@ func (s *Source) programTrainer(files Files) *systems.System {
 // Program returns the Python file in the folder that a script's only command starts, with its arguments;
 // "" if there is none. Arguments that contain variables are left out: their values are read as settings.
 func (s *Source) Program(files Files) (program string, args []string) {
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		words := c.Words
 		i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })
 		if i < 0 {
 			continue
@@ -84,7 +86,7 @@ func plainArgs(words []string) (out []string) {
 // StartsProgram reports whether a script starts a program whose name ends in ending, by its name or by
 // the path of a copy.
 func (s *Source) StartsProgram(ending string) bool {
-	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
+	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(c doc.Command) bool {
+		return slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
 	})
 }
