@@ -18,20 +18,20 @@ func (r *runner) arithmeticText(p part) arithmeticValue {
 	if !r.spend(1 + len(p.text)/16) {
 		return arithmeticValue{why: "the script does too much to follow"}
 	}
-	inner := &parser{src: p.text, places: p.places}
-	parts, err := inner.parts(0, len(p.text), true, 0)
+	text := &parser{src: p.text, places: p.places}
+	parts, err := text.parts(0, len(p.text), doubled, 0)
 	if err != nil {
 		return arithmeticValue{why: shortened(p.text) + " is not understood"}
 	}
 	w := r.one(word{parts: parts})
-	text, _ := w.Text()
+	expression, _ := w.Text()
 	from := w.From
-	for _, name := range namesIn(text) {
+	for _, name := range namesIn(expression) {
 		if v := r.variables[name]; v != nil {
 			from = mergedFrom(from, append([]int{v.definition}, v.from...))
 		}
 	}
-	return arithmeticValue{text: text, why: w.Why(), from: from}
+	return arithmeticValue{text: expression, why: w.Why(), from: from}
 }
 
 // namesIn returns the names in an expression.

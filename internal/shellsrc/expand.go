@@ -115,7 +115,7 @@ func (r *runner) expand(w word) []Word {
 // splits reports whether a word without quotes would become several, or none.
 func splits(w Word) bool {
 	text, known := w.Text()
-	return known && (text == "" || strings.ContainsAny(text, " \t\n"))
+	return !known || text == "" || strings.ContainsAny(text, " \t\n")
 }
 
 // withFrom returns words that also depend on some assignments.
@@ -225,7 +225,7 @@ func (v expanded) asText() []Piece {
 	}
 	var out []Piece
 	for i, w := range v.words {
-		if i > 0 {
+		if i > 0 && !w.Many() && !v.words[i-1].Many() { // next to what may be no word there may be no blank
 			out = append(out, Piece{Text: " ", At: -1})
 		}
 		out = append(out, w.Pieces...)

@@ -45,6 +45,9 @@ func (r *runner) parameter(p part) expanded {
 		return r.indirect(p)
 	}
 	v := r.lookUp(p)
+	if joins := p.text == "*" || p.index != nil && p.index.raw == "*"; joins && p.quoted && v.several && p.op != "length" {
+		v = expanded{pieces: v.asText(), from: v.from}
+	}
 	switch p.op {
 	case "":
 		return v
@@ -60,18 +63,23 @@ func (r *runner) parameter(p part) expanded {
 		case known:
 			return r.argument(p)
 		}
-		return v
+		return v.opaque()
 	case ":?", "?":
 		return v
 	}
 	text, known := textOf(v.asText())
 	if !known {
-		return v
+		return v.opaque()
 	}
 	if v.several {
 		return r.eachChanged(p, v)
 	}
 	return expanded{pieces: r.changed(p, text, v.pieces), from: v.from}
+}
+
+// opaque returns a value of which nothing is known any more.
+func (v expanded) opaque() expanded {
+	return expanded{pieces: manyWords(unknown(whyOf(v.asText()))), from: v.from}
 }
 
 // argument expands what follows the operator in ${x:-…}.
@@ -134,6 +142,9 @@ func (r *runner) lookUp(p part) expanded {
 		if r.frame.caller {
 			r.assumed = true
 		}
+		if why := manyWhy(r.frame.args); why != "" {
+			return expanded{pieces: unknown(why)}
+		}
 		return expanded{pieces: computed(strconv.Itoa(len(r.frame.args)))}
 	case p.text == "":
 		return expanded{pieces: unknown(shortened(p.raw) + " is not understood")}
@@ -142,7 +153,11 @@ func (r *runner) lookUp(p part) expanded {
 	}
 	v := r.variables[p.text]
 	if v == nil {
-		return expanded{pieces: []Piece{{At: -1, absent: true, Why: fmt.Sprintf("%s is not set in the script", p.text)}}}
+		unset := []Piece{{At: -1, absent: true, Why: fmt.Sprintf("%s is not set in the script", p.text)}}
+		if p.index != nil && (p.index.raw == "@" || p.index.raw == "*") {
+			return expanded{several: true, words: []Word{{Pieces: manyWords(unset), Start: -1, End: -1, Raw: p.raw}}}
+		}
+		return expanded{pieces: unset}
 	}
 	from := mergedFrom(v.from, []int{v.definition})
 	if p.index != nil {
@@ -179,6 +194,8 @@ func (r *runner) element(p part, v *variable) expanded {
 		return expanded{pieces: unknown(shortened(p.raw) + " is not known")}
 	case !v.isList && i == 0:
 		return expanded{pieces: v.pieces}
+	case manyWhy(v.elements[:min(max(i+1, 0), len(v.elements))]) != "":
+		return expanded{pieces: unknown(shortened(p.raw) + " is not known")}
 	case i < 0 || i >= len(v.elements):
 		return expanded{}
 	}
@@ -207,6 +224,16 @@ func (r *runner) arguments() expanded {
 	return out
 }
 
+// manyWhy returns why the number of some words is not known; "" if it is.
+func manyWhy(words []Word) string {
+	for _, w := range words {
+		if w.Many() {
+			return w.Why()
+		}
+	}
+	return ""
+}
+
 // positional expands $1, $? and the like.
 func (r *runner) positional(name string) expanded {
 	n, err := strconv.Atoi(name)
@@ -215,6 +242,8 @@ func (r *runner) positional(name string) expanded {
 		return expanded{pieces: unknown("$" + name + " is known only when the script runs")}
 	case n == 0:
 		return expanded{pieces: unknown("the path of the script is not known")}
+	case manyWhy(r.frame.args[:min(n, len(r.frame.args))]) != "":
+		return expanded{pieces: unknown(manyWhy(r.frame.args))}
 	case n <= len(r.frame.args):
 		return expanded{pieces: r.frame.args[n-1].Pieces, from: r.frame.args[n-1].From}
 	case !r.frame.caller:

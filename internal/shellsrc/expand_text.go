@@ -20,7 +20,7 @@ func (r *runner) length(v expanded) expanded {
 	}
 	text, known := textOf(v.pieces)
 	if !known {
-		return v
+		return v.opaque()
 	}
 	return expanded{pieces: computed(strconv.Itoa(utf8.RuneCountInString(text))), from: v.from}
 }

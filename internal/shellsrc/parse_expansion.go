@@ -6,7 +6,8 @@ import "strings"
 
 // expansion reads the quoted text or the substitution at an offset and returns the offset after it; next is at if
 // there is neither.
-func (p *parser) expansion(at, end int, quoted bool, depth int) (out []part, next int, err error) {
+func (p *parser) expansion(at, end int, how quoting, depth int) (out []part, next int, err error) {
+	quoted := how != bare
 	if p.src[at] == '$' {
 		if name := plainParameter(p.src[at+1 : end]); name != "" {
 			next = at + 1 + len(name)
@@ -21,29 +22,29 @@ func (p *parser) expansion(at, end int, quoted bool, depth int) (out []part, nex
 	case text[0] == '\'':
 		return p.orEmpty(p.literal(nil, at+1, next-1, true), at), next, nil
 	case text[0] == '"':
-		out, err = p.parts(at+1, next-1, true, depth+1)
+		out, err = p.parts(at+1, next-1, doubled, depth+1)
 		return p.orEmpty(out, at), next, err
 	case text[1] == '\'' && quoted:
 		return nil, at, nil
 	case text[1] == '\'':
 		return []part{{kind: literalPart, text: unescaped(text[2 : len(text)-1]), at: -1, quoted: true}}, next, nil
 	}
-	made, err := p.substitution(at, next, quoted, depth)
+	made, err := p.substitution(at, next, how, depth)
 	made.raw = p.src[at:next]
 	return []part{made}, next, err
 }
 
 // substitution reads $((…)), $(…), `…` or ${…} between two offsets.
-func (p *parser) substitution(at, end int, quoted bool, depth int) (part, error) {
+func (p *parser) substitution(at, end int, how quoting, depth int) (part, error) {
 	switch text := p.src[at:end]; {
 	case strings.HasPrefix(text, "$((") && strings.HasSuffix(text, "))") && len(text) > 4:
-		return p.inner(arithmeticPart, at+3, end-2, quoted), nil
+		return p.inner(arithmeticPart, at+3, end-2, how != bare), nil
 	case strings.HasPrefix(text, "$("):
-		return p.inner(outputPart, at+2, end-1, quoted), nil
+		return p.inner(outputPart, at+2, end-1, how != bare), nil
 	case text[0] == '`':
-		return p.inner(outputPart, at+1, end-1, quoted), nil
+		return p.inner(outputPart, at+1, end-1, how != bare), nil
 	}
-	return p.braces(at+2, end-1, quoted, depth)
+	return p.braces(at+2, end-1, how, depth)
 }
 
 // plainParameter returns the name after $ at the beginning of a text, which has no brackets; "" if there is none.
@@ -66,8 +67,11 @@ func (p *parser) orEmpty(parts []part, at int) []part {
 var operators = []string{":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "-", "=", "+", "?", "#", "%", "/", "^", ",", ":", "@"}
 
 // braces reads what is inside ${…}.
-func (p *parser) braces(begin, end int, quoted bool, depth int) (part, error) {
-	made := part{kind: paramPart, quoted: quoted, at: -1}
+func (p *parser) braces(begin, end int, how quoting, depth int) (part, error) {
+	made := part{kind: paramPart, quoted: how != bare, at: -1}
+	if how == doubled {
+		how = inner
+	}
 	at := begin
 	if at < end && (p.src[at] == '#' || p.src[at] == '!') && at+1 < end && parameterEnd(p.src[at+1:end]) > 0 {
 		made.op = map[byte]string{'#': "length", '!': "indirect"}[p.src[at]]
@@ -81,7 +85,7 @@ func (p *parser) braces(begin, end int, quoted bool, depth int) (part, error) {
 		if closing < 0 {
 			return made, nil
 		}
-		index, err := p.parts(at+1, at+closing, quoted, depth+1)
+		index, err := p.parts(at+1, at+closing, how, depth+1)
 		if err != nil {
 			return made, err
 		}
@@ -91,7 +95,7 @@ func (p *parser) braces(begin, end int, quoted bool, depth int) (part, error) {
 	for _, op := range operators {
 		if made.op == "" && strings.HasPrefix(p.src[at:end], op) {
 			made.op = op
-			arg, err := p.parts(at+len(op), end, quoted, depth+1)
+			arg, err := p.parts(at+len(op), end, how, depth+1)
 			made.arg = arg
 			return made, err
 		}

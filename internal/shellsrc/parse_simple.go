@@ -237,7 +237,7 @@ func (p *parser) readHeredoc(h *heredoc) {
 // taken as it is.
 func (p *parser) heredocText(h *heredoc, begin, end int) {
 	h.text = word{raw: p.src[begin:end], start: p.place(begin), end: p.place(begin) + end - begin}
-	parts, err := p.parts(begin, end, true, 0)
+	parts, err := p.parts(begin, end, doubled, 0)
 	if h.literal || err != nil {
 		parts = p.literal(nil, begin, end, true)
 	}

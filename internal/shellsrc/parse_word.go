@@ -51,7 +51,7 @@ func (p *parser) wordOf(begin, end int) (word, error) {
 		w.start, w.end = p.place(begin), p.place(end-1)+1
 	}
 	var err error
-	w.parts, err = p.parts(begin, end, false, 0)
+	w.parts, err = p.parts(begin, end, bare, 0)
 	return w, err
 }
 
@@ -124,10 +124,19 @@ func (p *parser) until(open int, closing byte, depth int) (int, error) {
 	return 0, p.failAt(open, "%c is not closed", p.src[open])
 }
 
+// quoting is how the text around a part is quoted.
+type quoting int
+
+const (
+	bare    quoting = iota
+	doubled         // by double quotes
+	inner           // so, but within ${…}, where double quotes begin again
+)
+
 // parts returns the parts of a text: of a word, or of what is inside double quotes.
-func (p *parser) parts(begin, end int, quoted bool, depth int) ([]part, error) {
+func (p *parser) parts(begin, end int, how quoting, depth int) ([]part, error) {
 	var out []part
-	literal := begin
+	literal, quoted := begin, how != bare
 	flush := func(to int) {
 		out = p.literal(out, literal, to, quoted)
 	}
@@ -145,11 +154,11 @@ func (p *parser) parts(begin, end int, quoted bool, depth int) ([]part, error) {
 			out = p.literal(out, at+1, next, true)
 			at, literal = next, next
 			continue
-		case c != '\'' && c != '"' && c != '`' && c != '$' || quoted && (c == '\'' || c == '"'):
+		case c != '\'' && c != '"' && c != '`' && c != '$' || quoted && c == '\'' || how == doubled && c == '"':
 			at++
 			continue
 		}
-		made, next, err := p.expansion(at, end, quoted, depth)
+		made, next, err := p.expansion(at, end, how, depth)
 		switch {
 		case err != nil:
 			return nil, err

@@ -31,8 +31,11 @@ func (r *runner) assignList(v, old *variable, a assignment) {
 	v.isList = true
 	if a.adds && old != nil {
 		v.elements, v.keys, v.open, v.from = slices.Clone(old.elements), slices.Clone(old.keys), old.open, mergedFrom(old.from, []int{old.definition})
+		if v.open != "" {
+			v.elements, v.open = append(v.elements, Word{Pieces: manyWords(unknown(v.open)), Start: -1, End: -1}), ""
+		}
 		if !old.isList && len(old.pieces) > 0 {
-			v.elements = []Word{{Pieces: old.pieces, Start: -1, End: -1}}
+			v.elements = []Word{{Pieces: manyWords(old.pieces), Start: -1, End: -1}}
 		}
 		if !r.spend(len(v.elements) / 4) {
 			v.elements, v.keys, v.open = nil, nil, "it has too many elements"
@@ -80,7 +83,7 @@ func (r *runner) withElement(old *variable, a assignment, value Word) *variable 
 	i, why := r.number(key)
 	row := why == "" && v.keys == nil
 	switch {
-	case !known || v.keys == nil && why != "" && nameEnd(key) == len(key) && len(v.elements) > 0:
+	case !known || manyWhy(v.elements) != "" || v.keys == nil && why != "" && nameEnd(key) == len(key) && len(v.elements) > 0:
 		v.open = "one of its elements is set at an index that is not known"
 	case row && i >= 0 && i < int64(len(v.elements)):
 		v.elements[i] = value

@@ -107,7 +107,12 @@ func (r *runner) shift(words []Word) {
 			n = int(min(count, 1<<16))
 		}
 	}
-	r.frame.args = r.frame.args[min(n, len(r.frame.args)):]
+	n = min(n, len(r.frame.args))
+	if why := manyWhy(r.frame.args[:n]); why != "" {
+		r.frame.args = []Word{{Pieces: []Piece{{At: -1, Why: why, many: true}}, Start: -1, End: -1, Raw: `"$@"`}}
+		return
+	}
+	r.frame.args = r.frame.args[n:]
 }
 
 // setOptions follows set: set -a exports everything that is assigned, set -- gives new arguments.

@@ -2,7 +2,10 @@
 
 package shellsrc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Piece is a part of an expanded word.
 type Piece struct {
@@ -24,8 +27,8 @@ type Word struct {
 	Start, End int
 	// Variable is the name if the word is only the value of a variable, and Definition the offset of the
 	// assignment that it has its value from.
-	Variable   string
-	Definition int
+	Variable       string
+	Definition     int
 	last           string // the variable that the word ends in
 	lastDefinition int
 	// From lists the assignments that the word's text depends on.
@@ -113,9 +116,12 @@ func unknown(why string) []Piece { return []Piece{{At: -1, Why: why}} }
 // computed returns a text that stands nowhere in the script.
 func computed(text string) []Piece { return []Piece{{Text: text, At: -1}} }
 
-// same reports whether two texts are equal: both known and the same, or unknown for the same reason.
+// same reports whether two texts are equal: both known and the same, or unknown in the same places for the same reasons.
 func same(a, b []Piece) bool {
 	x, known := textOf(a)
 	y, also := textOf(b)
-	return known == also && x == y && whyOf(a) == whyOf(b)
+	if known || also {
+		return known == also && x == y
+	}
+	return slices.EqualFunc(a, b, func(p, q Piece) bool { return p.Text == q.Text && p.Why == q.Why })
 }

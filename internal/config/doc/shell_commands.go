@@ -13,6 +13,8 @@ type Command struct {
 	Words []string // expanded; a word that is not known is there as written, without quotes
 	// Keys are the keys of its flags and arguments in the document, and of the variables in its environment.
 	Keys map[string]bool
+	// Passes are the keys of the variables that are values or arguments of the command.
+	Passes map[string]bool
 	// Unknown says of words that may hold any number of flags why they are not known, by the word.
 	Unknown []UnknownWord
 	// Maybe means that it depends on something unknown whether the command is started.
@@ -37,15 +39,23 @@ func (d *Document) Commands() []Command {
 	}
 	var out []Command
 	for _, c := range s.commands {
-		made := Command{Keys: map[string]bool{}, Maybe: true}
+		made := Command{Keys: map[string]bool{}, Passes: map[string]bool{}, Maybe: true}
 		if c.at >= 0 {
 			made.Line, _ = d.position(c.at)
 		}
 		for _, e := range c.entries {
 			made.Keys[keys[e.value]] = true
+			if to := e.value.resolve(); to != e.value {
+				made.Passes[keys[to]] = true
+			}
 		}
 		for _, r := range c.runs {
 			made.Maybe = made.Maybe && r.Maybe
+			for _, w := range r.Words {
+				if w.Variable != "" {
+					made.Passes[definitions[w.Definition]] = true
+				}
+			}
 			for _, at := range r.Environment {
 				made.Keys[definitions[at]] = true
 			}
@@ -66,9 +76,10 @@ func (c *Command) addWords(of shCommand) {
 		c.Words = append(c.Words, text)
 	}
 	for _, r := range of.runs {
-		for _, w := range r.Words {
+		for i, w := range r.Words {
 			u := UnknownWord{w.Raw, w.Why()}
-			if w.Many() && w.Known() == "" && !slices.Contains(c.Unknown, u) {
+			afterFlag := i > 0 && strings.HasPrefix(r.Words[i-1].Known(), "-") && !strings.Contains(r.Words[i-1].Known(), "=")
+			if w.Many() && w.Known() == "" && !(afterFlag && isValue(w)) && !slices.Contains(c.Unknown, u) {
 				c.Unknown = append(c.Unknown, u)
 			}
 		}

@@ -66,7 +66,7 @@ func (r *Run) Missing() []Missing {
 	fields := r.Fields()
 	out := r.refused()
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
+		out = append(out, r.noModel())
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
@@ -113,7 +113,31 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 	return out
 }
 
+// noModel says that no file names the model, or why the name is not known.
+func (r *Run) noModel() Missing {
+	if why := r.notKnown("model"); why != "" {
+		return Missing{"model", why + "; give --model NAME"}
+	}
+	return Missing{"model", NoModel}
+}
+
+// NoModel says that no file names the model.
+const NoModel = "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
+
+// notKnown says why the value that a script gives a setting is not known; "" if it gives none.
+func (r *Run) notKnown(setting string) string {
+	for _, b := range r.BindingsOf(setting) {
+		if why := b.Place.Value.Why; why != "" && b.Value == nil {
+			return fmt.Sprintf("%s: %s is not known: %s", b.Where(), b.Path, why)
+		}
+	}
+	return ""
+}
+
 func (r *Run) noBatch() string {
+	if why := r.notKnown("batch"); why != "" {
+		return why + "; give --batch N"
+	}
 	for _, b := range r.BindingsOf("batch") {
 		if b.Value == projects.Auto {
 			return fmt.Sprintf("%s: %s is only known when the run starts; give --batch N", b.Where(), b.Path)

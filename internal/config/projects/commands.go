@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// A script may start several programs: it prepares the data, trains, merges adapters, evaluates. Only the flags of
+// the command that trains are settings of the run.
+
+// trainings returns the commands of a script that train, in the order of the script: those with a telling setting,
+// without those whose program does something else by its name. It is empty if the script starts no training.
+func trainings(a *systems.System, t tree.Tree) []doc.Command {
+	commands := t.Layers[0].Doc.Commands()
+	if len(commands) == 0 {
+		return nil
+	}
+	tells := tellingKeys(a, t)
+	var out, others []doc.Command
+	for _, c := range commands {
+		told := false
+		for key := range c.Keys {
+			told = told || tells[key]
+		}
+		switch {
+		case told && !trainsNot(c):
+			out = append(out, c)
+		case told:
+			others = append(others, c)
+		}
+	}
+	if len(out) == 0 {
+		return others
+	}
+	return out
+}
+
+// tellingKeys returns the keys of a script that make a command a training.
+func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
+	x, keys := t.Index(), a.Keys().All
+	telling := slices.Concat(systems.Telling(), a.AlsoTelling)
+	out := map[string]bool{}
+	for _, h := range hits(a, x) {
+		v := x.Values[h.value]
+		if h.key >= 0 && slices.Contains(telling, keys[h.key].Setting) && fits(&keys[h.key], v.Value) {
+			out[v.Path[0]] = true
+		}
+	}
+	return out
+}
+
+// otherWork are words in the names of programs that do not train.
+var otherWork = []string{
+	"eval", "evaluate", "evaluation", "evaluator", "infer", "inference", "predict", "prediction", "generate", "generation", "sample",
+	"test", "merge", "convert", "conversion", "export", "preprocess", "prepare", "tokenize", "serve", "server", "deploy", "benchmark", "download", "chat", "demo",
+	"install", "upload", "visualize", "plot", "encode", "retrieve", "search", "embed", "quantize", "client", "rollout",
+}
+
+// trainsNot reports whether a command does something other than training, by the name of its program.
+func trainsNot(c doc.Command) bool {
+	name := programName(c.Words)
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-./ ", r) })
+	trains := slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "train") || strings.HasPrefix(w, "finetun") || w == "sft"
+	})
+	return !trains && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(otherWork, w) })
+}
+
+// programName returns the name of the program that a command starts: a Python file without its folder, a module, or
+// the first words of a command line such as swift infer.
+func programName(words []string) string {
+	for i, w := range words {
+		if strings.HasSuffix(w, ".py") {
+			return strings.TrimSuffix(path.Base(w), ".py")
+		}
+		if w == "-m" && i+1 < len(words) && !strings.HasPrefix(words[i+1], "torch.distributed") {
+			return words[i+1]
+		}
+	}
+	end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
+	if end < 0 {
+		end = len(words)
+	}
+	return strings.Join(words[:min(end, 3)], " ")
+}
+
+// inCommand returns a test for the values that count: those of the first training of a script. All count if a
+// script starts none, and in other files.
+func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) bool {
+	if a.Commands == nil {
+		return func(*systems.Key, doc.Path) bool { return true }
+	}
+	of := trainings(a, t)
+	if len(of) == 0 {
+		return func(*systems.Key, doc.Path) bool { return true }
+	}
+	return func(k *systems.Key, p doc.Path) bool {
+		if of[0].Keys[p[0]] {
+			return true
+		}
+		return of[0].Passes[p[0]] && systems.IsSetting(k.Setting) // a variable that is a flag's value says less than the flag
+	}
+}
+
+// commandNotes returns what the user should know about the commands of a script.
+func (s *Source) commandNotes() []string {
+	if s.System.Commands == nil {
+		return nil
+	}
+	of := trainings(s.System, s.Tree)
+	if len(of) == 0 {
+		return nil
+	}
+	var out []string
+	if len(of) > 1 {
+		var lines []string
+		for _, c := range of[1:] {
+			lines = append(lines, fmt.Sprint(c.Line))
+		}
+		word := "line"
+		if len(lines) > 1 {
+			word = "lines"
+		}
+		out = append(out, fmt.Sprintf("%s starts %d trainings: the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
+	}
+	for _, u := range of[0].Unknown {
+		out = append(out, fmt.Sprintf("%s:%d: %s may add flags, which are not counted: %s", s.File, of[0].Line, u.Text, u.Why))
+	}
+	return out
+}
