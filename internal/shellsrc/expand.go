@@ -10,7 +10,7 @@ import (
 // words expands the words of a command, as a shell does: braces, then parameters and substitutions, then splitting
 // at blanks. Names of files are not expanded.
 func (r *runner) words(of []word) []Word {
-	var out []Word
+	out := make([]Word, 0, len(of))
 	for _, w := range of {
 		for _, x := range r.braced(w) {
 			out = append(out, r.expand(x)...)

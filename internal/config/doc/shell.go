@@ -104,8 +104,13 @@ func (p *shParser) define(d shellsrc.Definition) {
 		return
 	}
 	n := p.value(d.Values[0], d.At)
-	if len(d.Values) > 1 {
+	text, _ := d.Values[0].Text()
+	switch {
+	case len(d.Values) > 1:
 		n = p.varying(d.Values, n)
+	case strings.HasPrefix(text, "--") || strings.Contains(text, " --"):
+		delete(p.owners, n.start)
+		n = &node{kind: Expression, start: n.start, end: n.end, style: shComputed, fixed: "it holds flags"}
 	}
 	p.definitions[d.At], p.names[n] = n, d.Name
 	p.root.entries = append(p.root.entries, entry{key: d.Name, keyStart: d.At, value: n})
@@ -146,10 +151,8 @@ func (p *shParser) loose(d shellsrc.Definition) {
 }
 
 // addUse adds a flag, unless the same text is there already, and returns its entry.
-func (p *shParser) addUse(u flagUse, at int) entry {
-	if u.keyStart < 0 {
-		u.keyStart = at
-	}
+func (p *shParser) addUse(u *flagUse, at int) entry {
+	u.keyStart = cmp.Or(max(u.keyStart, 0), at)
 	id := shEntry{key: u.key, keyStart: u.keyStart, at: -1}
 	if len(u.value.Pieces) == 1 {
 		id.at = u.value.Pieces[0].At
@@ -168,14 +171,14 @@ func (p *shParser) addEntry(e entry) entry {
 }
 
 // useValue returns the value of a flag.
-func (p *shParser) useValue(u flagUse, at int) *node {
+func (p *shParser) useValue(u *flagUse, at int) *node {
 	switch {
 	case !u.isSwitch:
 		n := p.value(u.value, at)
 		n.more = u.more
 		return n
-	case u.written.Start >= 0:
-		return &node{kind: Bool, data: true, start: u.written.Start, end: u.written.End, style: shSwitch, fixed: "it is a flag without a value"}
+	case u.start >= 0:
+		return &node{kind: Bool, data: true, start: u.start, end: u.end, style: shSwitch, fixed: "it is a flag without a value"}
 	}
 	return &node{kind: Bool, data: true, start: at, end: at, style: shComputed, fixed: "the shell puts it together"}
 }

@@ -11,8 +11,9 @@ import (
 type Command struct {
 	Line  int      // where it begins; 0 if the script puts it together
 	Words []string // expanded; a word that is not known is there as written, without quotes
-	// Keys are the keys of its flags and arguments in the document, and of the variables in its environment.
-	Keys map[string]bool
+	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
+	// environment.
+	Keys, Environment map[string]bool
 	// Passes are the keys of the variables that are values or arguments of the command.
 	Passes map[string]bool
 	// Unknown says of words that may hold any number of flags why they are not known, by the word.
@@ -39,7 +40,7 @@ func (d *Document) Commands() []Command {
 	}
 	var out []Command
 	for _, c := range s.commands {
-		made := Command{Keys: map[string]bool{}, Passes: map[string]bool{}, Maybe: true}
+		made := Command{Keys: map[string]bool{}, Environment: map[string]bool{}, Passes: map[string]bool{}, Maybe: true}
 		if c.at >= 0 {
 			made.Line, _ = d.position(c.at)
 		}
@@ -57,7 +58,7 @@ func (d *Document) Commands() []Command {
 				}
 			}
 			for _, at := range r.Environment {
-				made.Keys[definitions[at]] = true
+				made.Environment[definitions[at]] = true
 			}
 		}
 		made.addWords(c)

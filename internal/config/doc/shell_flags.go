@@ -13,21 +13,22 @@ import (
 type flagUse struct {
 	key      string
 	keyStart int
-	written  shellsrc.Word // the flag
+	start    int // of the flag as written, -1 if it is put together
+	end      int
 	value    shellsrc.Word
 	isSwitch bool
 	more     []string // further words before the next flag, which may be values too
 }
 
 // flagUses returns the flags and assignments of a command. The first word is its name, unless all count.
-func flagUses(words []shellsrc.Word, all bool) []flagUse {
-	var out []flagUse
+func flagUses(words []shellsrc.Word, all bool) []*flagUse {
+	out := make([]*flagUse, 0, len(words)/2)
 	for i := 0; i < len(words); i++ {
 		if i == 0 && !all && !strings.HasPrefix(words[0].Known(), "-") {
 			continue
 		}
 		u, took := useAt(words[i:])
-		if u.key != "" {
+		if u != nil {
 			out = append(out, u)
 		} else if text, known := words[i].Text(); known && strings.Contains(text, " --") {
 			out = append(out, flagUses(words[i].Fields(), true)...) // a command of its own
@@ -37,15 +38,15 @@ func flagUses(words []shellsrc.Word, all bool) []flagUse {
 	return out
 }
 
-// useAt reads the flag or assignment that comes first, and returns the number of further words that it took.
-func useAt(words []shellsrc.Word) (u flagUse, took int) {
-	w := words[0]
+// useAt reads the flag or assignment that comes first, nil if there is none, and returns the number of further words that it took.
+func useAt(words []shellsrc.Word) (u *flagUse, took int) {
+	w := &words[0]
 	known := w.Known()
 	text, isKnown := w.Text()
 	if strings.ContainsAny(known, " \n") && strings.Contains(known, " --") {
-		return u, 0
+		return nil, 0
 	}
-	u.written, u.keyStart = w, w.Start
+	u = &flagUse{start: w.Start, end: w.End, keyStart: w.Start}
 	if len(w.Pieces) > 0 && w.Pieces[0].At >= 0 && w.Variable == "" {
 		u.keyStart = w.Pieces[0].At
 	}
@@ -70,9 +71,11 @@ func useAt(words []shellsrc.Word) (u flagUse, took int) {
 		}
 		return u, 1
 	}
-	if start, end, ok := overridden(known); ok {
-		u.key, u.value = known[start:end], w.Cut(end+len("="))
+	start, end, ok := overridden(known)
+	if !ok {
+		return nil, 0
 	}
+	u.key, u.value = known[start:end], w.Cut(end+len("="))
 	return u, 0
 }
 
@@ -83,12 +86,12 @@ func isValue(w shellsrc.Word) bool {
 }
 
 // lastOnly leaves out the flags that are given again later: a program takes the last one.
-func lastOnly(uses []flagUse) []flagUse {
-	last := map[string]int{}
+func lastOnly(uses []*flagUse) []*flagUse {
+	last := make(map[string]int, len(uses))
 	for i, u := range uses {
 		last[u.key] = i
 	}
-	var out []flagUse
+	out := uses[:0]
 	for i, u := range uses {
 		if last[u.key] == i || !strings.HasPrefix(u.key, "-") {
 			out = append(out, u)
@@ -101,9 +104,9 @@ func lastOnly(uses []flagUse) []flagUse {
 func (p *shParser) command(runs []shellsrc.Command) shCommand {
 	out := shCommand{at: runs[0].At, runs: runs}
 	first := lastOnly(flagUses(runs[0].Words, false))
-	others := make([]map[string]flagUse, 0, len(runs)-1)
+	others := make([]map[string]*flagUse, 0, len(runs)-1)
 	for _, r := range runs[1:] {
-		byKey := map[string]flagUse{}
+		byKey := map[string]*flagUse{}
 		for _, u := range lastOnly(flagUses(r.Words, false)) {
 			byKey[u.key] = u
 		}
@@ -128,7 +131,7 @@ func (p *shParser) command(runs []shellsrc.Command) shCommand {
 }
 
 // addMerged adds a flag that has to be the same in the other ways a command is started.
-func (p *shParser) addMerged(u flagUse, others []map[string]flagUse, at int) entry {
+func (p *shParser) addMerged(u *flagUse, others []map[string]*flagUse, at int) entry {
 	values := []shellsrc.Word{u.value}
 	for _, byKey := range others {
 		o, there := byKey[u.key]
@@ -158,19 +161,19 @@ func hasText(words []shellsrc.Word, text string) bool {
 }
 
 // sometimes returns the value of a flag that a command gets only in some of its turns.
-func (p *shParser) sometimes(u flagUse, at int) *node {
+func (p *shParser) sometimes(u *flagUse, at int) *node {
 	like := p.useValue(u, at)
 	return &node{kind: Expression, start: like.start, end: like.end, style: shComputed, fixed: "the command gets it only in some of its turns"}
 }
 
 // inOrder returns the flags in the order of the script.
-func inOrder(of map[string]flagUse) []flagUse {
+func inOrder(of map[string]*flagUse) []*flagUse {
 	keys := make([]string, 0, len(of))
 	for key := range of {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	out := make([]flagUse, 0, len(keys))
+	out := make([]*flagUse, 0, len(keys))
 	for _, key := range keys {
 		out = append(out, of[key])
 	}

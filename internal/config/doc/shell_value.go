@@ -26,7 +26,7 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	text, _ := w.Text()
 	n.kind, n.data = shData(text)
 	if len(w.Pieces) == 1 && w.Pieces[0].At >= 0 && p.written(n, w.Pieces[0]) {
-		return p.owned(n, w, at)
+		return p.owned(n, at)
 	}
 	if text == "" && n.start < n.end && len(w.From) == 0 || n.start == n.end && len(w.Pieces) == 0 {
 		n.style = p.src[n.start:n.end]
@@ -45,18 +45,20 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	return n
 }
 
-// owned returns the value of a text that stands in the script. If another value is that text too, it leads there.
-func (p *shParser) owned(n *node, w shellsrc.Word, at int) *node {
+// owned returns the value of a text that stands in the script. If a variable has that text, it leads
+// there; if another flag has it, neither can be changed alone.
+func (p *shParser) owned(n *node, at int) *node {
 	owner := p.owners[n.start]
 	if owner == nil || n.start == n.end {
 		p.owners[n.start] = n
 		return n
 	}
-	name := strings.Trim(w.Raw, `"'`)
 	if variable := p.names[owner]; variable != "" {
-		name = "$" + variable
+		return &node{kind: Expression, start: at, end: at, style: shPlain, name: "$" + variable, target: owner}
 	}
-	return &node{kind: Expression, start: at, end: at, style: shPlain, name: name, target: owner}
+	owner.fixed = "several flags get the same text"
+	n.fixed, n.style = owner.fixed, shComputed
+	return n
 }
 
 // written says of a value where its text stands and how it is quoted; false if it cannot be replaced there.

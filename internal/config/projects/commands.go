@@ -16,31 +16,42 @@ import (
 // A script may start several programs: it prepares the data, trains, merges adapters, evaluates. Only the flags of
 // the command that trains are settings of the run.
 
-// trainings returns the commands of a script that train, in the order of the script: those with a telling setting,
-// without those whose program does something else by its name. It is empty if the script starts no training.
+// trainings returns the commands of a script that train, in the order of the script: those with a telling flag,
+// without those whose program does something else by its name. If no flag tells, a program may take its settings
+// from the environment. It is empty if the script starts no training.
 func trainings(a *systems.System, t tree.Tree) []doc.Command {
 	commands := t.Layers[0].Doc.Commands()
 	if len(commands) == 0 {
 		return nil
 	}
 	tells := tellingKeys(a, t)
-	var out, others []doc.Command
-	for _, c := range commands {
-		told := false
-		for key := range c.Keys {
-			told = told || tells[key]
-		}
-		switch {
-		case told && !trainsNot(c):
-			out = append(out, c)
-		case told:
-			others = append(others, c)
-		}
+	by := func(keys func(doc.Command) map[string]bool) []doc.Command {
+		return slices.DeleteFunc(slices.Clone(commands), func(c doc.Command) bool {
+			for key := range keys(c) {
+				if tells[key] {
+					return false
+				}
+			}
+			return true
+		})
 	}
+	out := by(func(c doc.Command) map[string]bool { return c.Keys })
 	if len(out) == 0 {
-		return others
+		out = by(func(c doc.Command) map[string]bool { return c.Environment })
+		out = slices.DeleteFunc(out, func(c doc.Command) bool { return !startsProgram(c) })
+	}
+	if trains := slices.DeleteFunc(slices.Clone(out), trainsNot); len(trains) > 0 {
+		return trains
 	}
 	return out
+}
+
+// startsProgram reports whether a command starts a program or another script, rather than a tool such as mkdir.
+func startsProgram(c doc.Command) bool {
+	return slices.ContainsFunc(c.Words, func(w string) bool {
+		format, known := doc.FormatOf(w, nil)
+		return known && (format == doc.Python || format == doc.Shell || format == doc.YAML)
+	})
 }
 
 // tellingKeys returns the keys of a script that make a command a training.
@@ -103,7 +114,7 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 		return func(*systems.Key, doc.Path) bool { return true }
 	}
 	return func(k *systems.Key, p doc.Path) bool {
-		if of[0].Keys[p[0]] {
+		if of[0].Keys[p[0]] || of[0].Environment[p[0]] {
 			return true
 		}
 		return of[0].Passes[p[0]] && systems.IsSetting(k.Setting) // a variable that is a flag's value says less than the flag

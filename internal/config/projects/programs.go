@@ -43,26 +43,37 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// Program returns the Python file in the folder that a script's only command starts, with its arguments;
-// "" if there is none. Arguments that contain variables are left out: their values are read as settings.
+// Program returns the Python file in the folder that a script's training starts, with its arguments; "" if there is
+// none. Without a command that trains, it is the one that the script's only command starts. Arguments that are not
+// known are left out.
 func (s *Source) Program(files Files) (program string, args []string) {
+	if of := trainings(s.System, s.Tree); len(of) > 0 && s.System.Commands != nil {
+		return s.programOf(files, of[0])
+	}
 	for _, c := range s.Tree.Layers[0].Doc.Commands() {
-		words := c.Words
-		i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })
-		if i < 0 {
-			continue
-		}
-		if program != "" {
+		started, with := s.programOf(files, c)
+		if started != "" && program != "" {
 			return "", nil
 		}
-		for _, at := range []string{path.Clean(words[i]), path.Join(path.Dir(s.File), words[i])} {
-			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
-				program, args = at, plainArgs(words[i+1:])
-				break
-			}
+		if started != "" {
+			program, args = started, with
 		}
 	}
 	return program, args
+}
+
+// programOf returns the Python file in the folder that a command starts, with its arguments.
+func (s *Source) programOf(files Files, c doc.Command) (program string, args []string) {
+	i := slices.IndexFunc(c.Words, func(w string) bool { return strings.HasSuffix(w, ".py") })
+	if i < 0 {
+		return "", nil
+	}
+	for _, at := range []string{path.Clean(c.Words[i]), path.Join(path.Dir(s.File), c.Words[i])} {
+		if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
+			return at, plainArgs(c.Words[i+1:])
+		}
+	}
+	return "", nil
 }
 
 // plainArgs returns the flags whose values are plain words.
