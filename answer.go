@@ -10,7 +10,7 @@ type Answer struct {
 	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
 	// PyTorch takes from the card, fragmentation included.
 	PeakAllocated Bytes `json:"peak_allocated"`
-	PeakReserved  Bytes `json:"peak_reserved"` // the most bytes that PyTorch holds from the driver
+	PeakReserved  Bytes `json:"peak_reserved"` // the most bytes that PyTorch takes from the driver
 	// Outside is what the process holds outside PyTorch's allocator: the CUDA context
 	// and loaded kernels.
 	Outside Bytes `json:"outside"`

@@ -31,8 +31,8 @@ type Card struct {
 	Link            float64 // to another such card in the machine, in bytes per second and direction; 0 means PCIe
 	Network         float64 // between machines with such cards, in bytes per second; 0 means as fast as PCIe
 
-	// Unnamed is set if only Total is known, Least if Total is the least of cards sold with Memory, Resized if
-	// the caller chose Total.
+	// Unnamed is set if only Total is known, Least if Total is the smallest of all cards sold with Memory, and
+	// Resized if the caller chose Total.
 	Unnamed, Least, Resized bool
 }
 

@@ -28,9 +28,9 @@
 //
 // # Describing a run
 //
-// A [Setup] describes one training run. The model and the batch are required, and for text the
-// length of samples; every field left empty has the default of PyTorch or transformers. [Parse] reads a Setup from
-// JSON or YAML. encoding/json reads and writes the same form, which is the one that
+// A [Setup] describes one training run. The model and the batch are required, and for text models
+// also the length of samples; every other field, if left empty, gets the default of PyTorch or
+// transformers. [Parse] reads a Setup from JSON or YAML. encoding/json reads and writes the same form, which is the one that
 // `snug estimate --setup` takes.
 //
 // A [Model] is given in one of four ways: a built-in name ([Models] lists them), the
@@ -46,8 +46,8 @@
 //
 // Memory is in bytes. The type [Bytes] prints with a unit, such as "7.43 GiB", and is a
 // plain integer in JSON. Times are in seconds. A batch is the number of samples that one GPU sees in
-// one forward pass; the effective batch is batch × accumulation × GPUs. Figures of a run
-// on several GPUs are those of one of them.
+// one forward pass; the effective batch is batch × accumulation × GPUs. For a run on several
+// GPUs, figures are per GPU.
 //
 // # What is exact, and what is estimated
 //

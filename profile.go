@@ -20,7 +20,7 @@ type Size map[string]int
 type Prediction struct {
 	At            Size  `json:"at"`             // the size
 	PeakAllocated Bytes `json:"peak_allocated"` // the most bytes in tensors
-	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes held from the driver
+	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes taken from the driver
 }
 
 // Profile is a training step as a function of its sizes, made from recordings at two or more of

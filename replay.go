@@ -34,7 +34,7 @@ type ReplayAnswer struct {
 	Events int `json:"events"`
 	// PeakAllocated is the most that was in tensors.
 	PeakAllocated Bytes `json:"peak_allocated"`
-	// PeakReserved is the most that PyTorch held from the driver.
+	// PeakReserved is the most that PyTorch took from the driver.
 	PeakReserved Bytes `json:"peak_reserved"`
 	// Exact reports whether the replay took from the driver, and gave back, exactly what the
 	// recorded run did, request by request. It is nil for a replay under other options or a
@@ -60,7 +60,7 @@ type ReplayOOM struct {
 type ReplayOutcome struct {
 	Conf          string `json:"conf"`           // a PYTORCH_ALLOC_CONF string; empty is the default
 	PeakAllocated Bytes  `json:"peak_allocated"` // the most that was in tensors
-	PeakReserved  Bytes  `json:"peak_reserved"`  // the most that PyTorch held from the driver
+	PeakReserved  Bytes  `json:"peak_reserved"`  // the most that PyTorch took from the driver
 	Fits          *bool  `json:"fits,omitempty"` // whether it stayed within the limit; nil if there is none
 }
 

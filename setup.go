@@ -71,7 +71,7 @@ type Setup struct {
 	// Limit is the most that PyTorch may reserve, as set_per_process_memory_fraction
 	// caps it; 0 means no limit.
 	Limit Bytes `json:"limit,omitempty"`
-	// Versions are the installed libraries.
+	// Versions are those of the installed libraries.
 	Versions Versions `json:"versions,omitzero"`
 	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled,
 	// or 40 if lengths are drawn.
@@ -123,7 +123,7 @@ type LoRA struct {
 	PEFT bool `json:"peft,omitempty"`
 	// DoRA is PEFT's use_dora.
 	DoRA bool `json:"dora,omitempty"`
-	// Save is the layers that are trained whole beside the adapters: PEFT's modules_to_save.
+	// Save is the layers that are trained in full along with the adapters: PEFT's modules_to_save.
 	Save []string `json:"save,omitempty"`
 }
 
@@ -140,8 +140,8 @@ type Evaluation struct {
 	KeepsLogits bool `json:"keeps_logits,omitempty"`
 }
 
-// Quantization is frozen weights that bitsandbytes quantizes, with PEFT adapters beside
-// them: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
+// Quantization is frozen weights that bitsandbytes quantizes, with PEFT
+// adapters on top: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
 type Quantization struct {
 	// Bits must be 4; other widths are not simulated.
 	Bits int `json:"bits"`
@@ -162,7 +162,7 @@ type Quantization struct {
 
 // Dist says how a run is spread over GPUs.
 type Dist struct {
-	// Kind is what is spread, and by whose code; empty means DDP.
+	// Kind is the way in which the run is spread over GPUs; empty means DDP.
 	Kind DistKind `json:"kind"`
 	// World is the number of GPUs. It is required.
 	World int `json:"world"`
@@ -176,8 +176,8 @@ type Dist struct {
 	Load DistLoad `json:"load,omitempty"`
 }
 
-// Versions are the installed libraries, such as "2.11". An empty Torch is the newest with
-// measured runs, an empty Transformers the one usual with that PyTorch.
+// Versions are those of the installed libraries, such as "2.11". An empty Torch means the newest
+// release with measured runs, an empty Transformers the release that is usual with that PyTorch.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`        // PyTorch, such as "2.11"
 	Transformers string `json:"transformers,omitempty"` // such as "5.17"

@@ -158,7 +158,7 @@ type modelJSON struct {
 	Head    Head   `json:"head,omitempty"`
 }
 
-// MarshalJSON writes a model, with ConfigFile as a config that is text.
+// MarshalJSON writes a model, with ConfigFile as a string in place of the config object.
 func (m Model) MarshalJSON() ([]byte, error) {
 	out := modelJSON{Name: m.Name, Profile: m.Profile, Head: m.Head}
 	switch {

@@ -96,7 +96,7 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 }
 
 // Optimize returns the settings that train a run fastest on a card, or within the setup's
-// limit. The effective batch is kept, or rounded down a little, with a note, if it divides badly; the
+// limit. The effective batch is kept, or rounded down a little, with a note, if it does not divide well; the
 // options may give another. Without a
 // limit or a card the error is [ErrNoLimit].
 func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {

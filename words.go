@@ -17,7 +17,7 @@ const (
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
-	TimmLoop       Loop = "timm"                  // timm's train.py, for models of images
+	TimmLoop       Loop = "timm"                  // timm's train.py, for image models
 	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
 	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
@@ -86,7 +86,7 @@ const (
 // Head is what a model is trained as.
 type Head string
 
-// The heads. The default is the one of the model's config, or else the usual one.
+// The heads. The default is the one in the model's config, or else the usual one.
 const (
 	CausalLM  Head = "causal-lm"
 	MaskedLM  Head = "masked-lm"
@@ -119,7 +119,7 @@ type LigerLayer string
 const (
 	LigerRope LigerLayer = "rope" // the rotation of queries and keys
 	LigerNorm LigerLayer = "norm"
-	LigerMLP  LigerLayer = "mlp" // what lies between the products of an MLP or of its experts
+	LigerMLP  LigerLayer = "mlp" // the activation between the matrix products of an MLP or an expert
 	LigerAll  LigerLayer = "all"
 )
 

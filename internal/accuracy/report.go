@@ -41,6 +41,7 @@ type Report struct {
 	Cases         []Case             // of all files
 	IntervalsOnly []Case             // of the files that count only for intervals
 	Held          []Case             // of runs that were only timed and not used to calibrate
+	Again         []Case             // runs of Cases and Held, timed once more
 	Added         estimate.Range     // errors of profiles that count gradients or buckets on top
 	Recorded      profile.Residuals  // errors of profiles, by cause
 	Max           []MaxCase          // searches for the largest batch
@@ -69,6 +70,10 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	again, err := loadAll(measured, repeatedTimes)
+	if err != nil {
+		return nil, err
+	}
 	max, err := loadAll(measured, "dev_max.jsonl")
 	if err != nil {
 		return nil, err
@@ -82,7 +87,8 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
 		return nil, err
 	}
-	r.Cases, r.IntervalsOnly, r.Held, r.Max = Compare(rows), Compare(later), Compare(held), CompareMax(max)
+	r.Cases, r.IntervalsOnly, r.Held = Compare(rows), Compare(later), Compare(held)
+	r.Again, r.Max = Compare(again), CompareMax(max)
 	return r, r.profiled(measured)
 }
 
@@ -121,7 +127,7 @@ scripts are in the same folder, so anyone with a GPU can repeat the measurements
 is estimate / measurement − 1 of the **peak of reserved memory**, which decides whether a
 run fits. "Under" counts the estimates that are more than 0.1 % too low.
 
-No figure of memory was fitted: an estimate is the sum of what the simulated run allocates. Only
+No memory figure was fitted: an estimate is the sum of what the simulated run allocates. Only
 step times have fitted constants.
 Custom models (with no built-in family) are counted but not estimated; they need a
 recorded profile.

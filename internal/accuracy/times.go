@@ -25,14 +25,17 @@ const warmUp = 3
 // heldTimes holds step times that no constant was fitted on.
 const heldTimes = "clock_time.jsonl"
 
+// repeatedTimes holds runs of heldTimes and of dev_time.jsonl, timed once more on a later day.
+const repeatedTimes = "again_time.jsonl"
+
 // published says how far off speeds are that others measured. The runs are not in this folder.
 const published = `
 On other cards there are only the speeds that others have published: 103 runs from twelve sources on nine cards, from
 V100 to H100, in READMEs, documentation and benchmark tables. No constant was fitted on them, but they showed which rules
 were missing. The median error is 11 %. By
 source it is 4 % for fms-acceleration (28 runs on A100), 4 % for transformers' guide (V100), 10 % for Qwen's LoRA table (A100)
-and 9 % for timm (RTX 3090, where channels last is not known), and 20 to 29 % too fast for llm-foundry (FSDP on A100 and H100).
-Furthest off are FSDP over four RTX 4090 (five times too fast) and NVIDIA's BERT without padding (2.5 times too slow).
+and 9 % for timm (RTX 3090, where it is not known whether channels-last was used), and 20 to 29 % too fast for llm-foundry (FSDP on A100 and H100).
+The largest errors are for FSDP over four RTX 4090 (five times too fast) and NVIDIA's BERT without padding (2.5 times too slow).
 `
 
 // times writes the section on step times, for the runs that were made to measure them.
@@ -44,12 +47,36 @@ func (r *Report) times(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Step times\n\nEach run was alone on the card; the time is the median from the fourth step on. The constants of kernels (`internal/cost`)\n"+
 		"come from measurements of single kernels, and those of the host were fitted on %d runs together: %s.\n", len(fitted), summary(fitted))
 	if len(held) > 0 {
-		fmt.Fprintf(b, "On %d runs of another day, which they were not fitted on: %s.\n", len(held), summary(held))
+		fmt.Fprintf(b, "On %d runs from another day, which they were not fitted on: %s.\n", len(held), summary(held))
 	}
-	b.WriteString(published + "\n| run | said | measured | off |\n| --- | ---: | ---: | ---: |\n")
+	if again := timedOf(r.Again); len(again) > 0 {
+		writeRepeated(b, slices.Concat(fitted, held), held, again)
+	}
+	b.WriteString(published + "\n| run | estimated | measured | off |\n| --- | ---: | ---: | ---: |\n")
 	for _, t := range slices.Concat(fitted, held) {
 		fmt.Fprintf(b, "| %s | %.1f ms | %.1f ms | %+.0f %% |\n", t.id, 1e3*t.estimated, 1e3*t.true, 100*t.off())
 	}
+}
+
+// writeRepeated compares two measurements of the same runs with each other, and the estimates with their mean.
+func writeRepeated(b *strings.Builder, all, held, again []timed) {
+	second := map[string]float64{}
+	for _, t := range again {
+		second[t.id] = t.true
+	}
+	all = slices.DeleteFunc(all, func(t timed) bool { return second[t.id] == 0 })
+	of := func(all []timed, change func(timed) timed) (out []timed) {
+		for _, t := range all {
+			out = append(out, change(t))
+		}
+		return out
+	}
+	first := func(t timed) timed { return timed{t.id, t.true, second[t.id]} }
+	mean := func(t timed) timed { return timed{t.id, t.estimated, (t.true + second[t.id]) / 2} }
+	fmt.Fprintf(b, "\nSteps that are limited by the CPU take longer on one day than on another. %d of these runs were timed again. Of the first measurement as an\n"+
+		"estimate of the second, %s. Of the estimates, compared with the mean of\n"+
+		"both measurements: on the %d runs that nothing was fitted on, %s; on all %d, %s.\n",
+		len(all), summary(of(all, first)), len(held), summary(of(held, mean)), len(all), summary(of(all, mean)))
 }
 
 // timedOf returns the cases of files that were made to measure times.

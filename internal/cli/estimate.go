@@ -32,7 +32,7 @@ PyTorch's caching allocator, so fragmentation is included. The setup comes from
 a file (JSON, JSON Lines or YAML), from flags, or from both; flags override the
 file. Without either, snug reads the training configs in the folder. The run has
 to fit the card that --gpu names, or else the card of this machine; with --json,
-only a card that is named counts.
+the card of this machine is ignored.
 
 On a terminal, the report is as long as the screen; --explain shows all of it,
 with the tensors that are alive at the peak.`
@@ -44,8 +44,8 @@ setting that the profile does not contain is ignored, with a note.`
 
 // manySetups is in the help of the commands that accept a file of setups.
 const manySetups = `If a file contains many setups, they are answered in order. If one of them
-fails, its answer is an error, the others go on, and the exit code is 1. If
-there is only one setup and it fails, the exit code is 2.`
+fails, its answer is an error, the others are still answered, and the exit code
+is 1. If there is only one setup and it fails, the exit code is 2.`
 
 const estimateExample = `  snug estimate llama-3.2-1b --batch 4 --seq 2048 --gpu RTX-4090
   snug estimate --setup run.yaml --explain

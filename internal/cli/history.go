@@ -21,7 +21,7 @@ const historyLong = `List the runs measured on this machine, and the error of ea
 Every run of snug profile is kept in one SQLite file, in ~/.local/share/snug or
 at SNUG_STORE. Once there are three runs for the same card, PyTorch and kind of
 model, estimates base their interval on them. Nothing leaves the machine unless
-you export it; import adds an export on another machine.`
+you export it. On another machine, import adds the exported runs.`
 
 func newHistory(env Env) *cobra.Command {
 	asJSON := false

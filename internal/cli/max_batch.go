@@ -27,8 +27,7 @@ type maxBatchOptions struct {
 }
 
 const maxBatchLong = `Find the largest batch that trains within a limit or a card's memory: the card
-that --gpu names, or else the card of this machine (with --json, only a card
-that is named counts).
+that --gpu names, or else the card of this machine (ignored with --json).
 
 Each batch is tried in a full simulated run at that limit, so fragmentation and
 the allocator's retries are included. Also shows the largest batch that is sure
@@ -229,7 +228,7 @@ func (m edge) text(card gpu.Card) string {
 	}
 	off := "if the estimate is off by as much as earlier ones."
 	if estimate.Profile(m.Best.Setup) != nil { // the interval then also covers what the profile leaves open
-		off = "if the estimate is off by as much as it may be."
+		off = "if the run takes more than estimated."
 	}
 	switch {
 	case m.safe == nil:

@@ -14,9 +14,9 @@ import (
 	"snug/internal/family"
 )
 
-const modelsLong = `List the models that --model knows by name, or those whose names have all words
-of a QUERY. A model of the same kind under another name needs its config.json:
---model accepts its folder, and a name from the Hugging Face cache.
+const modelsLong = `List the models that --model knows by name, or those whose names contain all
+words of a QUERY. A model of the same kind under another name needs its
+config.json: --model accepts its folder, and a name from the Hugging Face cache.
 
 Any other model can be recorded: snug profile -- <your command>`
 
@@ -59,7 +59,7 @@ func showModels(env Env, query string, asJSON bool) error {
 	return printLines(env.Stdout, modelTable(list))
 }
 
-// modelsLike returns the models whose names have all words of a query.
+// modelsLike returns the models whose names contain all words of a query.
 func modelsLike(query string) []modelAnswer {
 	var out []modelAnswer
 	like := catalog.Like(query)

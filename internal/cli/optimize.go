@@ -44,7 +44,7 @@ const optimizeLong = `Choose the settings that train fastest on a card.
 Searches over micro-batch, accumulation, precision, checkpointing, attention,
 the optimizer's kernel, sharding and the allocator's options. Every figure is
 simulated. The effective batch (batch x accumulation x GPUs) is kept, or
-rounded down a little, with a note, if it divides badly;
+rounded down a little, with a note, if it does not divide well;
 --target-effective-batch gives another.
 
 With --profile, the training command after -- (or the one in snug.yaml) first
@@ -84,10 +84,10 @@ func newOptimize(env Env) *cobra.Command {
 	f.IntVar(&o.nodes, "nodes", 1, "`N` machines with --gpus GPUs each")
 	f.IntVar(&o.target, "target-effective-batch", 0, "`N` samples per step over all GPUs (default: unchanged)")
 	f.Float64Var(&o.margin, "margin", 0, "`share` of the card to keep free, like 0.15")
-	f.StringVar(&o.reserve, "reserve", "", "`size` to leave for other processes, like 2GiB")
+	f.StringVar(&o.reserve, "reserve", "", "memory to leave for other processes: a `size` like 2GiB")
 	f.StringVar(&o.goal, "goal", "throughput", "`goal`: throughput, balanced, quick")
 	f.StringSliceVar(&o.lock, "lock", nil, "`fields` of the setup that must not change")
-	f.StringSliceVar(&o.allow, "allow", nil, "`names` of what may change although it affects training: seq, precision, optimizer, lora, quantization, liger, ..., or all")
+	f.StringSliceVar(&o.allow, "allow", nil, "`names` of settings that may change even though this affects training: seq, precision, optimizer, lora, quantization, liger, ..., or all")
 	o.addTo(f)
 	f.BoolVar(&o.profile, "profile", false, "first measure real steps of the command after --")
 	f.StringArrayVar(&o.vary, "vary", nil, "with --profile: sizes to run, as `name=N,N` (default batch=2,3)")

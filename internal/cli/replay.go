@@ -63,10 +63,10 @@ func newReplay(env Env) *cobra.Command {
 	f.StringVar(&o.conf, "alloc-conf", "", "replay under this PYTORCH_ALLOC_CONF `string`")
 	f.StringVar(&o.limit, "limit", "", "cap on reserved memory: a `size` like 24GiB, or bytes")
 	f.BoolVar(&o.compare, "compare", false, "compare all useful allocator settings")
-	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default the file's; scripts 2.11)")
+	f.StringVar(&o.torch, "torch", "", "PyTorch `version` (default: the file's, or 2.11 for a script)")
 	f.IntVar(&o.device, "device", -1, "`index` of the GPU")
 	f.Lookup("device").DefValue = "the busiest"
-	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded or own")
+	f.StringVar(&o.addresses, "addresses", "recorded", "segment `addresses`: recorded, or own, which snug chooses")
 	alsoCalled(cmd, "alloc-conf", "allocator") // as in a setup
 	f.StringVar(&o.script, "script", "", "run allocator commands from a `file`")
 	return cmd

@@ -23,7 +23,7 @@ type revertOptions struct {
 	json   bool
 }
 
-const revertLong = `Undo the changes of snug apply. The files are restored to the byte.
+const revertLong = `Undo the changes made by snug apply. The files are restored to the byte.
 
 A change that was interrupted, by a crash or a full disk, is undone first. Files
 that were edited since are only overwritten with --force.`
@@ -36,7 +36,7 @@ func newRevert(env Env) *cobra.Command {
 	var o revertOptions
 	cmd := &cobra.Command{
 		Use:     "revert",
-		Short:   "Undo the changes of snug apply",
+		Short:   "Undo the changes made by snug apply",
 		Long:    revertLong,
 		Example: revertExample,
 		Args:    noArgs,

@@ -43,7 +43,7 @@ func (m edge) short(card gpu.Card) string {
 	}
 	line := fmt.Sprintf("%s: batch %s fits %s, with %v", m.name(), term.Count(m.MaxBatch), into, held(m.Best))
 	if sure := m.safeBatch(); sure < m.MaxBatch {
-		line += fmt.Sprintf("; sure up to %s", term.Count(sure))
+		line += fmt.Sprintf("; sure to fit up to %s", term.Count(sure))
 	}
 	return line + "\n"
 }

@@ -6,7 +6,7 @@
 // dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The
 // device starts a kernel when it has finished the previous one and the host has launched it. If the host
 // is slower, the GPU waits for it; launch-bound steps need no rule of their own. When the host reads a
-// value back, it waits for the device. Transfers between GPUs have a clock of their own: they run beside the
+// value back, it waits for the device. Transfers between GPUs have a clock of their own: they run alongside the
 // kernels, and the device waits for them only where DDP, FSDP or ZeRO does.
 //
 // A kernel takes the longer of two times: its arithmetic at a rate that such kernels reach, and its bytes at
@@ -63,7 +63,7 @@ func (k *clock) run(seconds float64) {
 // sync makes the host wait.
 func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
-// send queues a transfer. Transfers run beside the kernels, one after the other; a reduction waits for the
+// send queues a transfer. Transfers run alongside the kernels, one after the other; a reduction waits for the
 // gradients that it sends.
 func (k *clock) send(work shadow.Work, seconds float64) {
 	ready := k.host

@@ -21,7 +21,7 @@ type Rates struct {
 	sustained float64 // share of the matrix rates that large products reach
 }
 
-// perMachine is the most GPUs that are taken to be in one machine, as in NVIDIA's DGX and HGX.
+// perMachine is the most GPUs that are assumed to be in one machine, as in NVIDIA's DGX and HGX.
 const perMachine = 8
 
 // pcie is the bandwidth between cards whose own is not known.

@@ -24,7 +24,7 @@ import (
 type Answer struct {
 	ID            string         `json:"id"`                     // the setup's ID
 	PeakAllocated uint64         `json:"peak_allocated"`         // the most bytes in tensors
-	PeakReserved  uint64         `json:"peak_reserved"`          // the most bytes that PyTorch holds from the driver
+	PeakReserved  uint64         `json:"peak_reserved"`          // the most bytes that PyTorch takes from the driver
 	Outside       uint64         `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
 	DevicePeak    uint64         `json:"device_peak"`            // PeakReserved and Outside together
 	Phases        Phases         `json:"phases,omitzero"`        // the peak of each phase

@@ -23,8 +23,8 @@ type Group struct {
 // Bytes returns the bytes of the group together.
 func (g Group) Bytes() uint64 { return uint64(g.Count) * g.Each }
 
-// Groups lists the tensors alive at the peak, largest together first. It simulates the run once more for
-// their shapes.
+// Groups lists the tensors alive at the peak, the group with the most bytes first. It simulates the run
+// once more for their shapes.
 func (a *Answer) Groups() ([]Group, error) {
 	if a.Run == nil {
 		return nil, nil // a recording has sizes but no names

@@ -127,7 +127,7 @@ func (r *run) tooLong(s *setup.Setup) error {
 	if s.Allocator != "" {
 		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}
-	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or take 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
+	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
 // Plays reports whether a search may ask what the run takes under other allocator options. If its loops

@@ -41,10 +41,10 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
-		out = append(out, "experts are taken to get equally many tokens; those that get more take more for a moment")
+		out = append(out, "experts are assumed to get equal numbers of tokens; one that gets more takes more for a moment")
 	}
 	if s.Rows() > 1 && !s.Model.RowsMeasured() && s.Model.Program == nil {
-		out = append(out, "anchors, positives and negatives are taken to be encoded in one forward pass; encoded one after another, they take a little less")
+		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {

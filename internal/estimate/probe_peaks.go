@@ -14,7 +14,7 @@ import (
 // Peaks holds the peaks of a run without a limit.
 type Peaks struct {
 	Allocated uint64 // bytes in tensors
-	Reserved  uint64 // bytes held from the driver
+	Reserved  uint64 // bytes taken from the driver
 }
 
 // Peaks finds the peaks of the run, once.

@@ -129,7 +129,7 @@ func plainest(some []entry) (Card, bool) {
 	return Card{}, false
 }
 
-// nearest returns the cards whose names are the fewest letters away. Those with the same number come first.
+// nearest returns the cards whose names are the fewest letters away. Those with the same digits come first.
 func nearest(want []string) []entry {
 	joined := strings.Join(want, "")
 	const longest = 40 // no card's name is as long

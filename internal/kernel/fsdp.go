@@ -4,8 +4,8 @@ package kernel
 
 import "math"
 
-// The tables that the kernels of split_with_sizes_copy and _chunk_cat read, which
-// FSDP2 gathers and scatters with (aten/src/ATen/native/cuda/TensorShape.cu, 2.11).
+// The tables read by the kernels of split_with_sizes_copy and _chunk_cat, with which
+// FSDP2 gathers and scatters (aten/src/ATen/native/cuda/TensorShape.cu, 2.11).
 // Their blocks have 128 threads, each of which moves 16 bytes.
 const (
 	splitThreads = 128

@@ -106,7 +106,7 @@ func (h *raggedHeader) steps(steps [][]int64, v *variant) ([]recordedStep, error
 	last := int64(0)
 	for _, s := range steps {
 		if len(s) != 1+len(h.Quantities) || s[0] < last || s[0] > int64(len(v.events)) {
-			return nil, fmt.Errorf("a step that begins nowhere")
+			return nil, fmt.Errorf("a step begins outside the recording")
 		}
 		last = s[0]
 		out = append(out, recordedStep{int(s[0]), s[1:]})

@@ -28,7 +28,7 @@ func (w *writer) moment(i int) bool {
 //   - for the gradient of a weight, partial sums: one for each image, or a number that depends on the
 //     card and not on the batch.
 //
-// So if two recordings explain a workspace as a constant and a growing part, it is taken to be that. A
+// So if two recordings explain a workspace as a constant and a growing part, that is assumed. A
 // workspace that grew faster, or shrank, changed its kernel; then the growing part is what copies of the
 // call's tensors would need, and the rest is constant. One sum for each image is no longer used when
 // copies take less.

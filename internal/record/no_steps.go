@@ -117,5 +117,5 @@ func whyNoGPU(x *run.Report) string {
 	if x.Versions["cuda"] != "" || x.Versions["hip"] != "" {
 		return "PyTorch sees none here; run this on a machine with one"
 	}
-	return "PyTorch " + x.Versions["torch"] + " is built for CPUs alone; run this where PyTorch has CUDA"
+	return "PyTorch " + x.Versions["torch"] + " is built for CPUs only; run this where PyTorch has CUDA"
 }

@@ -40,7 +40,7 @@ type Command struct {
 
 // Process is a started command with everything that it started.
 type Process interface {
-	// Wait returns when the command has ended and its output is through.
+	// Wait returns when the command has ended and all of its output was written.
 	Wait() Exit
 	// Signal sends a signal to the command and its process group.
 	Signal(os.Signal)

@@ -142,7 +142,7 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 	}
 	on, known := truth(enabled)
 	if !known {
-		in.note("whether autocast is enabled is not known; it is taken to be")
+		in.note("whether autocast is enabled is not known; it is assumed to be")
 	}
 	if known && !on {
 		c.dtype = shadow.None

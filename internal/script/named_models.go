@@ -53,7 +53,7 @@ func (in *interpreter) another(name value) map[string]any {
 		in.model = text
 		return nil
 	case !found:
-		in.note("the model %s is counted as large as the setup's own", text)
+		in.note("the model %s is assumed to be as large as the setup's own", text)
 	}
 	return own
 }

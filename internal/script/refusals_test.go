@@ -42,7 +42,7 @@ func TestNotes(t *testing.T) {
 	step := "    b = {k: v.cuda() for k, v in b.items()}\n    out = model(**b)\n%s    out.loss.backward()\n    opt.step()\n    opt.zero_grad()\n"
 	for name, x := range map[string]struct{ script, want string }{
 		"it grows":      {training + "kept = []\nfor b in loader:\n" + strings.Replace(step, "%s", "    kept.append(out.logits)\n", 1), "more with every step"},
-		"another model": {training + "other = AutoModelForCausalLM.from_pretrained(\"gpt2-xl\").cuda()\nfor b in loader:\n" + strings.Replace(step, "%s", "", 1), "x.py:5: the model gpt2-xl is counted"},
+		"another model": {training + "other = AutoModelForCausalLM.from_pretrained(\"gpt2-xl\").cuda()\nfor b in loader:\n" + strings.Replace(step, "%s", "", 1), "x.py:5: the model gpt2-xl is assumed"},
 		"an autocast":   {training + "for b in loader:\n    with torch.autocast(\"cuda\", enabled=unknown_thing()):\n        pass\n" + strings.Replace(step, "%s", "", 1), "whether autocast is enabled is not known"},
 		"a condition":   {training + "for b in loader:\n" + strings.Replace(step, "%s", "    if unknown_thing():\n        opt.step()\n", 1), "whether this condition holds is not known"},
 	} {

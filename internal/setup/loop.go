@@ -305,7 +305,7 @@ func (s *Setup) completeLoop() error {
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
 	case name == "timm" && !s.Model.facts().Positions.Images:
-		return Wrong("{loop} %s trains models of images, and %s takes text; use {loop=script}", name, s.Model.Title())
+		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Setup struct {
 	TargetSeq     int           `json:"target_seq,omitempty"`     // tokens of the decoder per sample, for seq2seq models
 	Lengths       *Lengths      `json:"lengths,omitempty"`        // lengths of samples, if they vary; Seq is then the longest
 	Seed          int           `json:"seed,omitempty"`           // seed of random lengths
-	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json that counts the texts of Lengths
+	Tokenizer     string        `json:"tokenizer,omitempty"`      // the tokenizer.json that counts the tokens of the texts in Lengths
 	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor

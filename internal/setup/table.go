@@ -64,7 +64,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Checkpointing },
 		},
 		{
-			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample; a model of text needs them, or lengths"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
+			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample; text models need this, or lengths"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,
 			Use: InFiles | Size | Allowed | InPlan, ShownByProfile: always, Row: &Row{Cell: func(s *Setup) string { return number(s.Seq) }},
 			at: func(s *Setup) any { return &s.Seq },
 		},
@@ -79,15 +79,15 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Lengths },
 		},
 		{
-			Name: "tokenizer", Flags: one("tokenizer"), What: "tokenizer.json `file` that counts the texts of lengths",
+			Name: "tokenizer", Flags: one("tokenizer"), What: "tokenizer.json `file`, to count the tokens of the texts in lengths",
 			at: func(s *Setup) any { return &s.Tokenizer },
 		},
 		{
-			Name: "seed", Flags: one("seed"), What: "`number` that seeds the drawn lengths", Most: maxWorld,
+			Name: "seed", Flags: one("seed"), What: "seed `number` for drawing lengths", Most: maxWorld,
 			at: func(s *Setup) any { return &s.Seed },
 		},
 		{
-			Name: "loop", Flags: []Flag{{Name: "loop", What: "what the code around the model does: `step`, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
+			Name: "loop", Flags: []Flag{{Name: "loop", What: "`loop` around the model: step, script, trainer, … or a Python file"}}, What: "what the `code` around the model does", Default: StepLoop,
 			Phrases:  phrase(func(s *Setup) bool { return s.Loop != "" && s.loops() }, "loop of %s", func(s *Setup) any { return s.loopName() }),
 			Evidence: (*Setup).loopEvidence,
 			at:       func(s *Setup) any { return &s.Loop },

@@ -16,7 +16,7 @@ func adapterSettings() []Setting {
 			at: func(s *Setup) any { return &s.LoRA.Alpha },
 		},
 		{
-			Name: "lora.dropout", Flags: one("lora-dropout"), What: "dropout of the LoRA adapters, a `share`", Most: 1, Use: InFiles,
+			Name: "lora.dropout", Flags: one("lora-dropout"), What: "dropout of the LoRA adapters, as a `share`", Most: 1, Use: InFiles,
 			at: func(s *Setup) any { return &s.LoRA.Dropout },
 		},
 		{
@@ -70,7 +70,7 @@ func adapterSettings() []Setting {
 			at:      func(s *Setup) any { return &s.Quantization.Prepare },
 		},
 		{
-			Name: "quantization.cast_back", Flags: one("prepare-cast-back"), What: "then cast norms, embeddings and head back, as Axolotl does", Use: InFiles,
+			Name: "quantization.cast_back", Flags: one("prepare-cast-back"), What: "cast norms, embeddings and head back afterwards, as Axolotl does", Use: InFiles,
 			at: func(s *Setup) any { return &s.Quantization.CastBack },
 		},
 		{

@@ -36,8 +36,8 @@ func (o *object) has(field string) bool {
 	return keys[inner] != nil
 }
 
-// AsRecorded returns the setup without the fields that the profile cannot confirm. It may be
-// printed above its figures.
+// AsRecorded returns the setup without the fields that the profile cannot confirm, so that
+// it can be printed above the profile's figures.
 func (s *Setup) AsRecorded() *Setup {
 	t := *s
 	if s.Dist != nil {

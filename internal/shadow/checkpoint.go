@@ -127,7 +127,7 @@ func (w *World) Checkpoint(reentrant bool, x *Tensor, body func(x *Tensor) *Tens
 	return out
 }
 
-// CheckpointRegion runs body without keeping the tensors it saves, in the newer kind of checkpoint. inputs are kept
+// CheckpointRegion runs body without keeping the tensors it saves, as a non-reentrant checkpoint does. inputs are kept
 // as long as the region may run again; then done is called, unless it is nil.
 func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
 	if !w.gradMode {

@@ -38,7 +38,7 @@ func TestTimmLoop(t *testing.T) {
 		}
 	}
 	if _, err := decoded(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "loop": "timm"}); err == nil {
-		t.Error("a model of text is trained by timm")
+		t.Error("a text model is trained by timm")
 	}
 }
 

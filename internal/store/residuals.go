@@ -22,7 +22,7 @@ const enough = 3
 // moment is how long an estimate may search for similar runs; usually it takes a millisecond.
 const moment = 100 * time.Millisecond
 
-// anotherRun is the factor between measured and predicted memory above which a row is taken to be of a
+// anotherRun is the factor between measured and predicted memory above which a row is assumed to be of a
 // different run and is skipped. It is generous: the worst estimate of a real run was off by 25 %.
 const anotherRun = 4
 

@@ -35,7 +35,7 @@ func (e expected) differsShape(old, now *node, depth int) error {
 		return fmt.Errorf("another value would be written differently")
 	}
 	if len(old.entries) != len(now.entries) {
-		return fmt.Errorf("keys would come or go")
+		return fmt.Errorf("keys would be added or removed")
 	}
 	for i := range old.entries {
 		a, b := &old.entries[i], &now.entries[i]

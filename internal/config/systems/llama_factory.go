@@ -69,7 +69,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 		less("use_badam", "trains one block of layers at a time", tuning),
 		less("use_adam_mini", "keeps one state for many weights", tuning),
 		either("use_muon", "keeps one state for each weight of a matrix, and has its own buffers", tuning),
-		either("use_unsloth", "replaces layers by its own kernels", model),
+		either("use_unsloth", "replaces layers with its own kernels", model),
 		less("use_unsloth_gc", offloadsActivations, model),
 		{Setting: "noted", Path: "upcast_layernorm", Kind: Switch, Means: "keeps norms in float32", Then: takesMore, Source: model},
 	}

@@ -81,7 +81,7 @@ func shellUnsimulated(megatron, swift string) []Key {
 		less("use_galore", lowRankStates, llamaFactoryArgs),
 		less("use_apollo", lowRankStates, llamaFactoryArgs),
 		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),
-		either("use_unsloth", "replaces layers by its own kernels", llamaFactoryArgs),
+		either("use_unsloth", "replaces layers with its own kernels", llamaFactoryArgs),
 		either("torch_compile", compiles, hfArgs),
 		compilesUnless("dynamo_backend", accelerateArgs),
 		paged("optim", hfArgs),

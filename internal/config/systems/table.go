@@ -99,7 +99,7 @@ type Term struct {
 	Means string // as in a setup; "" means nothing
 }
 
-// System is one system of training and its files.
+// System is one trainer or launcher, with the keys of its files.
 type System struct {
 	// Name is snug's name for the system, Title the name that is shown.
 	Name, Title string
