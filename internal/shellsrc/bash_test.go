@@ -203,6 +203,36 @@ var vagueScripts = map[string]string{
 	"lists":      "A=(--x)\nif [ -f x ]; then A+=(--y); fi\ntrain \"${A[@]}\"\n",
 }
 
+// TestSourcedFiles reads the variables of a file that the script sources.
+func TestSourcedFiles(t *testing.T) {
+	for _, name := range []string{"env.sh", "./env.sh", "$(dirname \"$0\")/env.sh", "\"$HERE\"/env.sh"} {
+		script, err := Read("A=1\nsource "+name+"\ntrain $A $B\n", func(name string) (string, bool) {
+			return "A=2\nB=$((A + 1))\n", strings.TrimPrefix(name, "./") == "env.sh"
+		})
+		if err != nil || !fits(script.Commands[len(script.Commands)-1].Words, []string{"train", "2", "3"}) {
+			t.Errorf("%s: %v\n%s", name, err, shown(script))
+		}
+	}
+	script, err := Read("A=1\nsource other.sh\ntrain $A\n", func(string) (string, bool) { return "", false })
+	if err != nil || !fits(script.Commands[0].Words, []string{"train", "1"}) {
+		t.Errorf("%v\n%s", err, shown(script))
+	}
+}
+
+// TestSlurmVariables reads the numbers that Slurm gives back.
+func TestSlurmVariables(t *testing.T) {
+	script, err := Read("#!/bin/bash\n#SBATCH --nodes=2 # machines\n#SBATCH --gres=gpu:a100:4\n#SBATCH -n 8\n\ntrain $SLURM_NNODES $SLURM_GPUS_ON_NODE ${SLURM_NTASKS}\n#SBATCH --cpus-per-task=3\ntrain $SLURM_CPUS_PER_TASK\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := script.Commands[0]; !fits(c.Words, []string{"train", "2", "4", "8"}) || c.Words[1].Why() != "" {
+		t.Error(shown(script))
+	}
+	if why := script.Commands[1].Words[1].Why(); why == "" {
+		t.Errorf("a line below the first command counts: %s", shown(script))
+	}
+}
+
 // TestBashAgreesOnGenerated compares scripts that are put together at random with bash.
 func TestBashAgreesOnGenerated(t *testing.T) {
 	b := newBash(t)

@@ -51,6 +51,7 @@ func Read(text string, beside func(name string) (string, bool)) (*Script, error)
 		definitions: map[int]*Definition{}, seen: map[string]bool{}, beside: beside,
 		frame: frame{of: "the script", caller: true}, budget: 1000 + 2*len(text),
 	}
+	r.directives(text)
 	r.list(body)
 	r.uncalled()
 	return r.result(raw), nil

@@ -149,16 +149,13 @@ func (r *runner) readInput(name string, words []Word) outcome {
 	return unsure
 }
 
-// source follows a file that the script sources, if it is there. Its text stands in another file.
+// source follows a file that the script sources, if it is there. Its text stands in another file, and cannot be
+// changed here.
 func (r *runner) source(words []Word) (outcome, flow) {
 	if len(words) < 2 || r.beside == nil || r.depth >= maxCalls {
 		return succeeded, onward
 	}
-	name, known := words[1].Text()
-	if !known {
-		return succeeded, onward
-	}
-	text, ok := r.beside(name)
+	text, ok := r.beside(sourcedName(words[1]))
 	if !ok || !r.spend(len(text)) {
 		return succeeded, onward
 	}
@@ -171,10 +168,24 @@ func (r *runner) source(words []Word) (outcome, flow) {
 		return succeeded, onward
 	}
 	with := r.frame
+	with.locals = nil
 	if len(words) > 2 {
 		with.args, with.caller = slices.Clone(words[2:]), false
 	}
 	return r.body(body, with)
+}
+
+// sourcedName returns the name of a file that is sourced, "" if it is not known. A folder that is not known is most
+// likely the script's own: $(dirname "$0")/common.sh.
+func sourcedName(w Word) string {
+	if name, known := w.Text(); known {
+		return name
+	}
+	last := w.Pieces[len(w.Pieces)-1]
+	if len(w.Pieces) != 2 || w.Pieces[0].Why == "" || last.Why != "" || !strings.HasPrefix(last.Text, "/") {
+		return ""
+	}
+	return strings.TrimPrefix(last.Text, "/")
 }
 
 // assign gives a variable a value and keeps the assignment.

@@ -26,6 +26,7 @@ import (
 //
 // Nothing is executed: a value that is known only when the script runs is an expression, with the reason.
 type shellSyntax struct {
+	beside   func(name string) (text string, ok bool) // the text of a file that the script sources
 	commands []shCommand
 }
 
@@ -48,7 +49,7 @@ const (
 )
 
 func (s *shellSyntax) parse(src []byte) (*node, error) {
-	script, err := shellsrc.Read(string(src), nil)
+	script, err := shellsrc.Read(string(src), s.beside)
 	if err != nil {
 		return nil, shellError(err)
 	}

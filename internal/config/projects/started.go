@@ -103,7 +103,7 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
 			continue
 		}
-		d, err := doc.Open(name, data)
+		d, err := openFile(p.files, name, data)
 		if err != nil {
 			continue
 		}
