@@ -28,6 +28,7 @@ import (
 type shellSyntax struct {
 	beside   func(name string) (text string, ok bool) // the text of a file that the script sources
 	commands []shCommand
+	broken   map[int]int // commands that end too early, and where they would go on
 }
 
 // shCommand is a command, in all the ways in which it is started, and its entries.
@@ -57,12 +58,13 @@ func (s *shellSyntax) parse(src []byte) (*node, error) {
 	for _, d := range script.Definitions {
 		p.define(d)
 	}
-	for i := 0; i < len(script.Commands); {
+	commands := s.mended(script.Commands)
+	for i := 0; i < len(commands); {
 		end := i + 1
-		for end < len(script.Commands) && script.Commands[end].At == script.Commands[i].At && script.Commands[i].At >= 0 {
+		for end < len(commands) && commands[end].At == commands[i].At && commands[i].At >= 0 {
 			end++
 		}
-		s.commands = append(s.commands, p.command(script.Commands[i:end]))
+		s.commands = append(s.commands, p.command(commands[i:end]))
 		i = end
 	}
 	for _, d := range script.Definitions {
@@ -71,6 +73,28 @@ func (s *shellSyntax) parse(src []byte) (*node, error) {
 	slices.SortStableFunc(p.root.entries, func(a, b entry) int { return cmp.Compare(a.keyStart, b.keyStart) })
 	numberRepeats(p.root, 0)
 	return p.root, nil
+}
+
+// mended returns commands with the lines that were meant to continue them. A comment between continued lines ends a
+// command, so that a shell takes the next line, which begins with a flag, for a command of its own.
+func (s *shellSyntax) mended(of []shellsrc.Command) []shellsrc.Command {
+	out := make([]shellsrc.Command, 0, len(of))
+	for _, c := range of {
+		last := len(out) - 1
+		if last < 0 || c.At < 0 || out[last].At < 0 || !strings.HasPrefix(c.Words[0].Known(), "--") {
+			out = append(out, c)
+			continue
+		}
+		if s.broken == nil {
+			s.broken = map[int]int{}
+		}
+		if s.broken[out[last].At] == 0 {
+			s.broken[out[last].At] = c.At
+			out[last].Words = slices.Clip(out[last].Words) // another way to start the command may share them
+		}
+		out[last].Words = append(out[last].Words, c.Words...)
+	}
+	return out
 }
 
 // shParser makes the entries of a script.

@@ -18,6 +18,9 @@ type Command struct {
 	Passes map[string]bool
 	// Unknown says of words that may hold any number of flags why they are not known, by the word.
 	Unknown []UnknownWord
+	// Broken is the line from which on the shell does not pass what was most likely meant for this command: a
+	// comment ends it before. 0 if there is none.
+	Broken int
 	// Maybe means that it depends on something unknown whether the command is started.
 	Maybe bool
 }
@@ -43,6 +46,9 @@ func (d *Document) Commands() []Command {
 		made := Command{Keys: map[string]bool{}, Environment: map[string]bool{}, Passes: map[string]bool{}, Maybe: true}
 		if c.at >= 0 {
 			made.Line, _ = d.position(c.at)
+			if at := s.broken[c.at]; at > 0 {
+				made.Broken, _ = d.position(at)
+			}
 		}
 		for _, e := range c.entries {
 			made.Keys[keys[e.value]] = true

@@ -142,6 +142,9 @@ func (s *Source) commandNotes() []string {
 		}
 		out = append(out, fmt.Sprintf("%s starts %d trainings: the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
 	}
+	if of[0].Broken > 0 {
+		out = append(out, fmt.Sprintf("%s:%d: a shell does not pass the flags from here on: a comment ends the command of line %d; they are read as if it did", s.File, of[0].Broken, of[0].Line))
+	}
 	for _, u := range of[0].Unknown {
 		out = append(out, fmt.Sprintf("%s:%d: %s may add flags, which are not counted: %s", s.File, of[0].Line, u.Text, u.Why))
 	}
