@@ -11,6 +11,7 @@ import (
 type Command struct {
 	Line  int      // where it begins; 0 if the script puts it together
 	Words []string // expanded; a word that is not known is there as written, without quotes
+	Lines []int    // of the words
 	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
 	// environment.
 	Keys, Environment map[string]bool
@@ -67,15 +68,20 @@ func (d *Document) Commands() []Command {
 				made.Environment[definitions[at]] = true
 			}
 		}
-		made.addWords(c)
+		d.addWords(&made, c)
 		out = append(out, made)
 	}
 	return out
 }
 
 // addWords adds the words of a command.
-func (c *Command) addWords(of shCommand) {
+func (d *Document) addWords(c *Command, of shCommand) {
 	for _, w := range of.runs[0].Words {
+		line := c.Line
+		if w.Start >= 0 {
+			line, _ = d.position(w.Start)
+		}
+		c.Lines = append(c.Lines, line)
 		text, known := w.Text()
 		if !known {
 			text = strings.Trim(w.Raw, `"'`)

@@ -16,11 +16,11 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	if n.start < 0 || n.end < n.start {
 		n.start, n.end = at, at
 	}
-	if n.fixed != "" {
+	if target := p.definitions[w.Definition]; w.Variable != "" && target != nil && target.style != shComputed {
+		n.name, n.target, n.fixed = "$"+w.Variable, target, ""
 		return n
 	}
-	if target := p.definitions[w.Definition]; w.Variable != "" && target != nil && target.style != shComputed {
-		n.name, n.target = "$"+w.Variable, target
+	if n.fixed != "" {
 		return n
 	}
 	text, _ := w.Text()

@@ -4,9 +4,7 @@ package projects
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -68,43 +66,11 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	return out
 }
 
-// otherWork are words in the names of programs that do not train.
-var otherWork = []string{
-	"eval", "evaluate", "evaluation", "evaluator", "infer", "inference", "predict", "prediction", "generate", "generation", "sample",
-	"test", "merge", "convert", "conversion", "export", "preprocess", "prepare", "tokenize", "serve", "server", "deploy", "benchmark", "download", "chat", "demo",
-	"install", "upload", "visualize", "plot", "encode", "retrieve", "search", "embed", "quantize", "client", "rollout",
-}
-
 // trainsNot reports whether a command does something other than training, by the name of its program.
-func trainsNot(c doc.Command) bool {
-	name := programName(c.Words)
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-./ ", r) })
-	trains := slices.ContainsFunc(words, func(w string) bool {
-		return strings.HasPrefix(w, "train") || strings.HasPrefix(w, "finetun") || w == "sft"
-	})
-	return !trains && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(otherWork, w) })
-}
+func trainsNot(c doc.Command) bool { return programOf(c).trainsNothing() }
 
-// programName returns the name of the program that a command starts: a Python file without its folder, a module, or
-// the first words of a command line such as swift infer.
-func programName(words []string) string {
-	for i, w := range words {
-		if strings.HasSuffix(w, ".py") {
-			return strings.TrimSuffix(path.Base(w), ".py")
-		}
-		if w == "-m" && i+1 < len(words) && !strings.HasPrefix(words[i+1], "torch.distributed") {
-			return words[i+1]
-		}
-	}
-	end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
-	if end < 0 {
-		end = len(words)
-	}
-	return strings.Join(words[:min(end, 3)], " ")
-}
-
-// inCommand returns a test for the values that count: those of the first training of a script. All count if a
-// script starts none, and in other files.
+// inCommand returns a test for the values that count, whatever they mean or for a key: those of the first training of
+// a script. All count if a script starts none, and in other files.
 func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) bool {
 	if a.Commands == nil {
 		return func(*systems.Key, doc.Path) bool { return true }
@@ -117,7 +83,7 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 		if of[0].Keys[p[0]] || of[0].Environment[p[0]] {
 			return true
 		}
-		return of[0].Passes[p[0]] && systems.IsSetting(k.Setting) // a variable that is a flag's value says less than the flag
+		return of[0].Passes[p[0]] && k != nil && systems.IsSetting(k.Setting) // a variable that is a flag's value says less than the flag
 	}
 }
 

@@ -45,8 +45,8 @@ func shellKeys() []Key {
 		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
 		{Setting: "dist.version", Path: "**.fsdp_version", Kind: Whole, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
-		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
-		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp1", Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Vague: true, Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp1", Vague: true, Source: accelerateArgs},
 		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
 		{Setting: "allocator", Path: "**.pytorch_cuda_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h (deprecated)"},
 		{Setting: "seq", Path: "**.max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
@@ -67,7 +67,7 @@ func shellKeys() []Key {
 // shellUnsimulated returns the flags that are not counted.
 func shellUnsimulated(megatron, swift string) []Key {
 	return []Key{
-		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		stageOfAny("stage", llamaFactoryArgs+"/finetuning_args.py"),
 		objective("rlhf_type", swift),
 		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
 		offloads("offload_param_device", offloadsWeights, accelerateArgs),
@@ -78,6 +78,7 @@ func shellUnsimulated(megatron, swift string) []Key {
 		marked("finetuning_type", takesLess, llamaFactoryArgs, Term{"freeze", fewLayers}),
 		less("optimizer_cpu_offload", offloadsStates, megatron),
 		less("activation_offloading", offloadsActivations, trlSFT),
+		refusedWith("train_group_size", "compares each query with a group of texts", "FlagEmbedding, abc/finetune/embedder/AbsArguments.py; tevatron, retriever/arguments.py"),
 		less("use_galore", lowRankStates, llamaFactoryArgs),
 		less("use_apollo", lowRankStates, llamaFactoryArgs),
 		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),

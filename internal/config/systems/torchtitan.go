@@ -13,8 +13,16 @@ var torchtitan = System{
 	Keys:  keysOf(torchtitanKeys),
 
 	Finding:  Finding{MakesSections: true},
-	Loading:  Loading{Families: &Families{Path: "model.name", Names: []Term{{"llama3", "llama-3-"}}}},
+	Loading:  Loading{Families: &titanFamilies},
 	Sharding: Sharding{Shards: true},
+}
+
+// titanFamilies are the families with the sizes of published models (torchtitan 0.2.2, models/llama3/__init__.py; llama2
+// until 2024). Its 405B is that of Llama 3.1. Others are put together with the size: "qwen3 8B".
+var titanFamilies = Families{
+	Path:  "model.name",
+	Names: []Term{{"llama2", "llama-2-"}, {"llama3", "llama-3-"}},
+	Sizes: []Term{{"llama-3-405b", "meta-llama/Llama-3.1-405B"}},
 }
 
 func torchtitanKeys() []Key {

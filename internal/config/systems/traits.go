@@ -34,6 +34,8 @@ type Finding struct {
 	HasStages, MayBeStage bool
 	// HoldsWhenBound means that the defaults also hold if snug.yaml binds the settings of a file.
 	HoldsWhenBound bool
+	// TrainsWith is the section without which a file of the system is not for training; "" for none.
+	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
 	// NoAutocast means that precisions are types only: autocast belongs to the file that names this one.
@@ -73,6 +75,8 @@ type Behaviour struct {
 	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
 	// the total batch, not down.
 	RoundsAccumulation bool
+	// JoinsTarget means that a sample is one sequence of a source and a target.
+	JoinsTarget bool
 	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
@@ -151,6 +155,7 @@ const (
 type Families struct {
 	Path  string // of the family
 	Names []Term // how the names of the family's models begin
+	Sizes []Term // names that are another's, if family and size are put together
 }
 
 // Sharding says how a run over several GPUs is spread.
@@ -159,6 +164,8 @@ type Sharding struct {
 	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
+	// AlwaysDeepSpeed means that DeepSpeed holds the weights even if nothing is sharded.
+	AlwaysDeepSpeed bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }
