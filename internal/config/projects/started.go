@@ -52,8 +52,8 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	if len(startable) == 0 {
 		return nil
 	}
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
-		for _, word := range slices.Backward(placed(words)) {
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		for _, word := range slices.Backward(placed(c.Words)) {
 			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
 			if m != nil {
 				out = append(out, m)
@@ -103,7 +103,7 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
 			continue
 		}
-		d, err := doc.Open(name, data)
+		d, err := openFile(p.files, name, data)
 		if err != nil {
 			continue
 		}
