@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -41,6 +42,8 @@ const (
 	titanBase = "{job: {dump_folder: o}, model: {name: llama3, flavor: 8B}, training: {local_batch_size: 2, seq_len: 64}"
 	tuneBase  = "{model: {_component_: torchtune.models.llama3_2.lora_llama3_2_1b, lora_attn_modules: [q_proj], lora_rank: 8}, tokenizer: {max_seq_len: 64}, batch_size: 4, dtype: bf16}"
 	nanoBase  = "{tokens: {micro_batch_size: 2, sequence_length: 64}, parallelism: {dp: 1, tp: 1, pp: 1}, model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 320, intermediate_size: 128, max_position_embeddings: 128}}"
+	swiftBase = "{model: gpt2, dataset: x, max_length: 64, per_device_train_batch_size: 4, tuner_type: "
+	swiftLoRA = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
 	ownBase   = "{model_name: gpt2, batch_size: 4, seq_len: 64"
 	ownLoRA   = ownBase + ", lora_r: 8, lora_target_modules: [c_attn]"
 	lightBase = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
@@ -59,8 +62,10 @@ var keyBases = map[string][]keyBase{
 	"trl": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", beside: launched}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL}, {text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}, {text: trlBase + "}", beside: launched}},
 	"axolotl": {{text: axoBase + "}"}, {text: axoBase + ", fsdp: [full_shard], fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}}", beside: launched}, {text: axoLoRA + "}"}, {text: strings.Replace(axoLoRA, "adapter: lora", "adapter: qlora", 1) + ", load_in_4bit: true}"},
 		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
-	"llama-factory": {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
-	"torchtune":     {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
+	"llama-factory":  {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
+	"ms-swift":       {{text: swiftBase + "full}"}, {text: "{model_id_or_path: gpt2, sft_type: full, max_length: 64, batch_size: 4}"}, {text: swiftBase + "full, fsdp: fsdp2}", beside: launched}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full}", beside: launched}},
+	"ms-swift-shell": {{text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
+	"torchtune":      {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
 	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
 	"nanotron":    {{text: nanoBase + "}"}, {text: strings.Replace(nanoBase, "dp: 1", "dp: 2", 1) + "}"}},
@@ -79,6 +84,9 @@ var keyBases = map[string][]keyBase{
 	"shell":   {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
 	"plain":   {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
+
+// shellCommands are the commands by which scripts belong to a trainer.
+var shellCommands = map[string]string{"ms-swift-shell": "swift sft"}
 
 // weightless are the settings that take no GPU memory, and why files have them.
 var weightless = map[string]string{
@@ -138,6 +146,9 @@ func keyValues(k *systems.Key) []any {
 	case systems.Switch:
 		return []any{true, false}
 	case systems.Names:
+		if k.Setting == "visible" {
+			return []any{"0,1"}
+		}
 		return []any{[]string{"c_proj"}, []string{"axolotl.integrations.liger.LigerPlugin"}}
 	case systems.Schedule:
 		return []any{map[string]any{"0": 3}}
@@ -206,7 +217,7 @@ func rendered(t *testing.T, a *systems.System, b keyBase, path string, value any
 	case doc.Python:
 		return "a.py", pythonOf(a, tree, path)
 	case doc.Shell:
-		return "a.sh", shellOf(tree)
+		return "a.sh", shellOf(cmp.Or(shellCommands[a.Name], "python train.py"), tree)
 	default:
 		out, err := json.Marshal(tree)
 		if err != nil {
@@ -305,7 +316,7 @@ func pyOf(v any) string {
 }
 
 // shellOf returns a command with the values as flags, nested ones as key=value arguments.
-func shellOf(tree map[string]any) []byte {
+func shellOf(command string, tree map[string]any) []byte {
 	var parts []string
 	for key, v := range tree {
 		switch v := v.(type) {
@@ -322,5 +333,5 @@ func shellOf(tree map[string]any) []byte {
 		}
 	}
 	slices.Sort(parts)
-	return []byte("python train.py " + strings.Join(parts, " ") + "\n")
+	return []byte(command + " " + strings.Join(parts, " ") + "\n")
 }

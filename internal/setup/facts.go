@@ -63,6 +63,14 @@ func Trains(name, head string) bool {
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
+// SavedAs returns the type that the weights of a built-in model are saved in; "" if that is not known.
+func SavedAs(name string) string {
+	if e := catalog.Find(name); e != nil {
+		return Model{Config: e.Config}.SavedIn()
+	}
+	return ""
+}
+
 // Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }
 

@@ -28,6 +28,9 @@ func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
 	}
+	if r.Primary.System.For != nil {
+		return "" // the trainer's own command line; other files are its plugins
+	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {
 		return ""

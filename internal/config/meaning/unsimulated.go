@@ -34,7 +34,30 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
+	if m := r.refusedCommand(); m != nil {
+		return m
+	}
 	return r.otherTrainer()
+}
+
+// refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
+func (r *Run) refusedCommand() []Missing {
+	if r.Primary == nil || r.Primary.System.Commands == nil {
+		return nil
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	for _, c := range r.Primary.System.Commands.Refuses {
+		if at := c.Text.Index(d.Text()); at != nil {
+			return []Missing{{Training, refusal(r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1), c.Does)}}
+		}
+	}
+	for _, b := range r.BindingsOf("visible") {
+		if seen, _ := b.Value.([]string); r.Trainer().SplitsVisible && len(seen) >= 2*r.World() {
+			return []Missing{{Training, refusal(b.Where(), fmt.Sprintf("%s %s", b.Path, strings.Join(seen, ",")),
+				fmt.Sprintf("gives each process %d GPUs, over which the layers are split", len(seen)/r.World()))}}
+		}
+	}
+	return nil
 }
 
 // refusal returns the sentence about such a key.

@@ -195,6 +195,9 @@ func (p *Found) follow() error {
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
 			continue
 		}
+		if p.preset(b, name) {
+			continue
+		}
 		s, _, err := readSource(p.files, path.Clean(name), false)
 		if beside := path.Join(path.Dir(b.File), name); errors.Is(err, fs.ErrNotExist) && !path.IsAbs(name) {
 			s, _, err = readSource(p.files, beside, false)

@@ -68,6 +68,9 @@ type Key struct {
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
+	// Presets are names that a link can have instead of a file's: of configs that the system brings along, and
+	// the kind of data parallelism that each means.
+	Presets []Term
 	// Endings are the endings of the files that a link can name, if other values mean something else; nil
 	// allows any.
 	Endings []string
@@ -132,8 +135,8 @@ type System struct {
 func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
-		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
-		&lightning, &trlScript, &hfScript, &nanogpt, &shell, &plain,
+		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &trl, &hf, &hydra,
+		&lightning, &trlScript, &hfScript, &nanogpt, &swiftShell, &shell, &plain,
 	}
 }
 

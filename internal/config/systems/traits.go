@@ -53,8 +53,16 @@ type Commands struct {
 	Flag        string
 	Trainer     *System          // the trainer that has the flag
 	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
+	// Refuses are command lines whose training is not simulated, whatever their flags are.
+	Refuses []RefusedCommand
 	// PEFT matches command lines whose LoRA is PEFT's.
 	PEFT *pattern.Pattern
+}
+
+// RefusedCommand is a command line that is not simulated. Its pattern has the command as its first group.
+type RefusedCommand struct {
+	Text *pattern.Pattern
+	Does string // as the continuation of a sentence that begins with the command
 }
 
 // Started is a trainer and the text that shows it.
@@ -73,6 +81,8 @@ type Behaviour struct {
 	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
 	// the total batch, not down.
 	RoundsAccumulation bool
+	// CeilsAccumulation means that it is rounded up.
+	CeilsAccumulation bool
 	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
@@ -99,6 +109,9 @@ type Loading struct {
 	// LoadsTyped means that the type of the weights is independent of the precision; TypeIsPrecision
 	// means that its files have one key for both.
 	LoadsTyped, TypeIsPrecision bool
+	// AutocastsAsLoaded means that autocast, unless a key says otherwise, has the type of the weights, and float16's for
+	// float32 weights. Weights whose files do not say their type are loaded in bfloat16.
+	AutocastsAsLoaded bool
 	// SavedSince5 means that weights are loaded in their saved type from transformers 5 on, and in
 	// float32 before.
 	SavedSince5 bool
@@ -159,6 +172,8 @@ type Sharding struct {
 	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
+	// SplitsVisible means that a process that sees several GPUs splits the layers over them.
+	SplitsVisible bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }
