@@ -44,6 +44,7 @@ const (
 	nanoBase  = "{tokens: {micro_batch_size: 2, sequence_length: 64}, parallelism: {dp: 1, tp: 1, pp: 1}, model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 320, intermediate_size: 128, max_position_embeddings: 128}}"
 	swiftBase = "{model: gpt2, dataset: x, max_length: 64, per_device_train_batch_size: 4, tuner_type: "
 	swiftLoRA = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
+	oumiBase  = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
 	ownBase   = "{model_name: gpt2, batch_size: 4, seq_len: 64"
 	ownLoRA   = ownBase + ", lora_r: 8, lora_target_modules: [c_attn]"
 	lightBase = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
@@ -65,7 +66,9 @@ var keyBases = map[string][]keyBase{
 	"llama-factory":  {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
 	"ms-swift":       {{text: swiftBase + "full}"}, {text: "{model_id_or_path: gpt2, sft_type: full, max_length: 64, batch_size: 4}"}, {text: swiftBase + "full, fsdp: fsdp2}", beside: launched}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full}", beside: launched}},
 	"ms-swift-shell": {{text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
-	"torchtune":      {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
+	"oumi": {{text: oumiBase + "}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn]}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn], q_lora: true}}"}, {text: oumiBase + ", eval_strategy: steps}}"},
+		{text: oumiBase + "}, fsdp: {enable_fsdp: true}}", beside: launched}, {text: oumiBase + "}, deepspeed: {enable_deepspeed: true}}", beside: launched}},
+	"torchtune": {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
 	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
 	"nanotron":    {{text: nanoBase + "}"}, {text: strings.Replace(nanoBase, "dp: 1", "dp: 2", 1) + "}"}},

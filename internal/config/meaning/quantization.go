@@ -62,8 +62,11 @@ func (r *Run) settleQuantization(out map[string]any) {
 	if r.prepares() {
 		in["prepare"] = true
 	}
-	if r.Trainer().PreparesQuantized {
-		in["prepare"], in["cast_back"] = true, true
+	if t := r.Trainer(); t.PreparesQuantized && !(t.UncastIfSharded && r.shardsWeights()) {
+		in["prepare"] = true
+		if t.CastsBack {
+			in["cast_back"] = true
+		}
 	}
 	out["quantization"] = in
 	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))

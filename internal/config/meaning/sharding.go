@@ -82,6 +82,12 @@ func (r *Run) shardsByItself() bool {
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
 }
 
+// shardsWeights reports whether each GPU keeps a part of the weights.
+func (r *Run) shardsWeights() bool {
+	kind, _ := r.Value("dist.kind").(string)
+	return r.World() > 1 && (strings.HasPrefix(kind, "fsdp") || kind == "zero3")
+}
+
 // gatherType returns the type that FSDP gathers and reduces in under autocast, "" if it
 // keeps that of the weights: accelerate and Lightning give FSDP a policy of the
 // autocast's type (accelerate 1.15, utils/dataclasses.py: set_mixed_precision;

@@ -86,6 +86,9 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !s.Counts(k) {
+		return nil, nil
+	}
 	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && (k.Kind != systems.Link || !IsComputed(at.Value)) {
 		return nil, nil // it has its own keys
 	}
@@ -101,6 +104,19 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 		b.Value, b.Unknown = nil, u.text
 	}
 	return b, nil
+}
+
+// Counts reports whether the switch is on that a key needs, if it needs one.
+func (s *Source) Counts(k *systems.Key) bool {
+	if k.OnlyIf == "" {
+		return true
+	}
+	at, err := s.Tree.Find(strings.Split(k.OnlyIf, "."))
+	if err != nil {
+		return false
+	}
+	on, _ := systems.AsBool(at.Value)
+	return on
 }
 
 // notes returns what the user should know about a binding.

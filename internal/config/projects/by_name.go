@@ -4,6 +4,7 @@ package projects
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -136,6 +137,9 @@ func fits(k *systems.Key, v doc.Value) bool {
 		return k.Kind == systems.Schedule || IsComputed(v) && k.Setting != "optimizer"
 	case doc.List:
 		return k.Kind == systems.Whole || k.Kind == systems.Names
+	}
+	if text, ok := v.Data.(string); ok && k.Kind == systems.Link && len(k.Endings) > 0 {
+		return slices.Contains(k.Endings, path.Ext(text))
 	}
 	return k.Kind != systems.Schedule
 }

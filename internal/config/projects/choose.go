@@ -41,6 +41,9 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	if s := started(found, mains); s != nil && !named {
 		mains = []*Source{s}
 	}
+	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied {
+		mains = []*Source{s} // the user named the script that starts it
+	}
 	if len(mains) > 1 {
 		if mains, err = p.mostSpecific(mains); err != nil {
 			return nil, nil, err

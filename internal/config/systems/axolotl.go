@@ -28,7 +28,7 @@ var axolotl = System{
 	},
 	Loading: Loading{
 		Loop:              "trainer", // core/trainers/base.py: AxolotlTrainer
-		PreparesQuantized: true, Computes: ComputesAsArithmetic,
+		PreparesQuantized: true, CastsBack: true, Computes: ComputesAsArithmetic,
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
 	},
 	Sharding: Sharding{GathersInAutocast: true},

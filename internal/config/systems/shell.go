@@ -48,6 +48,7 @@ func shellKeys() []Key {
 		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
 		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
 		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // elsewhere a command: bash -c
 		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
 		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
 	}

@@ -74,6 +74,8 @@ type Key struct {
 	// Endings are the endings of the files that a link can name, if other values mean something else; nil
 	// allows any.
 	Endings []string
+	// OnlyIf is the path of a switch that has to be on for the key to count.
+	OnlyIf string
 	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
 	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
@@ -134,7 +136,7 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &oumi, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt, &swiftShell, &shell, &plain,
 	}

@@ -122,8 +122,9 @@ type Loading struct {
 	CastsWithoutFlash bool
 	// Computes is the rule for the type of products with quantized weights if no key gives it.
 	Computes ComputeRule
-	// PreparesQuantized means that what is not quantized is cast to float32 and back.
-	PreparesQuantized bool
+	// PreparesQuantized means that what is not quantized is cast to float32, CastsBack that it is cast back, and
+	// UncastIfSharded that neither is done under FSDP and ZeRO-3.
+	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters of quantized weights are cast to.
 	QuantizedAdapters string
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
