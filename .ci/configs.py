@@ -59,6 +59,7 @@ CASES = {
                       ("llama3_lora_sft.yaml", yaml, {"disable_gradient_checkpointing": False})],
     "llama_factory_qlora": [("qlora.yaml", hf, {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 16}), ("qlora.yaml", yaml, {"quantization_bit": 4})],
     "oumi": [("train.yaml", omegaconf, {"training.per_device_train_batch_size": 4, "training.gradient_accumulation_steps": 4, "training.enable_gradient_checkpointing": False})],
+    "litgpt": [("lora.yaml", yaml, {"train.micro_batch_size": 4, "train.global_batch_size": 16})],
     "swift": [("sft.yaml", yaml, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "gradient_checkpointing": False, "deepspeed": "zero2"})],
     "torchtune": [("1B_lora.yaml", omegaconf, {"batch_size": 2, "gradient_accumulation_steps": 16, "enable_activation_checkpointing": True, "tokenizer.max_seq_len": 4096})],
     "composer": [("dolly.yaml", omegaconf, {"device_train_microbatch_size": 4, "global_train_batch_size": 48, "train_loader.dataset.max_seq_len": 2048})],

@@ -159,6 +159,9 @@ func (r *Run) settleModel(out map[string]any) {
 
 // ModelName returns snug's name of a model: some systems name a family and a size.
 func (r *Run) ModelName(name string) string {
+	if folder := r.Trainer().Checkpoints; folder != "" {
+		return strings.TrimPrefix(name, folder)
+	}
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
 	}
@@ -184,7 +187,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if kind == "" {
 		kind = "ddp"
 		if r.shardsByItself() {
-			kind = "fsdp2"
+			kind = r.ownSharding(out)
 		}
 	}
 	kind = r.fsdpKind(kind)

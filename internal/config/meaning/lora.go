@@ -43,6 +43,12 @@ func (r *Run) targets(in map[string]any) {
 		in["targets"] = []any{setup.AllLinear}
 		return
 	}
+	for _, layer := range []string{"q_proj query", "k_proj key", "v_proj value", "o_proj projection"} {
+		name, key, _ := strings.Cut(layer, " ")
+		if r.ValueOrDefault("lora."+key) == true {
+			targets = append(targets, name)
+		}
+	}
 	for i, t := range targets {
 		if t == "output_proj" { // torchtune's name
 			targets[i] = "o_proj"

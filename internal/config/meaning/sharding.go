@@ -3,6 +3,7 @@
 package meaning
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -80,6 +81,19 @@ func (r *Run) shardsByItself() bool {
 	}
 	recipes := r.Primary.System.ShardingRecipes
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
+}
+
+// ownSharding returns the kind by which a trainer shards that has no key for it, and turns checkpointing on if that
+// belongs to it.
+func (r *Run) ownSharding(out map[string]any) string {
+	t := r.Trainer()
+	if t.CheckpointsSharded {
+		out["checkpointing"] = true
+	}
+	if r.adapts() && t.AdaptersAs != "" {
+		return t.AdaptersAs
+	}
+	return cmp.Or(t.ShardsAs, setup.FSDP2)
 }
 
 // shardsWeights reports whether each GPU keeps a part of the weights.

@@ -42,13 +42,15 @@ func (r *Run) refused() []Missing {
 
 // refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
 func (r *Run) refusedCommand() []Missing {
-	if r.Primary == nil || r.Primary.System.Commands == nil {
-		return nil
-	}
-	d := r.Primary.Tree.Layers[0].Doc
-	for _, c := range r.Primary.System.Commands.Refuses {
-		if at := c.Text.Index(d.Text()); at != nil {
-			return []Missing{{Training, refusal(r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1), c.Does)}}
+	for _, s := range r.SourcesRead() {
+		if s.System.Commands == nil {
+			continue
+		}
+		d := s.Tree.Layers[0].Doc
+		for _, c := range s.System.Commands.Refuses {
+			if at := c.Text.Index(d.Text()); at != nil {
+				return []Missing{{Training, refusal(s.LineOf(d, at[2]), projects.Submatch(d, at, 1), c.Does)}}
+			}
 		}
 	}
 	for _, b := range r.BindingsOf("visible") {

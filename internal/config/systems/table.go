@@ -136,7 +136,7 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &oumi, &composer,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt, &swiftShell, &shell, &plain,
 	}

@@ -95,6 +95,10 @@ type Behaviour struct {
 type Loading struct {
 	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
 	Loop string
+	// LoopOverGPUs means that the loop is simulated over several GPUs too.
+	LoopOverGPUs bool
+	// Checkpoints is the folder that models are downloaded to under their names on the hub.
+	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
 	LoopLoss string
 	// OwnModel is the model that is built from keys of the system's own, nil if a
@@ -173,6 +177,10 @@ type Sharding struct {
 	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
+	// ShardsAs is the kind of sharding, fsdp2 if "", and AdaptersAs that of runs with adapters if it differs.
+	ShardsAs, AdaptersAs string
+	// CheckpointsSharded means that runs over several GPUs checkpoint, and others do not.
+	CheckpointsSharded bool
 	// SplitsVisible means that a process that sees several GPUs splits the layers over them.
 	SplitsVisible bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
