@@ -76,6 +76,8 @@ type Key struct {
 	Endings []string
 	// OnlyIf is the path of a switch that has to be on for the key to count.
 	OnlyIf string
+	// OnlyOff is the path of a switch that has to be there and off.
+	OnlyOff string
 	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
 	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
