@@ -46,6 +46,7 @@ const (
 	swiftLoRA = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
 	oumiBase  = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
 	litBase   = "{checkpoint_dir: checkpoints/gpt2, precision: bf16-true, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64"
+	lf1Base   = "{model: gpt2, train_dataset: x, micro_batch_size: 2, cutoff_len: 64"
 	ownBase   = "{model_name: gpt2, batch_size: 4, seq_len: 64"
 	ownLoRA   = ownBase + ", lora_r: 8, lora_target_modules: [c_attn]"
 	lightBase = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
@@ -69,9 +70,11 @@ var keyBases = map[string][]keyBase{
 	"ms-swift-shell": {{text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
 	"oumi": {{text: oumiBase + "}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn]}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn], q_lora: true}}"}, {text: oumiBase + ", eval_strategy: steps}}"},
 		{text: oumiBase + "}, fsdp: {enable_fsdp: true}}", beside: launched}, {text: oumiBase + "}, deepspeed: {enable_deepspeed: true}}", beside: launched}},
-	"litgpt":          {{text: litBase + "}}"}, {text: litBase + "}, lora_r: 8}"}, {text: litBase + "}, devices: 4}"}},
-	"litgpt-pretrain": {{text: "{model_name: gpt2, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64}, devices: 1}"}},
-	"torchtune":       {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
+	"litgpt":              {{text: litBase + "}}"}, {text: litBase + "}, lora_r: 8}"}, {text: litBase + "}, devices: 4}"}},
+	"litgpt-pretrain":     {{text: "{model_name: gpt2, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64}, devices: 1}"}},
+	"llama-factory-1":     {{text: lf1Base + "}"}, {text: lf1Base + ", peft_config: {name: lora, r: 8, target_modules: [c_attn]}}"}, {text: lf1Base + ", dist_config: {name: fsdp2}}", beside: launched}, {text: lf1Base + ", dist_config: {name: deepspeed}}", beside: launched}},
+	"llama-factory-shell": {{text: lfBase + "full}"}, {text: lfBase + "full, bf16: true}"}, {text: lfBase + "full, fsdp: full_shard, nproc_per_node: 4}"}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full, nproc_per_node: 4}"}},
+	"torchtune":           {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
 	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
 	"nanotron":    {{text: nanoBase + "}"}, {text: strings.Replace(nanoBase, "dp: 1", "dp: 2", 1) + "}"}},
@@ -92,7 +95,7 @@ var keyBases = map[string][]keyBase{
 }
 
 // shellCommands are the commands by which scripts belong to a trainer.
-var shellCommands = map[string]string{"ms-swift-shell": "swift sft"}
+var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
 // weightless are the settings that take no GPU memory, and why files have them.
 var weightless = map[string]string{

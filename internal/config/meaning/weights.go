@@ -84,7 +84,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 		return "", cast
 	case r.deepspeed() && autocast && r.World() > 1:
 		return cast, precision
-	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained || autocast && strings.HasPrefix(kind, "fsdp")):
+	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained && r.Value("uncast") != true || autocast && strings.HasPrefix(kind, "fsdp")):
 		return "", precision
 	case autocast, held == "":
 		return held, precision

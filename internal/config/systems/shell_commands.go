@@ -6,7 +6,7 @@ import "snug/internal/pattern"
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
-	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}},
+	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
 	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
 	Parses:      []Started{{parsesSFT, &trl}},
 	Flag:        TrainerBatch,
