@@ -4,6 +4,7 @@ package setup
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -61,6 +62,22 @@ func (m Model) LoRATargets() []string { return m.facts().Targets() }
 func Trains(name, head string) bool {
 	e := catalog.Find(name)
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
+}
+
+// OfLlamaLayers returns the config of a built-in model with Llama's layers, if it is of one of these types; otherwise nil.
+// Phi-3's differ from them only in that transformers fuses some.
+func OfLlamaLayers(name string, types []string) map[string]any {
+	e := catalog.Find(name)
+	if e == nil {
+		return nil
+	}
+	if t, _ := e.Config["model_type"].(string); !slices.Contains(types, t) {
+		return nil
+	}
+	config := maps.Clone(e.Config)
+	config["model_type"] = "llama"
+	delete(config, "architectures")
+	return config
 }
 
 // SavedAs returns the type that the weights of a built-in model are saved in; "" if that is not known.

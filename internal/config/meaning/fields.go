@@ -144,6 +144,9 @@ func (r *Run) settleModel(out map[string]any) {
 	case string:
 		if !strings.Contains(v, "${") && v != "" {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
+			if config := setup.OfLlamaLayers(r.ModelName(v), r.Trainer().LlamaLayers); config != nil {
+				out["model"] = map[string]any{"config": config}
+			}
 			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}
 	case map[string]any:

@@ -106,6 +106,8 @@ type Loading struct {
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
+	// LlamaLayers are the types of models that the trainer builds of Llama's layers, in which other libraries fuse some.
+	LlamaLayers []string
 	// TakesModel means that the trainer is given a model that the script loaded.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
