@@ -56,6 +56,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoRA(out)
 	r.settleQuantization(out)
 	r.settleSpread(out)
+	r.autocastUnsharded(out)
 	r.settleLoop(out)
 	r.settleEvaluation(out)
 	return out
@@ -201,6 +202,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {
 		put(d, "param_dtype", r.gatherType(kind, precision))
 		put(d, "reduce_dtype", r.gatherType(kind, precision))
+		r.mixFSDP(d)
 	}
 	put(d, "load", r.loadKind(kind))
 	out["dist"] = d

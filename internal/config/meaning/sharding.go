@@ -96,6 +96,20 @@ func (r *Run) ownSharding(out map[string]any) string {
 	return cmp.Or(t.ShardsAs, setup.FSDP2)
 }
 
+// mixFSDP follows a key that says what FSDP casts to the type of autocast: all, only the weights, or nothing.
+func (r *Run) mixFSDP(d map[string]any) {
+	if d["param_dtype"] == nil || len(r.Trainer().ForSetting("dist.mixed")) == 0 {
+		return
+	}
+	switch what, _ := r.ValueOrDefault("dist.mixed").(string); what {
+	case "weights":
+		d["reduce_dtype"] = "fp32"
+	case "":
+		delete(d, "param_dtype")
+		delete(d, "reduce_dtype")
+	}
+}
+
 // shardsWeights reports whether each GPU keeps a part of the weights.
 func (r *Run) shardsWeights() bool {
 	kind, _ := r.Value("dist.kind").(string)

@@ -56,6 +56,18 @@ func (r *Run) autocast(held string) string {
 	return map[bool]string{true: "amp-bf16", false: "amp-fp16"}[held == "bf16"]
 }
 
+// autocastUnsharded turns autocast on where a trainer has it instead of FSDP's casts.
+func (r *Run) autocastUnsharded(out map[string]any) {
+	dist, _ := out["dist"].(map[string]any)
+	kind, _ := dist["kind"].(string)
+	if strings.HasPrefix(kind, "fsdp") || !r.Trainer().AutocastsUnsharded || out["precision"] != "fp32" {
+		return
+	}
+	if cast, _ := r.ValueOrDefault("dist.param_dtype").(string); cast == "bf16" || cast == "fp16" {
+		out["precision"] = "amp-" + cast
+	}
+}
+
 // heldIn returns the type of the weights according to the files and the system; "" for float32.
 func (r *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)

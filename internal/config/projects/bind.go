@@ -90,7 +90,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	if !s.Counts(k) {
 		return nil, nil
 	}
-	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && (k.Kind != systems.Link || !IsComputed(at.Value)) {
+	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && k.Kind != systems.Object && (k.Kind != systems.Link || !IsComputed(at.Value)) {
 		return nil, nil // it has its own keys
 	}
 	value, err := valueReader{k}.read(s.Tree, at)

@@ -118,6 +118,8 @@ type Loading struct {
 	// AutocastsAsLoaded means that autocast, unless a key says otherwise, has the type of the weights, and float16's for
 	// float32 weights. Weights whose files do not say their type are loaded in bfloat16.
 	AutocastsAsLoaded bool
+	// AutocastsUnsharded means that a run without FSDP has autocast in the type that FSDP would gather in.
+	AutocastsUnsharded bool
 	// SavedSince5 means that weights are loaded in their saved type from transformers 5 on, and in
 	// float32 before.
 	SavedSince5 bool
