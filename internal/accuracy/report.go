@@ -41,6 +41,7 @@ type Report struct {
 	Cases         []Case             // of all files
 	IntervalsOnly []Case             // of the files that count only for intervals
 	Held          []Case             // of runs that were only timed and not used to calibrate
+	Again         []Case             // runs of Cases and Held, timed once more
 	Added         estimate.Range     // errors of profiles that count gradients or buckets on top
 	Recorded      profile.Residuals  // errors of profiles, by cause
 	Max           []MaxCase          // searches for the largest batch
@@ -69,6 +70,10 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	again, err := loadAll(measured, repeatedTimes)
+	if err != nil {
+		return nil, err
+	}
 	max, err := loadAll(measured, "dev_max.jsonl")
 	if err != nil {
 		return nil, err
@@ -82,7 +87,8 @@ func Make(measured fs.FS) (r *Report, err error) {
 	if r.Overhead, err = lines[measuredOverhead](measured, "overhead.jsonl"); err != nil {
 		return nil, err
 	}
-	r.Cases, r.IntervalsOnly, r.Held, r.Max = Compare(rows), Compare(later), Compare(held), CompareMax(max)
+	r.Cases, r.IntervalsOnly, r.Held = Compare(rows), Compare(later), Compare(held)
+	r.Again, r.Max = Compare(again), CompareMax(max)
 	return r, r.profiled(measured)
 }
 

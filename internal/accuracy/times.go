@@ -25,6 +25,9 @@ const warmUp = 3
 // heldTimes holds step times that no constant was fitted on.
 const heldTimes = "clock_time.jsonl"
 
+// repeatedTimes holds runs of heldTimes and of dev_time.jsonl, timed once more on a later day.
+const repeatedTimes = "again_time.jsonl"
+
 // published says how far off speeds are that others measured. The runs are not in this folder.
 const published = `
 On other cards there are only the speeds that others have published: 103 runs from twelve sources on nine cards, from
@@ -46,10 +49,34 @@ func (r *Report) times(b *strings.Builder) {
 	if len(held) > 0 {
 		fmt.Fprintf(b, "On %d runs from another day, which they were not fitted on: %s.\n", len(held), summary(held))
 	}
+	if again := timedOf(r.Again); len(again) > 0 {
+		writeRepeated(b, slices.Concat(fitted, held), held, again)
+	}
 	b.WriteString(published + "\n| run | estimated | measured | off |\n| --- | ---: | ---: | ---: |\n")
 	for _, t := range slices.Concat(fitted, held) {
 		fmt.Fprintf(b, "| %s | %.1f ms | %.1f ms | %+.0f %% |\n", t.id, 1e3*t.estimated, 1e3*t.true, 100*t.off())
 	}
+}
+
+// writeRepeated compares two measurements of the same runs with each other, and the estimates with their mean.
+func writeRepeated(b *strings.Builder, all, held, again []timed) {
+	second := map[string]float64{}
+	for _, t := range again {
+		second[t.id] = t.true
+	}
+	all = slices.DeleteFunc(all, func(t timed) bool { return second[t.id] == 0 })
+	of := func(all []timed, change func(timed) timed) (out []timed) {
+		for _, t := range all {
+			out = append(out, change(t))
+		}
+		return out
+	}
+	first := func(t timed) timed { return timed{t.id, t.true, second[t.id]} }
+	mean := func(t timed) timed { return timed{t.id, t.estimated, (t.true + second[t.id]) / 2} }
+	fmt.Fprintf(b, "\nSteps that are limited by the CPU take longer on one day than on another. %d of these runs were timed again. Of the first measurement as an\n"+
+		"estimate of the second, %s. Of the estimates, compared with the mean of\n"+
+		"both measurements: on the %d runs that nothing was fitted on, %s; on all %d, %s.\n",
+		len(all), summary(of(all, first)), len(held), summary(of(held, mean)), len(all), summary(of(all, mean)))
 }
 
 // timedOf returns the cases of files that were made to measure times.

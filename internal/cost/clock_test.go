@@ -70,6 +70,7 @@ func TestMeasuredTimes(t *testing.T) {
 	}{
 		{[]string{"dev_time.jsonl", "more_time.jsonl"}, 69, 0.05, 0.98},
 		{[]string{"clock_time.jsonl"}, 26, 0.05, 0.98},
+		{[]string{"again_time.jsonl"}, 51, 0.05, 0.985},
 	} {
 		var all []pair
 		for _, name := range c.files {
