@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/projects"
 	"snug/internal/setup"
 )
 
@@ -32,7 +33,8 @@ func (r *Run) adapts() bool {
 	if on, ok := r.ValueOrDefault("lora").(bool); ok {
 		return on
 	}
-	return len(r.BindingsOf("lora.rank")) > 0
+	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
+	return len(r.BindingsOf("lora.rank")) > 0 && !other // a tuner that is not known may have a rank too
 }
 
 // targets replaces the names of the layers by those that setups have for them.

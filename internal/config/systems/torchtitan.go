@@ -15,7 +15,7 @@ var torchtitan = System{
 	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},
 	Keys:  keysOf(torchtitanKeys),
 
-	Finding:  Finding{MakesSections: true},
+	Finding: Finding{MakesSections: true},
 	// 0.1 to 0.2, distributed/utils.py: maybe_enable_amp.
 	Loading:  Loading{AutocastsUnsharded: true, Families: &Families{Path: "model.name", Names: []Term{{"llama3", "llama-3-"}, {"llama2", "llama-2-"}}}},
 	Sharding: Sharding{Shards: true},
