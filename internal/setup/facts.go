@@ -64,18 +64,19 @@ func Trains(name, head string) bool {
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
-// OfLlamaLayers returns the config of a built-in model with Llama's layers, if it is of one of these types; otherwise nil.
-// Phi-3's differ from them only in that transformers fuses some.
-func OfLlamaLayers(name string, types []string) map[string]any {
+// Unfused returns the config of a built-in model as a type whose layers are the same with none of them fused; nil if it
+// has no fused layers.
+func Unfused(name string) map[string]any {
 	e := catalog.Find(name)
 	if e == nil {
 		return nil
 	}
-	if t, _ := e.Config["model_type"].(string); !slices.Contains(types, t) {
+	as := Model{Config: e.Config}.facts().Unfused
+	if as == "" {
 		return nil
 	}
 	config := maps.Clone(e.Config)
-	config["model_type"] = "llama"
+	config["model_type"] = as
 	delete(config, "architectures")
 	return config
 }

@@ -145,7 +145,7 @@ func (r *Run) settleModel(out map[string]any) {
 	case string:
 		if !strings.Contains(v, "${") && v != "" {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
-			if config := setup.OfLlamaLayers(r.ModelName(v), r.Trainer().LlamaLayers); config != nil {
+			if config := setup.Unfused(r.ModelName(v)); config != nil && r.Trainer().FusesNothing {
 				out["model"] = map[string]any{"config": config}
 			}
 			put(out, "model.head", r.countedHead(v, loaded.Head))

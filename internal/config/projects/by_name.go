@@ -138,7 +138,8 @@ func fits(k *systems.Key, v doc.Value) bool {
 	case doc.List:
 		return k.Kind == systems.Whole || k.Kind == systems.Names
 	}
-	if text, ok := v.Data.(string); ok && k.Kind == systems.Link && len(k.Endings) > 0 {
+	if k.Kind == systems.Link && len(k.Endings) > 0 {
+		text, _ := v.Data.(string)
 		return slices.Contains(k.Endings, path.Ext(text))
 	}
 	return k.Kind != systems.Schedule

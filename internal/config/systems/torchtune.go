@@ -12,7 +12,7 @@ var torchtune = System{
 	Signs: []string{"model._component_", "tokenizer._component_ batch_size"},
 	Keys:  keysOf(torchtuneKeys),
 
-	Loading: Loading{Loop: "torchtune", LlamaLayers: []string{"phi3"}, QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
+	Loading: Loading{Loop: "torchtune", FusesNothing: true, QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }

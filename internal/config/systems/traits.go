@@ -106,8 +106,8 @@ type Loading struct {
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// LlamaLayers are the types of models that the trainer builds of Llama's layers, in which other libraries fuse some.
-	LlamaLayers []string
+	// FusesNothing means that the trainer builds models of layers of which transformers fuses some.
+	FusesNothing bool
 	// TakesModel means that the trainer is given a model that the script loaded.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
