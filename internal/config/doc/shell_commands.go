@@ -2,11 +2,19 @@
 
 package doc
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
-// Commands returns the words of each command of a shell script, without the quotes
-// around them and with $VARIABLES unexpanded (shell.go expands them); nil for any other file.
-func (d *Document) Commands() [][]string {
+// Command is one command of a shell script.
+type Command struct {
+	Words []string // without the quotes around them and with $VARIABLES unexpanded (shell.go expands them)
+	Lines []int    // of the words
+}
+
+// CommandLines returns the commands of a shell script; nil for any other file.
+func (d *Document) CommandLines() []Command {
 	if d.format != Shell {
 		return nil
 	}
@@ -14,13 +22,28 @@ func (d *Document) Commands() [][]string {
 	if err != nil {
 		return nil
 	}
-	var out [][]string
+	var out []Command
+	line, from := 1, 0
 	for i, w := range words {
 		if i == 0 || w.command != words[i-1].command {
-			out = append(out, nil)
+			out = append(out, Command{})
 		}
-		last := len(out) - 1
-		out[last] = append(out[last], strings.Trim(string(d.src[w.start:w.end]), `"'`))
+		if w.start > from {
+			line += bytes.Count(d.src[from:w.start], []byte("\n"))
+			from = w.start
+		}
+		c := &out[len(out)-1]
+		c.Words = append(c.Words, strings.Trim(string(d.src[w.start:w.end]), `"'`))
+		c.Lines = append(c.Lines, line)
+	}
+	return out
+}
+
+// Commands returns the words of each command of a shell script; nil for any other file.
+func (d *Document) Commands() [][]string {
+	var out [][]string
+	for _, c := range d.CommandLines() {
+		out = append(out, c.Words)
 	}
 	return out
 }

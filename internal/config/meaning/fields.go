@@ -65,9 +65,9 @@ func (r *Run) Fields() map[string]any {
 // Missing lists what has to be given before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
-	out := r.refused()
+	out := append(r.refused(), r.otherTask()...)
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
+		out = append(out, Missing{"model", r.noModel()})
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
@@ -78,6 +78,7 @@ func (r *Run) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
+	out = append(out, r.unknownRank(fields)...)
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {
@@ -105,7 +106,7 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
-		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel has that
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
@@ -137,13 +138,13 @@ func (r *Run) settleModel(out map[string]any) {
 		return
 	}
 	loaded := r.scriptModel()
-	name := r.Value("model")
+	name := r.modelInFile()
 	if loaded.Name != "" {
 		name = loaded.Name
 	}
 	switch v := name.(type) {
 	case string:
-		if !strings.Contains(v, "${") && v != "" {
+		if v != "" && (v != loaded.Name || !strings.Contains(v, "${")) {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
 			if config := setup.Unfused(r.ModelName(v)); config != nil && r.Trainer().FusesNothing {
 				out["model"] = map[string]any{"config": config}
@@ -169,10 +170,19 @@ func (r *Run) ModelName(name string) string {
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
 	}
-	family, err := r.Primary.Tree.Find(strings.Split(r.Primary.System.Families.Path, "."))
+	f := r.Primary.System.Families
+	family, err := r.Primary.Tree.Find(strings.Split(f.Path, "."))
 	text, _ := family.Value.Data.(string)
-	if begins, known := systems.Meaning(r.Primary.System.Families.Names, text); err == nil && known {
-		return begins + strings.ToLower(name)
+	begins, known := systems.Meaning(f.Names, text)
+	switch {
+	case err != nil || text == "":
+		return name
+	case !known:
+		return text + " " + name
+	}
+	name = begins + strings.ToLower(name)
+	if other, is := systems.Meaning(f.Sizes, name); is {
+		return other
 	}
 	return name
 }

@@ -30,11 +30,15 @@ func (r *Run) settleLoRA(out map[string]any) {
 
 // adapts reports whether LoRA is on.
 func (r *Run) adapts() bool {
-	if on, ok := r.ValueOrDefault("lora").(bool); ok {
+	ranked := len(r.BindingsOf("lora.rank")) > 0
+	if on, ok := r.Value("lora").(bool); ok {
 		return on
 	}
+	if on, ok := r.DefaultValue("lora").(bool); ok && !(ranked && r.Primary != nil && r.Primary.RunsOwnProgram()) {
+		return on // the switch of a program of one's own is unknown, and so is its default
+	}
 	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
-	return len(r.BindingsOf("lora.rank")) > 0 && !other // a tuner that is not known may have a rank too
+	return ranked && !other // a tuner that is not known may have a rank too
 }
 
 // targets replaces the names of the layers by those that setups have for them.
@@ -102,6 +106,16 @@ func (r *Run) peft() bool {
 // usualTargets reports whether PEFT chooses the layers if no file names them.
 func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
+}
+
+// unknownRank lists the rank as missing if a file turns adapters on and none gives it.
+func (r *Run) unknownRank(fields map[string]any) []Missing {
+	for _, b := range r.BindingsOf("lora") {
+		if b.Value == true && r.Value("lora") == true && fields["lora"] == nil {
+			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and no file gives their rank; give --lora-rank N, and --lora-targets", b.Where(), b.Path)}}
+		}
+	}
+	return nil
 }
 
 // uncounted lists why adapters take more than is simulated.

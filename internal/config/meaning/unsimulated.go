@@ -37,7 +37,10 @@ func (r *Run) refused() []Missing {
 	if m := r.refusedCommand(); m != nil {
 		return m
 	}
-	return r.otherTrainer()
+	if nothing := r.trainsNothing(); nothing != nil {
+		return nothing
+	}
+	return r.otherObjective()
 }
 
 // refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.

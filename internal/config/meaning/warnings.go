@@ -23,6 +23,8 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownSpread()...)
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
+	out = append(out, r.namedOtherwise()...)
+	out = append(out, r.unread(run)...)
 	out = append(out, r.checkpointedTwice()...)
 	out = append(out, r.ownLayers()...)
 	out = append(out, r.castsWithoutFlash()...)

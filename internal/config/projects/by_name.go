@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -29,6 +30,7 @@ type hit struct{ value, key int }
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate
+	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
 	for _, h := range hits(a, x) {
 		v := x.Values[h.value]
@@ -41,6 +43,9 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
+			continue
+		}
+		if k.Setting == "seq" && a.Commands != nil && isVariable(v.Path) && elsewhere()[v.Value.Start] {
 			continue
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
@@ -94,6 +99,25 @@ func endsIn(parts []string, pattern string) bool {
 	}
 	return false
 }
+
+// passedElsewhere returns the variables of a shell script, by the places of their values, that flags pass on under names
+// that are about something else than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
+func passedElsewhere(x *tree.Index) map[int]bool {
+	out := map[int]bool{}
+	for _, v := range x.Values {
+		if v.Value.Via == nil || len(v.Path) == 0 || !strings.HasPrefix(v.Path[0], "-") {
+			continue
+		}
+		length := systems.TopicOf(v.Parts[len(v.Parts)-1]) == systems.OfLength
+		if before, there := out[v.Value.Start]; !there || before {
+			out[v.Value.Start] = !length
+		}
+	}
+	return out
+}
+
+// isVariable reports whether a path of a shell script is that of a variable, not of a flag.
+func isVariable(p doc.Path) bool { return len(p) == 1 && !strings.HasPrefix(p[0], "-") }
 
 // around returns the sections that a value is in, without the names of its key: gradient_clip_val is not about
 // validation.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 	"snug/internal/files"
 )
@@ -41,7 +42,7 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	if s := started(found, mains); s != nil && !named {
 		mains = []*Source{s}
 	}
-	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied {
+	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied && s.Tree.Layers[0].Doc.Format() != doc.Python {
 		mains = []*Source{s} // the user named the script that starts it
 	}
 	if len(mains) > 1 {
@@ -80,7 +81,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil }) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.For == nil }) // flags give a script's arguments their values
 		}
 		return slices.Index(order, s.System)
 	}

@@ -86,7 +86,7 @@ func launcherKeys() []Key {
 // shellUnsimulated returns the flags that are not counted.
 func shellUnsimulated(megatron, swift string) []Key {
 	return []Key{
-		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		stageOfAny("stage", llamaFactoryArgs+"/finetuning_args.py"),
 		objective("rlhf_type", swift),
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
 		marked("deepspeed", takesLess, swift, Term{"zero2_offload", offloadsStates}, Term{"zero3_offload", "keeps weights and optimizer states in CPU memory"}),

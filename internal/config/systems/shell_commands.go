@@ -8,7 +8,7 @@ import "snug/internal/pattern"
 var shellCommands = Commands{
 	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
 	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
-	Parses:      []Started{{parsesSFT, &trl}},
+	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
 	OwnDefaults: othersDefaults,
@@ -41,3 +41,6 @@ var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf
 // making one itself.
 var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
 	"TrlParser(", "HfArgumentParser(")
+
+// parsesHF matches a program whose flags are TrainingArguments'.
+var parsesHF = pattern.New(`(?m)^[^#\n]*\bHfArgumentParser\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bTrainingArguments\b`, "HfArgumentParser(")

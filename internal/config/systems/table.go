@@ -138,7 +138,7 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactory1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt, &swiftShell, &factoryShell, &shell, &plain,
 	}

@@ -17,8 +17,16 @@ var torchtitan = System{
 
 	Finding: Finding{MakesSections: true},
 	// 0.1 to 0.2, distributed/utils.py: maybe_enable_amp.
-	Loading:  Loading{AutocastsUnsharded: true, Families: &Families{Path: "model.name", Names: []Term{{"llama3", "llama-3-"}, {"llama2", "llama-2-"}}}},
+	Loading:  Loading{AutocastsUnsharded: true, Families: &titanFamilies},
 	Sharding: Sharding{Shards: true},
+}
+
+// titanFamilies are the families with the sizes of published models (torchtitan 0.2.2, models/llama3/__init__.py; llama2
+// until 2024). Its 405B is that of Llama 3.1. Others are put together with the size: "qwen3 8B".
+var titanFamilies = Families{
+	Path:  "model.name",
+	Names: []Term{{"llama2", "llama-2-"}, {"llama3", "llama-3-"}},
+	Sizes: []Term{{"llama-3-405b", "meta-llama/Llama-3.1-405B"}},
 }
 
 func torchtitanKeys() []Key {

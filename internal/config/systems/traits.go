@@ -34,6 +34,8 @@ type Finding struct {
 	HasStages, MayBeStage bool
 	// HoldsWhenBound means that the defaults also hold if snug.yaml binds the settings of a file.
 	HoldsWhenBound bool
+	// TrainsWith is the section without which a file of the system is not for training; "" for none.
+	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
 	// NoAutocast means that precisions are types only: autocast belongs to the file that names this one.
@@ -173,6 +175,7 @@ const (
 type Families struct {
 	Path  string // of the family
 	Names []Term // how the names of the family's models begin
+	Sizes []Term // names that are another's, if family and size are put together
 }
 
 // Sharding says how a run over several GPUs is spread.
