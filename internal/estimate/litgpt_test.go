@@ -178,7 +178,7 @@ func TestLitGPTUnties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := int64(1235814400 + 128256*2048); a.Params != want {
+	if want := 1235814400 + 128256*2048; a.Params != want {
 		t.Errorf("%d parameters, want %d", a.Params, want)
 	}
 }

@@ -88,6 +88,7 @@ func SavedAs(name string) string {
 	}
 	return ""
 }
+
 // UnsimulatedModel returns what the name of a model says that is not simulated, such as "a Falcon model", or "".
 func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
 
