@@ -46,15 +46,17 @@ func documentation() []byte {
 	b := bytes.NewBuffer(intro)
 	for _, a := range systems.All() {
 		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
-		if a.Makes != nil && a.Commands != nil {
+		if a.Makes != nil && a.Commands != nil && a.For != nil {
 			fmt.Fprintf(b, "`%s`. Takes the keys of %s as flags, with the same defaults, and the flags of launchers.\n", a.Name, a.For.Title)
 			continue
 		}
-		if a.Makes != nil {
+		if a.Makes != nil && a.For != nil {
 			fmt.Fprintf(b, "`%s`. Takes the arguments of %s, at any depth and with the same defaults,\nor else well-known names. The model is the one that it loads (`from_pretrained`) or passes to its trainer.\n", a.Name, a.For.Title)
 			continue
 		}
-		if len(a.Signs) > 0 {
+		if a.Makes != nil {
+			fmt.Fprintf(b, "`%s` in %s. Recognized by the program that the script starts, or by flags that only this program has.\n\n", a.Name, formats(a))
+		} else if len(a.Signs) > 0 {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by: %s.\n\n", a.Name, formats(a), signs(a))
 		} else {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by any of the keys below for batch, accumulation, positives or negatives.\n\n", a.Name, formats(a))

@@ -114,6 +114,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
+	if errors.Is(err, setup.ErrUnknownModel) {
+		return nil, err // a step in a function of its own would train something else
+	}
 	s.Script.Abandon()
 	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in its own function, and may be too low", s.Loop, err)})
 	plain := *s

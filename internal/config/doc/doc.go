@@ -56,10 +56,23 @@ var extensions = map[string]Format{
 // maxSize is more than any config has and small enough to be parsed quickly.
 const maxSize = 16 << 20
 
-// FormatOf returns the format of a file by its name, or by its #! line.
+// isSettings reports whether the ending of a file's name says no more than that it holds settings: DeepSpeed's
+// JSON is often called .conf.
+func isSettings(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".conf", ".config", ".cfg":
+		return true
+	}
+	return false
+}
+
+// FormatOf returns the format of a file by its name, by its #! line, or by how settings begin.
 func FormatOf(name string, data []byte) (Format, bool) {
 	if f, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
 		return f, true
+	}
+	if isSettings(name) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return JSON, true
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	if !bytes.HasPrefix(first, []byte("#!")) {
@@ -103,6 +116,9 @@ type syntax interface {
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
+		if strings.EqualFold(path.Ext(name), ".ipynb") {
+			return nil, fmt.Errorf("%s: notebooks are not read; write its cells into a script: jupyter nbconvert --to script %s", name, path.Base(name))
+		}
 		return nil, fmt.Errorf("%s: not a kind of file that snug can edit (.yaml, .json, .toml, .py or .sh)", name)
 	}
 	return OpenAs(name, format, data)

@@ -46,6 +46,7 @@ func (r *Run) Fields() map[string]any {
 	}
 	put(out, "allocator", r.Value("allocator"))
 	put(out, "target_seq", asJSON(r.Value("target_seq")))
+	r.joinTarget(out)
 	r.settleModel(out)
 	r.settleWeights(out, r.adapts())
 	if r.bothPrecisions() != "" {
@@ -60,6 +61,14 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoop(out)
 	r.settleEvaluation(out)
 	return out
+}
+
+// joinTarget adds the tokens of a target to those of its source, if the trainer makes one sequence of both.
+func (r *Run) joinTarget(out map[string]any) {
+	if source := r.Whole("seq"); r.Trainer().JoinsTarget && source > 0 {
+		out["seq"] = float64(source + r.Whole("target_seq"))
+		delete(out, "target_seq")
+	}
 }
 
 // Missing lists what has to be given before the run can be estimated.

@@ -40,7 +40,10 @@ func (r *Run) refused() []Missing {
 	if nothing := r.trainsNothing(); nothing != nil {
 		return nothing
 	}
-	return r.otherObjective()
+	if other := r.otherObjective(); other != nil {
+		return other
+	}
+	return r.ownKernels()
 }
 
 // refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
@@ -74,11 +77,19 @@ func refusal(where, what, does string) string {
 func (r *Run) noted() []string {
 	var out []string
 	for _, b := range r.BindingsOf("noted") {
-		if does, _ := b.Value.(string); does != "" && r.concerns(b.Key) {
+		if does, _ := b.Value.(string); does != "" && r.concerns(b.Key) && !hasKey(b.Source, b.Key.Without) {
 			out = append(out, fmt.Sprintf("%s: %s %s; %s", b.Where(), asWritten(b), does, b.Key.Then))
 		}
 	}
 	return append(out, r.notedByDefault()...)
+}
+
+// hasKey reports whether a source has a key of that name.
+func hasKey(s *projects.Source, name string) bool {
+	for range s.Tree.Index().Named(name) {
+		return true
+	}
+	return false
 }
 
 // concerns reports whether a noted key holds for the run's loop.
@@ -100,8 +111,12 @@ func (r *Run) notedByDefault() []string {
 	for _, k := range r.Trainer().ForSetting("noted") {
 		isSet := slices.ContainsFunc(r.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
 		if does, _ := projects.Default(k, 1).(string); does != "" && !isSet {
+			if k.Path == "" {
+				out = append(out, fmt.Sprintf("%s: %s %s; %s", r.Primary.File, r.Trainer().Title, does, k.Then))
+				continue
+			}
 			by := map[bool]string{true: "on", false: k.Default}[k.Kind == systems.Switch]
-			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, k.Path, by, does, k.Then))
+			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, strings.TrimPrefix(k.Path, "**."), by, does, k.Then))
 		}
 	}
 	return out

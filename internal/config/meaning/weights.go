@@ -24,7 +24,7 @@ func (r *Run) ValueOrDefault(setting string) any {
 // IsUnused reports whether a setting has no effect: an unknown program may have flags named like those
 // that load a model.
 func (r *Run) IsUnused(setting string) bool {
-	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
+	return setting == "weights" && r.Trainer().Commands != nil && r.Trainer().OwnProgram && !r.adapts()
 }
 
 // settleWeights makes the type of the weights and the precision consistent, with adapters or without: a
@@ -92,7 +92,7 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)
 	switch {
-	case r.deepspeed() && adapts:
+	case (r.deepspeed() || r.Trainer().AlwaysDeepSpeed) && adapts:
 		return "", cast
 	case r.deepspeed() && autocast && r.World() > 1:
 		return cast, precision

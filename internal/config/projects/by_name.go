@@ -45,7 +45,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
 			continue
 		}
-		if k.Setting == "seq" && a.Commands != nil && isVariable(v.Path) && elsewhere()[v.Value.Start] {
+		if isIdle(t, v, k) || k.Setting == "seq" && a.Commands != nil && isVariable(v.Path) && elsewhere()[v.Value.Start] {
 			continue
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)

@@ -81,7 +81,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.For == nil }) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags give a script's arguments their values
 		}
 		return slices.Index(order, s.System)
 	}

@@ -100,5 +100,5 @@ func (p *Found) silent(name string) error {
 			}
 		}
 	}
-	return fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
+	return p.withoutSettings(name)
 }

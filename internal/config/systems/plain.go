@@ -39,7 +39,7 @@ func plainKeys() []Key {
 	add(Key{Setting: "precision", Kind: Word, Words: mixedPrecision, Reads: plainPrecision}, "mixed_precision")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-bf16"}, "bf16")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-fp16"}, "fp16", "use_amp", "amp")
-	add(Key{Setting: "checkpointing", Kind: Switch}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
+	add(Key{Setting: "checkpointing", Kind: Switch, Reads: []Term{{"unsloth", "true"}}}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
 		"activation_checkpointing", "use_checkpointing", "use_checkpoint")
 	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens"}, "max_seq_len", "max_seq_length", "seq_len", "seq_length", "sequence_length", "sequence_len",
 		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "max_sequence_length")

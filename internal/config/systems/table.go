@@ -60,6 +60,8 @@ type Key struct {
 	Then Deviation
 	// Within and Unless limit a noted key to runs with, or without, the trainer's own loop, by its name.
 	Within, Unless string
+	// Without limits a noted key to files that do not have another key, by its last name.
+	Without string
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
 	// OverGPUs means that the number counts over all GPUs, not per GPU.
@@ -121,7 +123,7 @@ type System struct {
 	// ByName is for files of any design: keys are found by their last names, anywhere.
 	ByName bool
 	// Makes matches the calls by which a Python script belongs to this system, and For is the system whose
-	// defaults it then has.
+	// defaults it then has. For a shell script it matches the program that is started, or its flags.
 	Makes *pattern.Pattern // nil for every other system
 	For   *System          // likewise
 	// Keys returns the table with its indexes. It is a function because one run needs few of the tables.
@@ -139,8 +141,9 @@ type System struct {
 func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
-		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &trl, &hf, &hydra,
-		&lightning, &trlScript, &hfScript, &nanogpt, &swiftShell, &factoryShell, &shell, &plain,
+		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
+		&lightning, &trlScript, &hfScript, &nanogpt,
+		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &swiftShell, &factoryShell, &shell, &plain,
 	}
 }
 

@@ -85,6 +85,8 @@ type Behaviour struct {
 	RoundsAccumulation bool
 	// CeilsAccumulation means that it is rounded up.
 	CeilsAccumulation bool
+	// JoinsTarget means that a sample is one sequence of a source and a target.
+	JoinsTarget bool
 	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
@@ -190,6 +192,8 @@ type Sharding struct {
 	CheckpointsSharded bool
 	// SplitsVisible means that a process that sees several GPUs splits the layers over them.
 	SplitsVisible bool
+	// AlwaysDeepSpeed means that DeepSpeed holds the weights even if nothing is sharded.
+	AlwaysDeepSpeed bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }
