@@ -6,7 +6,8 @@ import "snug/internal/pattern"
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
-	Starts:      []Started{{startsSFT, &trl}},
+	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
+	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
 	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
@@ -17,6 +18,15 @@ var shellCommands = Commands{
 // startsSFT matches TRL's own command line, whose flags are those of its files, and the program behind it
 // by its path in a checkout or as a module.
 var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
+
+// startsMegatron matches ms-swift's command line for Megatron-Core, and startsRLHF the one for other objectives, of which
+// DPO is the default (ms-swift 4.6, arguments/rlhf_args.py).
+var (
+	startsMegatron = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(megatron\s+(?:sft|pt|rlhf)|swift/cli/_megatron/\w+\.py)\b`, "megatron")
+	startsRLHF     = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(swift\s+rlhf|swift/cli/rlhf\.py)\b`, "swift")
+)
+
+const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
 
 // othersDefaults matches programs that take TrainingArguments' flags and have other defaults: command
 // lines around the trainer, and transformers' examples that do without it, and open-instruct's over OLMo-core.
