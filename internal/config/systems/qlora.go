@@ -16,7 +16,7 @@ var qlora = System{
 	Behaviour: Behaviour{JoinsTarget: true},
 	Loading: Loading{
 		Loop: "trainer", LoadsTyped: true, Computes: ComputesAsHeld,
-		PreparesQuantized: true, QuantizedAdapters: "bf16", // get_accelerate_model
+		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", // get_accelerate_model
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
