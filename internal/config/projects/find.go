@@ -110,7 +110,11 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 			return err
 		}
 	}
-	return p.follow()
+	if err := p.follow(); err != nil {
+		return err
+	}
+	p.bindProgram()
+	return nil
 }
 
 // withTied returns the sources that belong to a main file that the user named, each once: the attached
@@ -142,12 +146,12 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			return nil, fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
+			return nil, p.silent(name)
 		}
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)
 	}
-	return withoutParts(out), nil
+	return withoutParts(append(out, p.startedConfigs(out)...)), nil
 }
 
 // search looks for sources in the folder.
@@ -202,6 +206,7 @@ func (p *Found) bindSource(s *Source) error {
 	if err != nil {
 		return err
 	}
+	p.Notes = append(p.Notes, s.commandNotes()...)
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
