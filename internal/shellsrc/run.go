@@ -76,9 +76,10 @@ type runner struct {
 
 	journal    []change
 	journaling int
-	exportAll  bool // set -a
-	assumed    bool // the last test counts on a script without arguments
-	holders    int  // variables that stand for something unknown
+	exports    []string // the variables that are exported, in order
+	exportAll  bool     // set -a
+	assumed    bool     // the last test counts on a script without arguments
+	holders    int      // variables that stand for something unknown
 
 	commands    []Command
 	definitions map[int]*Definition
