@@ -53,6 +53,11 @@ const (
 	instructProgram = "open_instruct/finetune.py"
 	qloraBase       = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, source_max_len: 64"
 	lightBase       = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
+	swiftBase       = "{model: gpt2, dataset: x, max_length: 64, per_device_train_batch_size: 4, tuner_type: "
+	swiftLoRA       = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
+	oumiBase        = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
+	litBase         = "{checkpoint_dir: checkpoints/gpt2, precision: bf16-true, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64"
+	lf1Base         = "{model: gpt2, train_dataset: x, micro_batch_size: 2, cutoff_len: 64"
 )
 
 // launched are the flags and files of a run over GPUs, which keys of sharding need.
@@ -67,11 +72,18 @@ var keyBases = map[string][]keyBase{
 		{text: hfBase + ", bf16: true}", beside: launched}},
 	"trl": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", beside: launched}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL}, {text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}, {text: trlBase + "}", beside: launched}},
 	"axolotl": {{text: axoBase + "}"}, {text: axoBase + ", fsdp: [full_shard], fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}}", beside: launched}, {text: axoLoRA + "}"}, {text: strings.Replace(axoLoRA, "adapter: lora", "adapter: qlora", 1) + ", load_in_4bit: true}"},
-		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
-	"llama-factory":    {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
-	"llama-factory-v1": {{text: "{model: gpt2, model_class: llm, train_dataset: d.yaml, micro_batch_size: 4, cutoff_len: 64}"}},
-	"torchtune":        {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
-	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
+		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: strings.Replace(axoBase, "bf16: true", "bf16: false", 1) + "}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
+	"llama-factory":  {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
+	"ms-swift":       {{text: swiftBase + "full}"}, {text: "{model_id_or_path: gpt2, sft_type: full, max_length: 64, batch_size: 4}"}, {text: swiftBase + "full, fsdp: fsdp2}", beside: launched}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full}", beside: launched}},
+	"ms-swift-shell": {{text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
+	"oumi": {{text: oumiBase + "}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn]}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn], q_lora: true}}"}, {text: oumiBase + ", eval_strategy: steps}}"},
+		{text: oumiBase + "}, fsdp: {enable_fsdp: true}}", beside: launched}, {text: oumiBase + "}, deepspeed: {enable_deepspeed: true}}", beside: launched}},
+	"litgpt":              {{text: litBase + "}}"}, {text: litBase + "}, lora_r: 8}"}, {text: litBase + "}, devices: 4}"}},
+	"litgpt-pretrain":     {{text: "{model_name: gpt2, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64}, devices: 1}"}},
+	"llama-factory-v1":    {{text: lf1Base + "}"}, {text: lf1Base + ", peft_config: {name: lora, r: 8, target_modules: [c_attn]}}"}, {text: lf1Base + ", dist_config: {name: fsdp2}}", beside: launched}, {text: lf1Base + ", dist_config: {name: deepspeed}}", beside: launched}},
+	"llama-factory-shell": {{text: lfBase + "full}"}, {text: lfBase + "full, bf16: true}"}, {text: lfBase + "full, fsdp: full_shard, nproc_per_node: 4}"}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full, nproc_per_node: 4}"}},
+	"torchtune":           {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
+	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, fsdp_config: {sharding_strategy: FULL_SHARD}}", beside: launched}, {text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
 	"nanotron":    {{text: nanoBase + "}"}, {text: strings.Replace(nanoBase, "dp: 1", "dp: 2", 1) + "}"}},
 	"torchtitan":  {{text: titanBase + "}"}, {text: titanBase + ", parallelism: {data_parallel_shard_degree: 4}}"}},
@@ -98,6 +110,9 @@ var keyBases = map[string][]keyBase{
 		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
 	"plain": {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
+
+// shellCommands are the commands by which scripts belong to a trainer.
+var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
 // weightless are the settings that take no GPU memory, and why files have them.
 var weightless = map[string]string{
@@ -157,6 +172,9 @@ func keyValues(k *systems.Key) []any {
 	case systems.Switch:
 		return []any{true, false}
 	case systems.Names:
+		if k.Setting == "visible" {
+			return []any{"0,1"}
+		}
 		return []any{[]string{"c_proj"}, []string{"axolotl.integrations.liger.LigerPlugin"}}
 	case systems.Schedule:
 		return []any{map[string]any{"0": 3}}
@@ -225,7 +243,7 @@ func rendered(t *testing.T, a *systems.System, b keyBase, path string, value any
 	case doc.Python:
 		return "a.py", pythonOf(a, tree, path)
 	case doc.Shell:
-		return "a.sh", shellOf(cmp.Or(b.program, "train.py"), tree)
+		return "a.sh", shellOf(cmp.Or(shellCommands[a.Name], "python "+cmp.Or(b.program, "train.py")), tree)
 	default:
 		out, err := json.Marshal(tree)
 		if err != nil {
@@ -324,7 +342,7 @@ func pyOf(v any) string {
 }
 
 // shellOf returns a command with the values as flags, nested ones as key=value arguments.
-func shellOf(program string, tree map[string]any) []byte {
+func shellOf(command string, tree map[string]any) []byte {
 	var parts []string
 	for key, v := range tree {
 		switch v := v.(type) {
@@ -341,5 +359,5 @@ func shellOf(program string, tree map[string]any) []byte {
 		}
 	}
 	slices.Sort(parts)
-	return []byte("python " + program + " " + strings.Join(parts, " ") + "\n")
+	return []byte(command + " " + strings.Join(parts, " ") + "\n")
 }

@@ -163,3 +163,22 @@ func TestLitGPTValidates(t *testing.T) {
 		t.Errorf("an evaluation takes %d bytes", passing.PeakAllocated)
 	}
 }
+
+// TestLitGPTUnties checks that LitGPT's model has a head of its own where transformers' is tied to the embeddings.
+func TestLitGPTUnties(t *testing.T) {
+	s, err := setup.Decode(map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16", "loop": "litgpt"}, setup.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	card, err := gpu.Find("H200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Figures(s, card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1235814400 + 128256*2048; a.Params != want {
+		t.Errorf("%d parameters, want %d", a.Params, want)
+	}
+}

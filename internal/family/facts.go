@@ -57,6 +57,8 @@ type Facts struct {
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
 	Torchtune bool
+	// Unfused is the model type with the same layers of which none are fused, as torchtune builds them; "" for none.
+	Unfused string
 	// LitGPT means that LitGPT's own model stands for it here.
 	LitGPT bool
 	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
@@ -167,7 +169,7 @@ var families = map[string]Facts{
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"phi3": {
-		make: newPhi3, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
 	},
 	"qwen2": {

@@ -39,8 +39,10 @@ type litGPT struct {
 	logits   []*shadow.Tensor // the loop's name for them, in float32; it lives until the next forward has returned
 }
 
-// newLitGPT makes GPT, which keeps cosines and sines for all positions.
-func newLitGPT(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
+// newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings: a
+// checkpoint that ties them is loaded into both (scripts/convert_hf_checkpoint.py), and finetuning refuses
+// train.tie_embeddings.
+func newLitGPT(b *nn.Builder, run Run, s llamaShape) Model {
 	run.Reentrant = false // checkpoint_wrapper's default
 	m := &litGPT{net: net{b.W, run}, vocab: s.vocab}
 	m.head = b.AdaptedLinear(run.Lora, "lm_head", s.hidden, s.vocab, false)
@@ -49,9 +51,6 @@ func newLitGPT(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
 		m.layers = append(m.layers, newLitBlock(b, m, fmt.Sprintf("model.layers.%d", i), s))
 	}
 	m.norm = newLitNorm(b, run, "model.norm", s.hidden)
-	if c.Bool("tie_word_embeddings", false) {
-		b.Tie(&m.head.Weight, m.embed.Weight)
-	}
 	angles := shadow.Float32
 	if run.LitGPT.Flat {
 		angles = b.DType // MixedPrecision's buffer_dtype

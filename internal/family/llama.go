@@ -51,7 +51,7 @@ func newDecoder(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
 	case run.Torchtune:
 		return newTorchtune(b, c, run, s)
 	case run.LitGPT.On:
-		return newLitGPT(b, c, run, s)
+		return newLitGPT(b, run, s)
 	}
 	return newLlamaLike(b, c, run, s)
 }

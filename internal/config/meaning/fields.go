@@ -57,6 +57,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoRA(out)
 	r.settleQuantization(out)
 	r.settleSpread(out)
+	r.autocastUnsharded(out)
 	r.settleLoop(out)
 	r.settleEvaluation(out)
 	return out
@@ -167,6 +168,9 @@ func (r *Run) settleModel(out map[string]any) {
 	case string:
 		if v != "" && (v != loaded.Name || !strings.Contains(v, "${")) {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
+			if config := setup.Unfused(r.ModelName(v)); config != nil && r.Trainer().FusesNothing {
+				out["model"] = map[string]any{"config": config}
+			}
 			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}
 	case map[string]any:
@@ -182,6 +186,9 @@ func (r *Run) settleModel(out map[string]any) {
 
 // ModelName returns snug's name of a model: some systems name a family and a size.
 func (r *Run) ModelName(name string) string {
+	if folder := r.Trainer().Checkpoints; folder != "" {
+		return strings.TrimPrefix(name, folder)
+	}
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
 	}
@@ -216,7 +223,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if kind == "" {
 		kind = "ddp"
 		if r.shardsByItself() {
-			kind = "fsdp2"
+			kind = r.ownSharding(out)
 		}
 	}
 	kind = r.fsdpKind(kind)
@@ -227,6 +234,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {
 		put(d, "param_dtype", r.gatherType(kind, precision))
 		put(d, "reduce_dtype", r.gatherType(kind, precision))
+		r.mixFSDP(d)
 	}
 	put(d, "load", r.loadKind(kind))
 	out["dist"] = d

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/projects"
 	"snug/internal/setup"
 )
 
@@ -36,7 +37,8 @@ func (r *Run) adapts() bool {
 	if on, ok := r.DefaultValue("lora").(bool); ok && !(ranked && r.Primary != nil && r.Primary.RunsOwnProgram()) {
 		return on // the switch of a program of one's own is unknown, and so is its default
 	}
-	return ranked
+	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
+	return ranked && !other // a tuner that is not known may have a rank too
 }
 
 // targets replaces the names of the layers by those that setups have for them.
@@ -46,6 +48,12 @@ func (r *Run) targets(in map[string]any) {
 	if all || r.Value("lora.linear") == true {
 		in["targets"] = []any{setup.AllLinear}
 		return
+	}
+	for _, layer := range []string{"q_proj query", "k_proj key", "v_proj value", "o_proj projection"} {
+		name, key, _ := strings.Cut(layer, " ")
+		if r.ValueOrDefault("lora."+key) == true {
+			targets = append(targets, name)
+		}
 	}
 	for i, t := range targets {
 		if t == "output_proj" { // torchtune's name

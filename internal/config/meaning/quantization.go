@@ -77,8 +77,11 @@ func (r *Run) settleQuantization(out map[string]any) {
 	if by := b.Key.Quantizer; r.prepares() || by != nil && by.Prepares {
 		in["prepare"] = true
 	}
-	if r.Trainer().PreparesQuantized {
-		in["prepare"], in["cast_back"] = true, true
+	if t := r.Trainer(); t.PreparesQuantized && !(t.UncastIfSharded && r.shardsWeights()) {
+		in["prepare"] = true
+		if t.CastsBack {
+			in["cast_back"] = true
+		}
 	}
 	out["quantization"] = in
 	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))

@@ -34,6 +34,9 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
+	if m := r.refusedCommand(); m != nil {
+		return m
+	}
 	if nothing := r.trainsNothing(); nothing != nil {
 		return nothing
 	}
@@ -41,6 +44,28 @@ func (r *Run) refused() []Missing {
 		return other
 	}
 	return r.ownKernels()
+}
+
+// refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
+func (r *Run) refusedCommand() []Missing {
+	for _, s := range r.SourcesRead() {
+		if s.System.Commands == nil {
+			continue
+		}
+		d := s.Tree.Layers[0].Doc
+		for _, c := range s.System.Commands.Refuses {
+			if at := c.Text.Index(d.Text()); at != nil {
+				return []Missing{{Training, refusal(s.LineOf(d, at[2]), projects.Submatch(d, at, 1), c.Does)}}
+			}
+		}
+	}
+	for _, b := range r.BindingsOf("visible") {
+		if seen, _ := b.Value.([]string); r.Trainer().SplitsVisible && len(seen) >= 2*r.World() {
+			return []Missing{{Training, refusal(b.Where(), fmt.Sprintf("%s %s", b.Path, strings.Join(seen, ",")),
+				fmt.Sprintf("gives each process %d GPUs, over which the layers are split", len(seen)/r.World()))}}
+		}
+	}
+	return nil
 }
 
 // refusal returns the sentence about such a key.

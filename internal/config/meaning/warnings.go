@@ -85,7 +85,7 @@ func (r *Run) castsWithoutFlash() []string {
 		return nil
 	}
 	held, _ := r.Fields()["weights"].(string)
-	if held == "" || r.deepspeed() || r.ValueOrDefault("attention") == "flash" {
+	if held == "" || r.deepspeed() || r.shardsWeights() || r.ValueOrDefault("attention") == "flash" {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}

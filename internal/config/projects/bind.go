@@ -3,6 +3,7 @@
 package projects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,7 +87,10 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && (k.Kind != systems.Link || !IsComputed(at.Value)) {
+	if !s.Counts(k) {
+		return nil, nil
+	}
+	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && k.Kind != systems.Object && (k.Kind != systems.Link || !IsComputed(at.Value)) {
 		return nil, nil // it has its own keys
 	}
 	value, err := valueReader{k}.read(s.Tree, at)
@@ -101,6 +105,20 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 		b.Value, b.Unknown = nil, u.text
 	}
 	return b, nil
+}
+
+// Counts reports whether the switch is on, or off, that a key needs, if it needs one.
+func (s *Source) Counts(k *systems.Key) bool {
+	switchAt := cmp.Or(k.OnlyIf, k.OnlyOff)
+	if switchAt == "" {
+		return true
+	}
+	at, err := s.Tree.Find(strings.Split(switchAt, "."))
+	if err != nil {
+		return false
+	}
+	on, known := systems.AsBool(at.Value)
+	return on && k.OnlyIf != "" || k.OnlyOff != "" && (known && !on || at.Value.Kind == doc.Null)
 }
 
 // notes returns what the user should know about a binding.

@@ -4,6 +4,7 @@ package projects
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,10 @@ func fits(k *systems.Key, v doc.Value) bool {
 		return k.Kind == systems.Schedule || IsComputed(v) && k.Setting != "optimizer"
 	case doc.List:
 		return k.Kind == systems.Whole || k.Kind == systems.Names
+	}
+	if k.Kind == systems.Link && len(k.Endings) > 0 {
+		text, _ := v.Data.(string)
+		return slices.Contains(k.Endings, path.Ext(text))
 	}
 	return k.Kind != systems.Schedule
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 	"snug/internal/files"
 )
@@ -40,6 +41,9 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	}
 	if s := started(found, mains); s != nil && !named {
 		mains = []*Source{s}
+	}
+	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied && s.Tree.Layers[0].Doc.Format() != doc.Python {
+		mains = []*Source{s} // the user named the script that starts it
 	}
 	if len(mains) > 1 {
 		if mains, err = p.mostSpecific(mains); err != nil {
@@ -77,7 +81,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram }) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags give a script's arguments their values
 		}
 		return slices.Index(order, s.System)
 	}
@@ -193,6 +197,9 @@ func (p *Found) follow() error {
 	for _, b := range p.BindingsOf("link") {
 		name, ok := b.Value.(string)
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
+			continue
+		}
+		if p.preset(b, name) {
 			continue
 		}
 		s, _, err := readSource(p.files, path.Clean(name), false)

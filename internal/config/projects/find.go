@@ -151,7 +151,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)
 	}
-	return withoutParts(out), nil
+	return withoutParts(append(out, p.startedConfigs(out)...)), nil
 }
 
 // search looks for sources in the folder.

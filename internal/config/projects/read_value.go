@@ -33,7 +33,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
 		return nil, nil
 	}
-	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word {
+	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word && k.Kind != systems.Present {
 		return Auto, nil
 	}
 	if IsComputed(v) && k.Kind != systems.Present && k.Kind != systems.Schedule {
@@ -47,8 +47,11 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 		if !ok {
 			return nil, k.wrong(at)
 		}
-		if k.Kind == systems.Above0 {
+		if k.Kind == systems.Above0 && k.Means == "" {
 			return f > 0, nil
+		}
+		if k.Kind == systems.Above0 {
+			return map[bool]string{true: k.Means, false: ""}[f > 0], nil
 		}
 		return f, nil
 	case systems.Above1, systems.Present:

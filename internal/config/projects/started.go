@@ -94,6 +94,35 @@ func (s *Source) startsMain(main *Source) bool {
 		len(s.startedBy([]*Source{main})) > 0)
 }
 
+// startedConfigs returns the configurations that scripts name which the user named.
+func (p *Found) startedConfigs(named []*Source) []*Source {
+	var out []*Source
+	for _, s := range named {
+		if s.System.Commands == nil {
+			continue
+		}
+		for _, name := range s.namedFiles() {
+			for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
+				read := slices.ContainsFunc(append(out, named...), func(o *Source) bool { return o.File == at })
+				if c, _, err := readSource(p.files, at, false); err == nil && c != nil && !read && c.Tree.Layers[0].Doc.Format() != doc.Python && !c.System.Tied {
+					out = append(out, c)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// namedFiles returns the files that a script names by a flag or by their place in a command.
+func (s *Source) namedFiles() []string {
+	out := links(s)
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		out = append(out, placed(c.Words)...)
+	}
+	return slices.DeleteFunc(out, func(name string) bool { return strings.Contains(name, "$") || path.IsAbs(name) })
+}
+
 // startingScripts returns the scripts among some files that hold no setting themselves and start
 // one of the sources.
 func (p *Found) startingScripts(names []string, found []*Source) []*Source {

@@ -34,8 +34,9 @@ var kohyaOptimizers = []Term{
 	{"Lion", "lion"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"}, {"Adafactor", "adafactor"},
 }
 
-// foundryOptimizers are the names in llm-foundry's registry.
-var foundryOptimizers = []Term{{"decoupled_adamw", "adamw"}, {"decoupled_lionw", "lion"}}
+// foundryOptimizers are the names in llm-foundry's registry. Composer's AdamW goes through the weights one by one
+// (optim/decoupled_weight_decay.py).
+var foundryOptimizers = []Term{{"decoupled_adamw", "adamw-loop"}, {"decoupled_lionw", "lion"}}
 
 const torchFused = "torch 2.9, optim/adamw.py"
 

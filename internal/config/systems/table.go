@@ -70,9 +70,16 @@ type Key struct {
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
+	// Presets are names that a link can have instead of a file's: of configs that the system brings along, and
+	// the kind of data parallelism that each means.
+	Presets []Term
 	// Endings are the endings of the files that a link can name, if other values mean something else; nil
 	// allows any.
 	Endings []string
+	// OnlyIf is the path of a switch that has to be on for the key to count.
+	OnlyIf string
+	// OnlyOff is the path of a switch that has to be there and off.
+	OnlyOff string
 	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
 	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
@@ -133,10 +140,10 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &composer,
-		&nanotron, &torchtitan, &kohya, &ultralytics, &openInstruct, &trl, &hf, &hydra,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
+		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
 		&lightning, &trlScript, &hfScript, &nanogpt,
-		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
+		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &swiftShell, &factoryShell, &shell, &plain,
 	}
 }
 

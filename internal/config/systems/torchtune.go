@@ -13,7 +13,7 @@ var torchtune = System{
 	Keys:  keysOf(torchtuneKeys),
 
 	Finding: Finding{TrainsWith: "optimizer"}, // of 0.6.1's recipes, only those without one evaluate, generate or quantize
-	Loading: Loading{Loop: "torchtune", QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
+	Loading: Loading{Loop: "torchtune", FusesNothing: true, QuantizesItself: "quantizes them with torchtune's own code, which is not simulated"},
 	// Recipes for several GPUs make the model on the meta device (0.6.1, recipes/*_distributed.py).
 	Sharding: Sharding{Shards: true, ShardingRecipes: "_distributed"},
 }
@@ -38,6 +38,11 @@ func torchtuneKeys() []Key {
 		{Setting: "lora.dora", Path: "model.use_dora", Kind: Switch, Source: torchtuneConfigs},
 		{Setting: "quantized", Path: "model.quantize_base", Kind: Switch, Means: "4 bits", Source: torchtuneConfigs},
 		{Setting: "quantized", Path: "model._component_", Kind: Word, Words: torchtuneQuantized, Source: torchtuneConfigs},
+		{Setting: "refused", Path: "quantizer._component_", Kind: Present, Means: "rounds the weights of every linear layer as if they were quantized", Source: "torchtune 0.6.1, recipes/qat_distributed.py"},
+		{Setting: "refused", Path: "early_exit_loss", Kind: Present, Means: "also computes a loss at inner layers", Source: torchtuneConfigs},
+		{Setting: "noted", Path: "layer_dropout", Kind: Present, Means: "skips layers at random", Then: takesLess, Source: torchtuneConfigs},
+		marked("ac_mode", takesMore, "torchtune, recipes/dev", Term{"selective", "checkpoints only some of the layers"}),
+		either("enable_fp8_training", "multiplies in 8 bits", "torchtune, recipes/full_finetune_distributed.py"),
 		splits("tensor_parallel_dim", torchtuneConfigs),
 		shares("context_parallel_dim", torchtuneConfigs),
 		less("fsdp_cpu_offload", offloadsAll, torchtuneConfigs),
