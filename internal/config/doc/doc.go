@@ -98,6 +98,7 @@ type Document struct {
 	root       *node
 	references references
 	syntax     syntax
+	beside     func(name string) (text string, ok bool) // other files, for a shell script
 }
 
 // syntax is what differs between formats.
@@ -126,7 +127,12 @@ func Open(name string, data []byte) (*Document, error) {
 
 // OpenAs parses a file of a known format.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
-	d := &Document{name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
+	return OpenScript(name, format, data, nil)
+}
+
+// OpenScript parses a file of a known format. beside returns the text of a file that a shell script sources.
+func OpenScript(name string, format Format, data []byte, beside func(name string) (text string, ok bool)) (*Document, error) {
+	d := &Document{beside: beside, name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
 		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
 	}
@@ -140,7 +146,7 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	case Python:
 		d.syntax = pythonSyntax{}
 	case Shell:
-		d.syntax = shellSyntax{}
+		d.syntax = &shellSyntax{beside: beside}
 	default:
 		return nil, fmt.Errorf("%s: there is no format %q", name, format)
 	}

@@ -124,7 +124,20 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 	return out
 }
 
+// notKnown says why the value that a script gives a setting is not known; "" if it gives none.
+func (r *Run) notKnown(setting string) string {
+	for _, b := range r.BindingsOf(setting) {
+		if why := b.Place.Value.Why; why != "" && b.Value == nil {
+			return fmt.Sprintf("%s: %s is not known: %s", b.Where(), b.Path, why)
+		}
+	}
+	return ""
+}
+
 func (r *Run) noBatch() string {
+	if why := r.notKnown("batch"); why != "" {
+		return why + "; give --batch N"
+	}
 	for _, b := range r.BindingsOf("batch") {
 		if b.Value == projects.Auto {
 			return fmt.Sprintf("%s: %s is only known when the run starts; give --batch N", b.Where(), b.Path)

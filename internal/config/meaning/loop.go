@@ -29,8 +29,8 @@ func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
 	}
-	if r.Primary.System.For != nil {
-		return "" // the trainer's own command line; other files are its plugins
+	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
+		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins
 	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {

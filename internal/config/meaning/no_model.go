@@ -17,6 +17,9 @@ const NoModel = "no file names the model; give --model NAME, or model: {name: ..
 // noModel says what is missing if the files give no model that is known: one that they name in another way, one that
 // the program builds itself, or any.
 func (r *Run) noModel() string {
+	if why := r.notKnown("model"); why != "" {
+		return why + "; give --model NAME"
+	}
 	for _, b := range r.BindingsOf("model") {
 		switch {
 		case b.Unknown != "":

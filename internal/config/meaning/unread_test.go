@@ -65,7 +65,7 @@ func TestMissingReasons(t *testing.T) {
 	for name, x := range map[string]struct{ file, text, setting, say string }{
 		"an unknown builder": {"a.yaml", "model: {_component_: torchtune.models.new.new_9b}\noptimizer: {_component_: torch.optim.AdamW}\nbatch_size: 2\n", "model",
 			"a.yaml:1: torchtune.models.new.new_9b is not a model that snug knows"},
-		"a variable":        {"a.sh", "python a.py --model_name_or_path $1 --batch_size 2\n", "model", "a.sh:1: --model_name_or_path is $1, which is only known when the run starts"},
+		"a variable":        {"a.sh", "python a.py --model_name_or_path $1 --batch_size 2\n", "model", "a.sh:1: --model_name_or_path is not known: argument 1 of the script has no default"},
 		"none":              {"a.yaml", "batch_size: 2\n", "model", "no file names the model"},
 		"no rank":           {"a.yaml", "batch_size: 2\nuse_lora: true\n", "lora.rank", "a.yaml:2: use_lora turns adapters on, and no file gives their rank"},
 		"a task":            {"a.sh", "swift sft --model gpt2 --task_type seq_cls --num_labels 2 --per_device_train_batch_size 2\n", "model.head", "a.sh:1: --task_type seq_cls: the run classifies samples"},

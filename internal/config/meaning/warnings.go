@@ -107,7 +107,11 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		if counted != nil {
 			then = fmt.Sprintf("%v is counted", counted)
 		}
-		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
+		what := fmt.Sprintf("is %s, which is computed at run time", shortened(b.Text))
+		if b.Place.Value.Why != "" {
+			what = "is not known (" + b.Place.Value.Why + ")"
+		}
+		out = append(out, fmt.Sprintf("%s: %s %s; %s; set it with --%s", b.Where(), b.Path, what, then, flag))
 	}
 	return out
 }

@@ -32,6 +32,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	var out []candidate
 	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
+	counts := inCommand(a, t)
 	for _, h := range hits(a, x) {
 		v := x.Values[h.value]
 		if h.key < 0 {
@@ -39,6 +40,9 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		k := &keys[h.key]
+		if !counts(k, v.Path) {
+			continue
+		}
 		if passedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
 			continue
 		}

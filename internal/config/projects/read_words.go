@@ -70,7 +70,8 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 		if !ok {
 			return nil, k.wrong(at)
 		}
-		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+		names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		return append(names, at.Value.More...), nil
 	}
 	names := []string{}
 	for i := range at.Value.Len {

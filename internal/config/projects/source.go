@@ -79,7 +79,11 @@ func (s *Source) findOwnValues() []tree.Value {
 		return nil
 	}
 	var out []tree.Value
+	counts := inCommand(s.System, s.Tree)
 	for _, v := range s.Tree.Index().Values {
+		if len(v.Path) > 0 && !counts(nil, v.Path) {
+			continue
+		}
 		variable := format == doc.Shell && isVariable(v.Path) && !strings.Contains(v.Path[0], ".")
 		if len(v.Parts) > 0 && !variable && !passedOver(v.Parts[:len(v.Parts)-1]) {
 			out = append(out, v)

@@ -49,10 +49,10 @@ func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
 // findCommands returns the programs of a shell script's commands.
 func (s *Source) findCommands() []StartedProgram {
 	var out []StartedProgram
-	batch := s.batchLines()
-	for _, c := range s.Tree.Layers[0].Doc.CommandLines() {
+	batch := s.batchKeys()
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
 		if p := programOf(c); p.Name != "" {
-			p.hasBatch = slices.ContainsFunc(c.Lines, func(l int) bool { return slices.Contains(batch, l) })
+			p.hasBatch = slices.ContainsFunc(batch, func(key string) bool { return c.Keys[key] || c.Environment[key] || c.Passes[key] })
 			out = append(out, p)
 		}
 	}
@@ -72,20 +72,16 @@ func (p StartedProgram) trainsNothing() bool {
 var usingWords = []string{
 	"eval", "evaluate", "evaluation", "test", "testing", "infer", "inference", "predict", "prediction", "generate", "generation", "serve", "server", "deploy",
 	"export", "merge", "convert", "tokenize", "preprocess", "prepare", "quantize", "demo", "download",
+	"benchmark", "chat", "install", "upload", "visualize", "plot", "rollout", "client",
 }
 
-// batchLines returns the lines of a script that give a program its batch.
-func (s *Source) batchLines() []int {
-	var out []int
+// batchKeys returns the keys of a script that give a program its batch.
+func (s *Source) batchKeys() []string {
+	var out []string
 	found, _ := s.Bind()
 	for _, b := range found {
-		if b.Setting != "batch" {
-			continue
-		}
-		if via := b.Place.Value.Via; via != nil {
-			out = append(out, via.Line)
-		} else {
-			out = append(out, b.Line)
+		if b.Setting == "batch" && len(b.Place.At) > 0 {
+			out = append(out, b.Place.At[0])
 		}
 	}
 	return out

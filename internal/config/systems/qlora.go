@@ -15,7 +15,7 @@ var qlora = System{
 	Finding:   programFinding(),
 	Behaviour: Behaviour{JoinsTarget: true},
 	Loading: Loading{
-		Loop: "trainer", LoadsTyped: true, Computes: ComputesAsArithmetic,
+		Loop: "trainer", LoadsTyped: true, Computes: ComputesAsHeld,
 		PreparesQuantized: true, CastsBack: true, QuantizedAdapters: "bf16", // get_accelerate_model
 	},
 	Sharding: Sharding{GathersInAutocast: true},
@@ -33,6 +33,7 @@ func qloraKeys() []Key {
 		keys = append(keys, k)
 	}
 	return append(keys,
+		Key{Setting: "checkpointing", Path: "no_gradient_checkpointing", Kind: Switch, Inverted: true, Source: "transformers 5.22, hf_argparser.py: the flag that turns a default off"},
 		Key{Setting: "weights", Path: "bf16", Kind: Switch, Means: "bf16", Source: qloraArgs + ": get_accelerate_model"},
 		Key{Setting: "seq", Path: "source_max_len", Kind: Whole, Unit: "tokens", Default: "1024", Source: qloraArgs + ": DataArguments"},
 		Key{Setting: "target_seq", Path: "target_max_len", Kind: Whole, Unit: "tokens", Default: "256", Source: qloraArgs + ": DataArguments"},

@@ -29,9 +29,9 @@ var (
 const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
 
 // othersDefaults matches programs that take TrainingArguments' flags and have other defaults: command
-// lines around the trainer, and transformers' examples that do without it.
-var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
-	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
+// lines around the trainer, and transformers' examples that do without it, and open-instruct's over OLMo-core.
+var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py|olmo_core_finetune\.py)`,
+	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py", "olmo_core_finetune.py")
 
 // startsPEFT matches command lines whose LoRA is PEFT's.
 var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`,
