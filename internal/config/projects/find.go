@@ -154,6 +154,9 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
+			s = p.startingScript(name)
+		}
+		if s == nil {
 			return nil, p.silent(name)
 		}
 		out = append(out, s)

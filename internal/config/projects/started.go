@@ -125,6 +125,23 @@ func (p *Found) startedConfigs(named []*Source) []*Source {
 	return out
 }
 
+// startingScript returns a script that holds no setting itself and names a configuration; nil for anything else.
+func (p *Found) startingScript(name string) *Source {
+	data, err := p.files.ReadFile(name)
+	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil {
+		return nil
+	}
+	s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d}))
+	if len(p.startedConfigs([]*Source{s})) == 0 {
+		return nil
+	}
+	return s
+}
+
 // namedFiles returns the files that a script names by a flag or by their place in a command.
 func (s *Source) namedFiles() []string {
 	out := links(s)
