@@ -5,7 +5,7 @@ package diagnose
 import (
 	"bufio"
 	"io"
-	"regexp"
+	"snug/internal/pattern"
 	"strings"
 )
 
@@ -36,8 +36,8 @@ const (
 )
 
 var (
-	ansi    = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
-	resumes = regexp.MustCompile(`(?i)\bresum(?:e|ing|ed)\b|load(?:ing|ed) (?:the )?(?:checkpoint|optimizer)`)
+	ansi    = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
+	resumes = pattern.New(`(?i)\bresum(?:e|ing|ed)\b|load(?:ing|ed) (?:the )?(?:checkpoint|optimizer)`)
 )
 
 // reader gathers a log line by line.
@@ -77,7 +77,7 @@ func ReadLog(r io.Reader) (*Log, error) {
 // line takes one line. Progress bars rewrite theirs with carriage returns: each part counts as a line.
 func (g *reader) line(text string) {
 	g.log.Lines++
-	text = ansi.ReplaceAllString(strings.TrimRight(text, "\r\n"), "")
+	text = ansi.Regexp().ReplaceAllString(strings.TrimRight(text, "\r\n"), "")
 	for part := range strings.SplitSeq(text, "\r") {
 		if strings.TrimSpace(part) != "" {
 			g.part(strings.ToValidUTF8(part, "?"))
@@ -115,7 +115,7 @@ func (g *reader) continued(text string) bool {
 
 // frame takes the line of a frame.
 func (g *reader) frame(text string) bool {
-	m := frameLine.FindStringSubmatch(text)
+	m := frameLine.Find(text)
 	if m == nil {
 		return false
 	}
@@ -165,7 +165,7 @@ func (g *reader) other(text string) {
 		}
 		return
 	}
-	if resumes.MatchString(text) && g.log.Resumed == 0 {
+	if resumes.In(text) && g.log.Resumed == 0 {
 		g.log.Resumed = g.log.Lines
 	}
 	if s, ok := stepLine(text); ok && len(g.log.Steps) < mostSteps {

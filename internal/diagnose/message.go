@@ -3,7 +3,7 @@
 package diagnose
 
 import (
-	"regexp"
+	"snug/internal/pattern"
 	"strconv"
 	"strings"
 
@@ -58,50 +58,50 @@ const size = `(\d+(?:\.\d+)? ?(?:bytes|[KMGT]i?B))`
 // form is one known text: its pattern, and the fields of a Message that its groups are, in order.
 type form struct {
 	form    Form
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	fields  []func(*Message, string)
 }
 
 // forms lists all known texts, those with more figures first. The versions are those of spec §13.
 var forms = []form{
 	{Torch, // 2.1 and later; XPU and HIP print the same
-		regexp.MustCompile(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate ` + size + `\. GPU (\d+) has a total capaci?ty of ` + size + ` of which ` + size +
+		pattern.New(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate ` + size + `\. GPU (\d+) has a total capaci?ty of ` + size + ` of which ` + size +
 			` is free\. (.*?)(?:` + size + ` allowed; )?Of the allocated memory ` + size + ` is allocated by PyTorch,? (?:with ` + size +
 			` allocated in private pools \(e\.g\., (?:CUDA|HIP) Graphs\), )?and ` + size + ` is reserved by PyTorch but unallocated`),
 		[]func(*Message, string){tried, gpu, total, free, processes, limit, allocated, private, unallocated}},
 	{Torch, // up to 2.0
-		regexp.MustCompile(`(?:CUDA|HIP) out of memory\. Tried to allocate ` + size + ` \(GPU (\d+); ` + size + ` total capacity; ` + size + ` already allocated; ` + size +
+		pattern.New(`(?:CUDA|HIP) out of memory\. Tried to allocate ` + size + ` \(GPU (\d+); ` + size + ` total capacity; ` + size + ` already allocated; ` + size +
 			` free; (?:` + size + ` allowed; )?` + size + ` (?:reserved in total by PyTorch|cached)\)`),
 		[]func(*Message, string){tried, gpu, total, allocated, free, limit, reserved}},
 	{Torch, // XPU up to 2.8
-		regexp.MustCompile(`XPU out of memory\. Tried to allocate ` + size + `(?: \(GPU (\d+)(?:; ` + size + ` total capacity; ` + size + ` already allocated; ` + size + ` reserved in total by PyTorch)?\))?`),
+		pattern.New(`XPU out of memory\. Tried to allocate ` + size + `(?: \(GPU (\d+)(?:; ` + size + ` total capacity; ` + size + ` already allocated; ` + size + ` reserved in total by PyTorch)?\))?`),
 		[]func(*Message, string){tried, gpu, total, allocated, reserved}},
 	{Torch, // cut off after the card's figures
-		regexp.MustCompile(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate ` + size + `\. GPU (\d+) has a total capaci?ty of ` + size + ` of which ` + size + ` is free`),
+		pattern.New(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate ` + size + `\. GPU (\d+) has a total capaci?ty of ` + size + ` of which ` + size + ` is free`),
 		[]func(*Message, string){tried, gpu, total, free}},
-	{Torch, regexp.MustCompile(`CUDA out of memory\. Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit\. Requested size: ` + size),
+	{Torch, pattern.New(`CUDA out of memory\. Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit\. Requested size: ` + size),
 		[]func(*Message, string){tried}},
-	{Torch, regexp.MustCompile(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate (more than 1EB memory|` + size[1:len(size)-1] + `)`), []func(*Message, string){tried}},
-	{TorchAsync, regexp.MustCompile(`Allocation on device (\d+) would exceed allowed memory\. \(out of memory\)\s*Currently allocated\s*: ` + size + `\s*Requested\s*: ` + size +
+	{Torch, pattern.New(`(?:CUDA|HIP|XPU) out of memory\. Tried to allocate (more than 1EB memory|` + size[1:len(size)-1] + `)`), []func(*Message, string){tried}},
+	{TorchAsync, pattern.New(`Allocation on device (\d+) would exceed allowed memory\. \(out of memory\)\s*Currently allocated\s*: ` + size + `\s*Requested\s*: ` + size +
 		`\s*Device limit\s*: ` + size + `\s*Free \(according to CUDA\)\s*: ` + size + `\s*PyTorch limit \(set by user-supplied memory fraction\)\s*: ` + size),
 		[]func(*Message, string){gpu, allocated, tried, total, free, limit}},
-	{TorchAsync, regexp.MustCompile(`Allocation on device (\d*) ?would exceed allowed memory\. \(out of memory\)`), []func(*Message, string){gpu}},
-	{MPS, regexp.MustCompile(`MPS backend out of memory \(MPS allocated: ` + size + `, other allocations: ` + size + `, max allowed: ` + size + `\)\. Tried to allocate ` + size),
+	{TorchAsync, pattern.New(`Allocation on device (\d*) ?would exceed allowed memory\. \(out of memory\)`), []func(*Message, string){gpu}},
+	{MPS, pattern.New(`MPS backend out of memory \(MPS allocated: ` + size + `, other allocations: ` + size + `, max allowed: ` + size + `\)\. Tried to allocate ` + size),
 		[]func(*Message, string){allocated, others, limit, tried}},
-	{XLA, regexp.MustCompile(`RESOURCE_EXHAUSTED: (?:Out of memory|Failed to allocate request for|Attempting to (?:allocate|reserve))[^0-9\n]*([\d.]+ ?(?:bytes|[KMGT]i?B?))`), []func(*Message, string){tried}},
-	{TensorFlow, regexp.MustCompile(`OOM when allocating tensor with shape ?(\[[\d,]*\]) and type (\w+) on \S*?GPU:(\d+)`), []func(*Message, string){shape, elementType, gpu}},
-	{XLA, regexp.MustCompile(`RESOURCE_EXHAUSTED|ResourceExhaustedError`), nil},
-	{NCCL, regexp.MustCompile(`Failed to CUDA (?:host )?(?:calloc|malloc)(?: async)? (\d+) bytes`), []func(*Message, string){plainBytes}},
-	{NCCL, regexp.MustCompile(`NCCL WARN .*[Cc]uda failure.*out of memory`), nil},
-	{Library, regexp.MustCompile(`(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|CUFFT)_(?:STATUS_)?ALLOC_FAILED`), nil},
-	{Driver, regexp.MustCompile(`CUDA (?:driver )?error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Triton Error \[CUDA\]: out of memory|hipErrorOutOfMemory`), nil},
-	{Host, regexp.MustCompile(`DefaultCPUAllocator: (?:can't allocate|not enough) memory: you tried to allocate (\d+) bytes`), []func(*Message, string){plainBytes}},
-	{Host, regexp.MustCompile(`Unable to allocate ` + size + ` for an array with shape`), []func(*Message, string){tried}},
-	{Shared, regexp.MustCompile(`insufficient shared memory \(shm\)|unable to (?:open|write to|mmap|allocate) (?:a )?shared memory|(?:/dev/shm|torch_\d+_\d+).*No space left on device|No space left on device.*/dev/shm`), nil},
-	{Worker, regexp.MustCompile(`DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (?:is killed by signal: (?:Killed|Bus error)|exited unexpectedly)`), nil},
-	{Killed, regexp.MustCompile(`oom[-_]kill|Out of memory: Kill(?:ed)? process|Signal 9 \(SIGKILL\)|exitcode ?: -9|OutOfMemoryKilled|OOMKilled|Memory cgroup out of memory`), nil},
-	{Host, regexp.MustCompile(`\[Errno 12\] Cannot allocate memory|^MemoryError(?::|$)|\bMemoryError: |std::bad_alloc`), nil},
-	{Torch, regexp.MustCompile(`(?:CUDA|HIP|XPU) out of memory`), nil},
+	{XLA, pattern.New(`RESOURCE_EXHAUSTED: (?:Out of memory|Failed to allocate request for|Attempting to (?:allocate|reserve))[^0-9\n]*([\d.]+ ?(?:bytes|[KMGT]i?B?))`), []func(*Message, string){tried}},
+	{TensorFlow, pattern.New(`OOM when allocating tensor with shape ?(\[[\d,]*\]) and type (\w+) on \S*?GPU:(\d+)`), []func(*Message, string){shape, elementType, gpu}},
+	{XLA, pattern.New(`RESOURCE_EXHAUSTED|ResourceExhaustedError`), nil},
+	{NCCL, pattern.New(`Failed to CUDA (?:host )?(?:calloc|malloc)(?: async)? (\d+) bytes`), []func(*Message, string){plainBytes}},
+	{NCCL, pattern.New(`NCCL WARN .*[Cc]uda failure.*out of memory`), nil},
+	{Library, pattern.New(`(?:CUBLAS|CUDNN|CUSPARSE|CUSOLVER|CUFFT)_(?:STATUS_)?ALLOC_FAILED`), nil},
+	{Driver, pattern.New(`CUDA (?:driver )?error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Triton Error \[CUDA\]: out of memory|hipErrorOutOfMemory`), nil},
+	{Host, pattern.New(`DefaultCPUAllocator: (?:can't allocate|not enough) memory: you tried to allocate (\d+) bytes`), []func(*Message, string){plainBytes}},
+	{Host, pattern.New(`Unable to allocate ` + size + ` for an array with shape`), []func(*Message, string){tried}},
+	{Shared, pattern.New(`insufficient shared memory \(shm\)|unable to (?:open|write to|mmap|allocate) (?:a )?shared memory|(?:/dev/shm|torch_\d+_\d+).*No space left on device|No space left on device.*/dev/shm`), nil},
+	{Worker, pattern.New(`DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (?:is killed by signal: (?:Killed|Bus error)|exited unexpectedly)`), nil},
+	{Killed, pattern.New(`oom[-_]kill|Out of memory: Kill(?:ed)? process|Signal 9 \(SIGKILL\)|exitcode ?: -9|OutOfMemoryKilled|OOMKilled|Memory cgroup out of memory`), nil},
+	{Host, pattern.New(`\[Errno 12\] Cannot allocate memory|^MemoryError(?::|$)|\bMemoryError: |std::bad_alloc`), nil},
+	{Torch, pattern.New(`(?:CUDA|HIP|XPU) out of memory`), nil},
 }
 
 func tried(m *Message, s string)     { m.Tried = m.bytes(s) }
@@ -147,11 +147,11 @@ func elementType(m *Message, s string) {
 	m.Tried *= sizes[s]
 }
 
-var inUse = regexp.MustCompile(`(this process|Process \d+) has ` + size + ` memory in use`)
+var inUse = pattern.New(`(this process|Process \d+) has ` + size + ` memory in use`)
 
 // processes reads the list of processes that PyTorch gets from NVML.
 func processes(m *Message, s string) {
-	for _, p := range inUse.FindAllStringSubmatch(s, -1) {
+	for _, p := range inUse.Regexp().FindAllStringSubmatch(s, -1) {
 		if n := m.bytes(p[2]); p[1] == "this process" {
 			m.Process = n
 		} else {
@@ -178,7 +178,7 @@ func (m *Message) bytes(s string) uint64 {
 // the first of them.
 func messageIn(text string) (Message, bool) {
 	for _, f := range forms {
-		groups := f.pattern.FindStringSubmatch(text)
+		groups := f.pattern.Find(text)
 		if groups == nil {
 			continue
 		}

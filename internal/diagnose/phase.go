@@ -3,7 +3,7 @@
 package diagnose
 
 import (
-	"regexp"
+	"snug/internal/pattern"
 	"strings"
 )
 
@@ -22,30 +22,30 @@ const (
 
 var (
 	// evaluates matches names of functions that evaluate: evaluate, validation_step, run_eval, do_test.
-	evaluates = regexp.MustCompile(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
+	evaluates = pattern.New(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
 	// losses matches what turns logits into a loss, in names and in source lines.
-	losses = regexp.MustCompile(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
+	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
 	// restores matches functions that read a checkpoint.
-	restores = regexp.MustCompile(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
+	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
 	// builds matches functions that make or move a model.
-	builds = regexp.MustCompile(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
+	builds = pattern.New(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
 )
 
 func (f Frame) optimizes() bool {
 	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
 }
 
-func (f Frame) evaluates() bool { return evaluates.MatchString(f.Func) }
+func (f Frame) evaluates() bool { return evaluates.In(f.Func) }
 
-func (f Frame) loses() bool { return losses.MatchString(f.Func) || losses.MatchString(f.Code) }
+func (f Frame) loses() bool { return losses.In(f.Func) || losses.In(f.Code) }
 
 func (f Frame) restores() bool {
-	return restores.MatchString(f.Func) || f.of("torch/serialization.py") || strings.Contains(f.Code, "load_state_dict(") || strings.Contains(f.Code, "torch.load(")
+	return restores.In(f.Func) || f.of("torch/serialization.py") || strings.Contains(f.Code, "load_state_dict(") || strings.Contains(f.Code, "torch.load(")
 }
 
 // builds is true in code that makes a module or moves it to the card.
 func (f Frame) builds() bool {
-	return f.of("torch/nn/modules/") && (f.Func == "__init__" || f.Func == "_apply" || f.Func == "reset_parameters") || builds.MatchString(f.Func)
+	return f.of("torch/nn/modules/") && (f.Func == "__init__" || f.Func == "_apply" || f.Func == "reset_parameters") || builds.In(f.Func)
 }
 
 func (f Frame) moves() bool { return f.of("torch/nn/modules/module.py") && f.Func == "_apply" }

@@ -3,7 +3,7 @@
 package diagnose
 
 import (
-	"regexp"
+	"snug/internal/pattern"
 	"strconv"
 	"strings"
 
@@ -20,36 +20,36 @@ type StepLine struct {
 }
 
 var (
-	stepWord  = regexp.MustCompile(`(?i)\b(?:global[ _]?)?(?:step|iter|iteration|batch)\b["']?[ =:#]*\[?\s*(\d+)`)
-	bracketed = regexp.MustCompile(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
-	progress  = regexp.MustCompile(`(?:^|\s)(\d+)/(\d+)\b`)
-	trainers  = regexp.MustCompile(`'loss': '?[\d.]`)
-	memory    = regexp.MustCompile(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`)
-	shapeOf   = regexp.MustCompile(`(?i)\b(?:shape|size|lengths?|len|seq_?len|tokens|longest)\b\w*["']?[ =:]*(?:torch\.Size)?[(\[]*((?:\d+)(?:[, x×]+\d+)*)`)
-	evalWords = regexp.MustCompile(`(?i)\b(?:eval|evaluat\w+|validat\w+|val|valid|test)(?:[ _]?(?:loss|acc\w*|step|batch|set|epoch))?\b`)
-	lossWord  = regexp.MustCompile(`(?i)\bloss\b`)
+	stepWord  = pattern.New(`(?i)\b(?:global[ _]?)?(?:step|iter|iteration|batch)\b["']?[ =:#]*\[?\s*(\d+)`)
+	bracketed = pattern.New(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
+	progress  = pattern.New(`(?:^|\s)(\d+)/(\d+)\b`)
+	trainers  = pattern.New(`'loss': '?[\d.]`)
+	memory    = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`)
+	shapeOf   = pattern.New(`(?i)\b(?:shape|size|lengths?|len|seq_?len|tokens|longest)\b\w*["']?[ =:]*(?:torch\.Size)?[(\[]*((?:\d+)(?:[, x×]+\d+)*)`)
+	evalWords = pattern.New(`(?i)\b(?:eval|evaluat\w+|validat\w+|val|valid|test)(?:[ _]?(?:loss|acc\w*|step|batch|set|epoch))?\b`)
+	lossWord  = pattern.New(`(?i)\bloss\b`)
 )
 
 // stepLine reads a line that tells of a step: a number of it, a loss, or a progress bar.
 func stepLine(text string) (StepLine, bool) {
 	s := StepLine{Step: -1}
-	for _, p := range []*regexp.Regexp{stepWord, bracketed, progress} {
-		if m := p.FindStringSubmatch(text); m != nil {
+	for _, p := range []*pattern.Pattern{stepWord, bracketed, progress} {
+		if m := p.Find(text); m != nil {
 			s.Step = atoi(m[1])
 			break
 		}
 	}
-	if s.Step < 0 && !trainers.MatchString(text) && !lossWord.MatchString(text) {
+	if s.Step < 0 && !trainers.In(text) && !lossWord.In(text) {
 		return s, false
 	}
 	s.Memory, s.Shape = memoryIn(text), shapeIn(text)
-	s.Evaluates = evalWords.MatchString(text)
+	s.Evaluates = evalWords.In(text)
 	return s, true
 }
 
 // memoryIn returns the amount of memory that a line prints, the first if there are several.
 func memoryIn(text string) uint64 {
-	m := memory.FindStringSubmatch(text)
+	m := memory.Find(text)
 	if m == nil {
 		return 0
 	}
@@ -63,7 +63,7 @@ func memoryIn(text string) uint64 {
 
 // shapeIn returns the shape or length that a line prints.
 func shapeIn(text string) (out []int) {
-	m := shapeOf.FindStringSubmatch(text)
+	m := shapeOf.Find(text)
 	if m == nil {
 		return nil
 	}

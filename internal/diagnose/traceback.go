@@ -4,7 +4,7 @@ package diagnose
 
 import (
 	"path"
-	"regexp"
+	"snug/internal/pattern"
 	"strconv"
 	"strings"
 )
@@ -23,7 +23,7 @@ func (f Frame) Where() string {
 }
 
 // frameLine is the line of a frame, with what a launcher put in front of it.
-var frameLine = regexp.MustCompile(`^(.*?)\s*File "([^"]+)", line (\d+)(?:, in (.*))?$`)
+var frameLine = pattern.New(`^(.*?)\s*File "([^"]+)", line (\d+)(?:, in (.*))?$`)
 
 // libraries are parts of the paths of code that the user did not write.
 var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}
