@@ -4,6 +4,7 @@ package diagnose
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"snug/internal/pattern"
 	"strings"
@@ -56,7 +57,7 @@ func ReadLog(r io.Reader) (*Log, error) {
 	for {
 		line, err := in.ReadSlice('\n')
 		text := string(line)
-		for err == bufio.ErrBufferFull { // the rest of a very long line
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a very long line
 			_, err = in.ReadSlice('\n')
 		}
 		if g.log.Lines == 0 && strings.ContainsRune(text[:min(len(text), 512)], 0) {
