@@ -9,8 +9,8 @@ var cacheWithCheckpoints = Rule{
 	Title:    "use_cache=True in a run with gradient checkpointing",
 	Why:      "Keys and values of all layers are kept for generation, which a training step never uses, and checkpointing would have to keep them too. transformers warns and switches the cache off in its own models; a model's own code may not.",
 	Evidence: "From transformers' source: the warning \"use_cache=True is incompatible with gradient checkpointing\".",
-	Bad:      "model.gradient_checkpointing_enable()\noutputs = model(ids, labels=ids, use_cache=True)\n",
-	Good:     "model.gradient_checkpointing_enable()\noutputs = model(ids, labels=ids, use_cache=False)\n",
+	Bad:      "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=True).loss\nloss.backward()\n",
+	Good:     "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=False).loss\nloss.backward()\n",
 	check:    checkCache,
 }
 
@@ -19,12 +19,63 @@ func checkCache(m *module, r *reporter) {
 		return
 	}
 	for _, f := range m.functions {
+		m.configuredCache(f, r)
 		for _, c := range f.calls {
 			if f.modelCall(c.Call) != "" && !c.place.gradless && len(f.backs) > 0 && isTrue(argument(c.Call, "use_cache")) && argument(c.Call, "labels") != nil {
 				r.add(c.At(), "gradient checkpointing is on, and use_cache=True keeps keys and values that training does not need; pass use_cache=False")
 			}
 		}
 	}
+}
+
+// configuredCache reports a model that is loaded with use_cache=True, or set so, and never without.
+func (m *module) configuredCache(f *function, r *reporter) {
+	if m.turnsCacheOff() || m.words["gradient_checkpointing_disable"] || f.words["generate"] {
+		return
+	}
+	const message = "gradient checkpointing is on, and use_cache=True keeps keys and values that training does not need; set it to False"
+	for name, list := range f.assigns {
+		for _, a := range list {
+			if last(name) == "use_cache" && isTrue(a.value) && !f.trainedBefore(a.at) {
+				r.add(a.at, message)
+			}
+		}
+	}
+	for _, c := range f.calls {
+		if last(c.name) == "from_pretrained" && isTrue(argument(c.Call, "use_cache")) {
+			r.add(c.At(), message)
+		}
+	}
+}
+
+// turnsCacheOff reports whether the file sets use_cache to something else than True anywhere.
+func (m *module) turnsCacheOff() bool {
+	for _, f := range m.functions {
+		for name, list := range f.assigns {
+			for _, a := range list {
+				if last(name) == "use_cache" && !isTrue(a.value) {
+					return true
+				}
+			}
+		}
+		for _, c := range f.calls {
+			if e := argument(c.Call, "use_cache"); e != nil && !isTrue(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// trainedBefore reports whether training is over at a position: then a cache is for generating.
+func (f *function) trainedBefore(at pysrc.Pos) bool {
+	for _, c := range f.calls {
+		_, name := method(c.Call)
+		if (name == "train" || name == "backward" || name == "fit") && before(c.At(), at) {
+			return true
+		}
+	}
+	return false
 }
 
 var frozenInputs = Rule{

@@ -98,7 +98,7 @@ func isVariable(name string) bool {
 
 // meantVariable returns the variable that a misspelt name stands for, "" if it is right or something else.
 func meantVariable(name string) string {
-	if isVariable(name) || !strings.HasPrefix(strings.ToUpper(name), "PYTORCH") && !strings.HasPrefix(strings.ToUpper(name), "TORCH") || !hasWord(name, "alloc") {
+	if isVariable(name) || !hasWord(name, "torch") {
 		return ""
 	}
 	for _, v := range allocatorVariables() {

@@ -25,10 +25,10 @@ func checkEvaluation(m *module, r *reporter) {
 	}
 }
 
-// evaluates reports whether a function calls eval() and nothing in it is about gradients, and neither are its
-// callers in this file, so that its forwards build graphs for nothing.
+// evaluates reports whether a function calls eval() or is named so, and nothing in it is about gradients, and
+// neither are its callers in this file, so that its forwards build graphs for nothing.
 func (f *function) evaluates() bool {
-	if f.evalCall == nil || f.gradless || f.top.gradless || len(f.backs) > 0 || len(f.trains) > 0 || !f.ofTraining() {
+	if f.evalCall == nil && !f.isEvaluation() || f.gradless || f.top.gradless || len(f.backs) > 0 || len(f.trains) > 0 || !f.ofTraining() {
 		return false
 	}
 	for word := range f.words {
@@ -65,16 +65,24 @@ func (f *function) calledWithout() bool {
 	return false
 }
 
+// isEvaluation reports whether a function of its own is named like an evaluation.
+func (f *function) isEvaluation() bool {
+	switch f.name {
+	case "evaluate", "validate", "validation", "evaluation", "eval_epoch", "validate_epoch", "eval_loop", "validation_loop", "evaluate_model", "eval_model":
+		return f.class == nil
+	}
+	return false
+}
+
 // forwardWithGraph returns the first call of the evaluated model, in a loop, that records gradients.
 func (f *function) forwardWithGraph() *call {
-	model := f.evaluated
-	if model == "" || isFrozenName(model) {
-		return nil
-	}
 	for _, c := range f.calls {
-		loop := c.place.loop()
-		if f.modelCall(c.Call) != model || c.place.gradless || loop == nil || before(c.At(), f.evalCall.At()) {
+		loop, model := c.place.loop(), f.modelCall(c.Call)
+		if model == "" || c.place.gradless || loop == nil || f.evalCall != nil && (model != f.evaluated || before(c.At(), f.evalCall.At())) {
 			continue
+		}
+		if isFrozenName(model) {
+			return nil
 		}
 		if f.trainsAgain(model, c.At()) || f.resets(model, loop) {
 			return nil
@@ -86,6 +94,9 @@ func (f *function) forwardWithGraph() *call {
 
 // trainsAgain reports whether model.train() is called between eval() and a position.
 func (f *function) trainsAgain(model string, at pysrc.Pos) bool {
+	if f.evalCall == nil {
+		return false
+	}
 	for _, c := range f.calls {
 		on, name := method(c.Call)
 		if name == "train" && dotted(on) == model && before(f.evalCall.At(), c.At()) && before(c.At(), at) {

@@ -19,6 +19,7 @@ func checkRetries(m *module, r *reporter) {
 		return
 	}
 	for _, f := range m.functions {
+		f.keptExceptions(r)
 		seen := map[*place]bool{}
 		for _, c := range f.calls {
 			h := c.place.inHandler()
@@ -63,7 +64,8 @@ func (f *function) retries(c *call, h *place) bool {
 	if name == "" || hasWord(name, "empty_cache", "print", "log", "warn", "zero_grad", "collect", "synchronize", "super") {
 		return false
 	}
-	if f.modelCall(c.Call) == "" && !f.isStepFunction(last(name)) {
+	elsewhere := !f.defined[last(name)] && hasWord(last(name), "step", "train", "forward", "run_", "fit")
+	if f.modelCall(c.Call) == "" && !f.isStepFunction(last(name)) && !elsewhere {
 		return false
 	}
 	for _, other := range f.calls {
@@ -97,6 +99,36 @@ func (f *function) isStepFunction(name string) bool {
 func sameTry(p, h *place) bool {
 	for q := p; q != nil && q.depth >= h.depth; q = q.outer {
 		if q.stmt == h.stmt && q.handler == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// keptExceptions reports exceptions of a step that are kept: errors.append(e), last_error = e.
+func (f *function) keptExceptions(r *reporter) {
+	report := func(at pysrc.Pos, value pysrc.Expr, p *place) {
+		h := p.inHandler()
+		if h == nil || h.handler.Name == "" || dotted(value) != h.handler.Name || h.loop() == nil || !f.stepsInTry(h) {
+			return
+		}
+		r.add(at, "the exception that is kept here holds the tensors of the step that failed; keep str(%s)", h.handler.Name).made = []int{at.Line}
+	}
+	for _, k := range f.keeps {
+		report(k.at, k.value, k.place)
+	}
+	for _, list := range f.assigns {
+		for _, a := range list {
+			report(a.at, a.value, a.place)
+		}
+	}
+}
+
+// stepsInTry reports whether the try block of a handler runs a model or a backward pass.
+func (f *function) stepsInTry(h *place) bool {
+	for _, c := range f.calls {
+		_, name := method(c.Call)
+		if (name == "backward" || f.modelCall(c.Call) != "" || f.isStepFunction(last(dotted(c.Func)))) && sameTry(c.place, h) {
 			return true
 		}
 	}

@@ -16,6 +16,7 @@ type Finding struct {
 	Line    int    // counts from 1, in the cell if there is one
 	Column  int    // counts bytes from 1
 	Message string // what is wrong, and what to do
+	Source  string // the line of code, without indentation
 	Fixed   string // the line as --fix would write it, "" if it cannot be fixed
 
 	edits []edit

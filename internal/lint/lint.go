@@ -76,7 +76,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 
 // mentionsTraining reports whether a file can have findings at all: most files of a project do not.
 func mentionsTraining(src []byte) bool {
-	for _, word := range []string{"torch", "TORCH", "lightning", "transformers", "accelerate", "padding"} {
+	for _, word := range []string{"torch", "TORCH", "lightning", "transformers", "accelerate", "peft", "padding"} {
 		if bytes.Contains(src, []byte(word)) {
 			return true
 		}
@@ -100,22 +100,30 @@ func check(src []byte, body []pysrc.Stmt, rules []Rule, torch string) []Finding 
 		rule.check(m, r)
 		out = append(out, r.findings...)
 	}
-	out = withoutIgnored(src, out)
+	out = placed(src, out)
 	slices.SortFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Rule, b.Rule))
 	})
 	return out
 }
 
-// withoutIgnored removes the findings on lines with "# snug: ignore" or "# snug: ignore[CODE, …]".
-func withoutIgnored(src []byte, findings []Finding) []Finding {
-	if len(findings) == 0 || !bytes.Contains(src, []byte("snug: ignore")) {
-		return findings
+// placed adds the lines of code to findings, and removes those on lines with "# snug: ignore" or
+// "# snug: ignore[CODE, …]".
+func placed(src []byte, findings []Finding) []Finding {
+	if len(findings) == 0 {
+		return nil
 	}
-	lines := bytes.Split(src, []byte("\n"))
-	return slices.DeleteFunc(findings, func(f Finding) bool {
-		return f.Line <= len(lines) && ignores(string(lines[f.Line-1]), f.Rule)
-	})
+	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(string(src), "\r\n", "\n"), "\r", "\n"), "\n")
+	out := findings[:0]
+	for _, f := range findings {
+		if f.Line <= len(lines) {
+			f.Source = strings.TrimSpace(lines[f.Line-1])
+		}
+		if !ignores(f.Source, f.Rule) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // ignores reports whether a line's comment ignores a rule.

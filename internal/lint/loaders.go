@@ -9,8 +9,8 @@ var noWorkers = Rule{
 	Title:    "a DataLoader for training loads in the training process",
 	Why:      "With num_workers=0, the default, the GPU waits while the next batch is read, decoded and collated.",
 	Evidence: "From PyTorch's tuning guide: asynchronous data loading needs num_workers > 0.",
-	Bad:      "loader = DataLoader(dataset, batch_size=32, shuffle=True)\n",
-	Good:     "loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, pin_memory=True)\n",
+	Bad:      "loader = DataLoader(dataset, batch_size=32, shuffle=True)\nfor batch in loader:\n    model(batch).loss.backward()\n",
+	Good:     "loader = DataLoader(dataset, batch_size=32, shuffle=True, num_workers=4, pin_memory=True)\nfor batch in loader:\n    model(batch).loss.backward()\n",
 	check:    checkWorkers,
 }
 
@@ -28,8 +28,8 @@ var notPinned = Rule{
 	Title:    "a DataLoader with workers does not pin its batches",
 	Why:      "Copies from pageable memory to the GPU are slower and cannot overlap with kernels, even with non_blocking=True. pin_memory=True makes them asynchronous.",
 	Evidence: "From PyTorch's notes on CUDA semantics: only copies from pinned memory are asynchronous.",
-	Bad:      "loader = DataLoader(dataset, batch_size=32, num_workers=4)\nfor batch in loader:\n    batch = batch.to(\"cuda\", non_blocking=True)\n",
-	Good:     "loader = DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=True)\nfor batch in loader:\n    batch = batch.to(\"cuda\", non_blocking=True)\n",
+	Bad:      "loader = DataLoader(dataset, batch_size=32, num_workers=4)\nfor batch in loader:\n    batch = batch.to(\"cuda\", non_blocking=True)\n    model(batch).loss.backward()\n",
+	Good:     "loader = DataLoader(dataset, batch_size=32, num_workers=4, pin_memory=True)\nfor batch in loader:\n    batch = batch.to(\"cuda\", non_blocking=True)\n    model(batch).loss.backward()\n",
 	check:    checkPinned,
 }
 
@@ -52,7 +52,7 @@ func checkPinned(m *module, r *reporter) {
 // loaders calls f for the DataLoaders of a program that trains, if their arguments are known. Data that is in
 // memory already needs no workers.
 func (m *module) loaders(f func(*call)) {
-	if !m.words["backward"] && !m.words["fit"] {
+	if !m.words["backward"] && !m.words["fit"] && !m.words["Trainer"] {
 		return
 	}
 	for _, fn := range m.functions {

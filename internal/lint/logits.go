@@ -62,7 +62,6 @@ var logitsForLoss = Rule{
 	Evidence: "Measured on an H200: 6 × 2048 tokens and 128,256 entries take 5.9 GiB in float32, and as much again for the gradient.",
 	Bad:      "logits = model(ids).logits\nloss = F.cross_entropy(logits.view(-1, logits.size(-1)), labels.view(-1))\nloss.backward()\n",
 	Good:     "hidden = model.model(ids).last_hidden_state\nloss = fused_linear_cross_entropy(model.lm_head.weight, hidden, labels)\nloss.backward()\n",
-	Optional: true,
 	check:    checkLogitsForLoss,
 }
 

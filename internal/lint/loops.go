@@ -48,7 +48,7 @@ func (f *function) marks(c *call) {
 // and accelerator.backward(loss).
 func lossesOf(c *pysrc.Call) []pysrc.Expr {
 	on, _ := method(c)
-	if args := positional(c); len(args) > 0 {
+	if args := positional(c); len(args) > 0 && isEngine(last(dotted(on))) {
 		return []pysrc.Expr{args[0]}
 	}
 	if scaled, ok := on.(*pysrc.Call); ok && len(scaled.Args) > 0 {
@@ -57,6 +57,12 @@ func lossesOf(c *pysrc.Call) []pysrc.Expr {
 		}
 	}
 	return []pysrc.Expr{on}
+}
+
+// isEngine reports whether a name is that of something that runs backward for others; a tensor's own backward
+// may have an argument too, its gradient.
+func isEngine(name string) bool {
+	return name == "self" || hasWord(name, "accelerator", "fabric", "engine", "model", "strategy", "trainer", "plugin", "booster", "runner", "optimizer")
 }
 
 // updates reports whether a call updates weights: optimizer.step(), scaler.step(optimizer).

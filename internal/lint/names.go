@@ -56,6 +56,7 @@ func (m *module) readImports(s pysrc.Stmt) {
 			}
 			if s.Level == 0 && a.Name != "*" {
 				m.imports[name] = s.Module + "." + a.Name
+				m.words[a.Name] = true
 			}
 		}
 		if s.Level == 0 {

@@ -39,7 +39,7 @@ func TestScan(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				found, err := Source(n, src, Options{})
+				found, err := Source(n, src, Options{Rules: func(string) []Rule { return Rules() }})
 				mu.Lock()
 				if err != nil {
 					fmt.Fprintf(w, "ERR %s\n", err)

@@ -111,6 +111,9 @@ func (w *walker) class(s *pysrc.ClassDef) {
 	for _, d := range s.Decorators {
 		w.expr(d)
 	}
+	for _, b := range s.Bases {
+		w.expr(b.Value)
+	}
 	c := w.f.classes[s.Name]
 	for _, inner := range s.Body {
 		def, ok := inner.(*pysrc.FunctionDef)

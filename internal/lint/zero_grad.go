@@ -37,9 +37,13 @@ func checkZeroGrad(m *module, r *reporter) {
 }
 
 // plainBackward reports whether loss.backward() stands in the loop of an update of one of PyTorch's own
-// optimizers. Engines such as DeepSpeed's clear gradients themselves.
+// optimizers, or of one that the function is given. Engines such as DeepSpeed's clear gradients themselves.
 func (f *function) plainBackward(step *call, loop *place) bool {
-	if !f.makesOptimizer(last(dotted(rootOf(step.Func.(*pysrc.Attribute).X)))) {
+	optimizer := dotted(step.Func.(*pysrc.Attribute).X)
+	if hasWord(optimizer, "scaler") && len(step.Args) > 0 {
+		optimizer = dotted(step.Args[0].Value)
+	}
+	if !f.params[optimizer] && !f.makesOptimizer(optimizer) {
 		return false
 	}
 	for _, b := range f.backs {
