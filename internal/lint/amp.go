@@ -37,7 +37,7 @@ func checkAMP(m *module, r *reporter) {
 	deprecated := deprecatedCalls()
 	for _, f := range m.functions {
 		for _, c := range f.calls {
-			if now, ok := deprecated[c.name]; ok {
+			if now, ok := deprecated[c.name]; ok && !c.place.forOldReleases() {
 				found := r.add(c.At(), "%s(…) is deprecated; write %s, …)", c.name, now)
 				if dotted(c.Func) == c.name {
 					found.edits = callEdit(m.src, c.Call, c.name, now)

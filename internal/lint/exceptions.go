@@ -2,7 +2,11 @@
 
 package lint
 
-import "snug/internal/pysrc"
+import (
+	"strings"
+
+	"snug/internal/pysrc"
+)
 
 var retriedInHandler = Rule{
 	Code: "SNG108", Name: "retried-in-handler",
@@ -64,7 +68,8 @@ func (f *function) retries(c *call, h *place) bool {
 	if name == "" || hasWord(name, "empty_cache", "print", "log", "warn", "zero_grad", "collect", "synchronize", "super") {
 		return false
 	}
-	elsewhere := !f.defined[last(name)] && hasWord(last(name), "step", "train", "forward", "run_", "fit")
+	plain := !strings.Contains(strings.TrimPrefix(name, "self."), ".")
+	elsewhere := plain && !f.defined[last(name)] && hasWord(last(name), "step", "train", "forward")
 	if f.modelCall(c.Call) == "" && !f.isStepFunction(last(name)) && !elsewhere {
 		return false
 	}

@@ -90,3 +90,14 @@ func (p *place) inHandler() *place {
 func before(a, b pysrc.Pos) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 }
+
+// forOldReleases reports whether an if around a place asks for a release, so that the code is meant for an old one.
+func (p *place) forOldReleases() bool {
+	for q := p; q != nil; q = q.outer {
+		test, ok := q.stmt.(*pysrc.If)
+		if ok && anyIn(test.Test, func(x pysrc.Expr) bool { return hasWord(lastOf(x), "version", "hasattr", "torch_2", "_ge_", "_lt_") }) {
+			return true
+		}
+	}
+	return false
+}
