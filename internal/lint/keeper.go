@@ -17,7 +17,7 @@ func Keeper(src []byte, line int) (keeper int, ok bool) {
 		return 0, false
 	}
 	var kept []Finding
-	for _, f := range check(src, file.Body, keepers(), "") {
+	for _, f := range check("", src, file.Body, keepers(), "") {
 		if len(f.made) > 0 {
 			kept = append(kept, f)
 		}

@@ -63,7 +63,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := check(code, file.Body, rules, o.Torch)
+	found := check(path, code, file.Body, rules, o.Torch)
 	for i := range found {
 		found[i].Path = path
 		if !exact {
@@ -85,15 +85,16 @@ func mentionsTraining(src []byte) bool {
 }
 
 // check applies rules to a parsed file.
-func check(src []byte, body []pysrc.Stmt, rules []Rule, torch string) []Finding {
+func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch string) []Finding {
 	if !mentionsTraining(src) {
 		return nil
 	}
 	m := readModule(src, body)
 	m.torch = torch
+	tests := m.isUnitTest(path)
 	var out []Finding
 	for _, rule := range rules {
-		if m.isUnitTest() && !rule.InTests {
+		if tests && !rule.InTests {
 			continue
 		}
 		r := &reporter{code: rule.Code}

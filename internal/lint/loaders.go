@@ -15,7 +15,7 @@ var noWorkers = Rule{
 }
 
 func checkWorkers(m *module, r *reporter) {
-	if m.words["TensorDataset"] {
+	if m.words["TensorDataset"] || m.words["load_and_cache_examples"] { // all of it is in memory
 		return
 	}
 	m.loaders(func(c *call) {
@@ -77,7 +77,7 @@ func (f *function) inMemory(c *call) bool {
 		data = a.value
 	}
 	return anyIn(data, func(x pysrc.Expr) bool {
-		return hasWord(lastOf(x), "tensor", "randn", "randint", "fake", "dummy", "buffer", "replay", "prompt", "synthetic", "randomdata", "randomtoken", "sample_dataset")
+		return hasWord(lastOf(x), "tensor", "randn", "randint", "fake", "dummy", "buffer", "replay", "prompt", "synthetic", "randomdata", "randomtoken", "sample_dataset", "sampler", "experience", "regression", "cached")
 	})
 }
 

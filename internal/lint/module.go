@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"snug/internal/pysrc"
@@ -177,7 +179,10 @@ func (m *module) ofTraining() bool {
 }
 
 // isUnitTest reports whether a file holds unit tests, which keep things on purpose.
-func (m *module) isUnitTest() bool {
+func (m *module) isUnitTest(path string) bool {
+	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "tests") {
+		return true
+	}
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
 }
 

@@ -32,7 +32,7 @@ func lintNotebook(path string, src []byte, rules []Rule, torch string) ([]Findin
 	if err != nil {
 		return nil, n.placed(path, err)
 	}
-	found := check(n.code, file.Body, rules, torch)
+	found := check(path, n.code, file.Body, rules, torch)
 	for i := range found {
 		found[i].Path, found[i].edits = path, nil
 		found[i].Cell, found[i].Line = n.place(found[i].Line)
