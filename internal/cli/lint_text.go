@@ -108,5 +108,12 @@ func ruleText(r lint.Rule, width int) string {
 }
 
 func indented(code string) string {
-	return "    " + strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n    ") + "\n"
+	var b strings.Builder
+	for line := range strings.Lines(code) {
+		if line != "\n" {
+			b.WriteString("    ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

@@ -73,12 +73,13 @@ func (f *function) inMemory(c *call) bool {
 	if d := argument(c.Call, "dataset"); d != nil {
 		data = d
 	}
-	if a := f.assignedBefore(dotted(data), c.At()); a != nil && a.value != nil {
-		data = a.value
-	}
-	return anyIn(data, func(x pysrc.Expr) bool {
+	isInMemory := func(x pysrc.Expr) bool {
 		return hasWord(lastOf(x), "tensor", "randn", "randint", "fake", "dummy", "buffer", "replay", "prompt", "synthetic", "randomdata", "randomtoken", "sample_dataset", "sampler", "experience", "regression", "cached")
-	})
+	}
+	if a := f.assignedBefore(dotted(data), c.At()); a != nil && anyIn(a.value, isInMemory) {
+		return true
+	}
+	return anyIn(data, isInMemory)
 }
 
 // evaluation reports whether a loader is for evaluation, by its name or that of its data.

@@ -78,7 +78,8 @@ func updates(c *pysrc.Call) bool {
 // isOptimizer reports whether a name is that of an optimizer.
 func isOptimizer(name string) bool {
 	name = strings.ToLower(name)
-	return strings.Contains(name, "optim") || name == "opt" || strings.HasPrefix(name, "opt_") || strings.HasSuffix(name, "_opt")
+	short := len(name) >= 3 && strings.HasPrefix("optimizer", name)
+	return strings.Contains(name, "optim") || short || strings.HasPrefix(name, "opt_") || strings.HasSuffix(name, "_opt")
 }
 
 // findFeeds collects the names from which a loss is computed, directly or by way of other names.
