@@ -40,7 +40,7 @@ func checkAMP(m *module, r *reporter) {
 			if now, ok := deprecated[c.name]; ok && !c.place.forOldReleases() {
 				found := r.add(c.At(), "%s(…) is deprecated; write %s, …)", c.name, now)
 				if dotted(c.Func) == c.name {
-					found.edits = callEdit(m.src, c.Call, c.name, now)
+					found.edits = m.callEdit(c.Call, c.name, now)
 				}
 			}
 		}
@@ -48,8 +48,9 @@ func checkAMP(m *module, r *reporter) {
 }
 
 // callEdit returns the edit that replaces name( by now and a comma, if the call is written in one piece.
-func callEdit(src []byte, c *pysrc.Call, name, now string) []edit {
-	start, ok := offset(src, c.At())
+func (m *module) callEdit(c *pysrc.Call, name, now string) []edit {
+	src := m.src
+	start, ok := m.offset(c.At())
 	if !ok || !bytes.HasPrefix(src[start:], []byte(name+"(")) {
 		return nil
 	}

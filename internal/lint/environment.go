@@ -76,7 +76,7 @@ func checkVariables(m *module, r *reporter) {
 		name := s.name.Value
 		if right := meantVariable(name); right != "" {
 			found := r.add(s.name.Pos, "PyTorch does not read %s; write %s", name, right)
-			found.edits = inLiteral(m.src, s.name.Pos, name, right)
+			found.edits = m.inLiteral(s.name.Pos, name, right)
 			continue
 		}
 		if conf, ok := text(s.value); ok && isVariable(name) {
@@ -129,8 +129,9 @@ func wrongOption(conf string) string {
 }
 
 // inLiteral returns the edit that replaces text inside a string literal.
-func inLiteral(src []byte, at pysrc.Pos, from, to string) []edit {
-	start, ok := offset(src, at)
+func (m *module) inLiteral(at pysrc.Pos, from, to string) []edit {
+	src := m.src
+	start, ok := m.offset(at)
 	if !ok {
 		return nil
 	}
@@ -220,7 +221,7 @@ func checkNewVariable(m *module, r *reporter) {
 	for _, s := range m.settings() {
 		if s.name.Value == genericVariable {
 			found := r.add(s.name.Pos, "PyTorch %s does not read %s; write %s", m.torch, genericVariable, cudaVariable)
-			found.edits = inLiteral(m.src, s.name.Pos, genericVariable, cudaVariable)
+			found.edits = m.inLiteral(s.name.Pos, genericVariable, cudaVariable)
 		}
 	}
 }

@@ -55,14 +55,7 @@ func (f *function) calledWithout() bool {
 			return true
 		}
 	}
-	for _, other := range f.functions {
-		for _, c := range other.calls {
-			if c.place.gradless && last(c.name) == f.name {
-				return true
-			}
-		}
-	}
-	return false
+	return f.quiet[f.name]
 }
 
 // isEvaluation reports whether a function of its own is named like an evaluation.

@@ -5,6 +5,7 @@ package lint
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"snug/internal/pysrc"
 )
@@ -53,12 +54,8 @@ func fixedLine(src []byte, f Finding) string {
 	if len(f.edits) == 0 {
 		return ""
 	}
-	start := f.edits[0].start
-	out, ok := applied(src, slices.Clone(f.edits[:1]))
-	if !ok {
-		return ""
-	}
-	from := bytes.LastIndexByte(out[:start], '\n') + 1
-	line, _, _ := bytes.Cut(out[from:], []byte("\n"))
-	return string(bytes.TrimSpace(line))
+	e := f.edits[0]
+	from := bytes.LastIndexByte(src[:e.start], '\n') + 1
+	rest, _, _ := bytes.Cut(src[e.end:], []byte("\n"))
+	return strings.TrimSpace(string(src[from:e.start]) + e.text + string(rest))
 }

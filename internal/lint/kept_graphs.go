@@ -26,7 +26,7 @@ func checkKeptGraphs(m *module, r *reporter) {
 				found := r.add(k.at, "%s keeps this tensor with its graph across steps; keep %s", k.container, what)
 				found.made = v.lines
 				if !v.big {
-					found.edits = itemAfter(f.src, k.value)
+					found.edits = f.itemAfter(k.value)
 				}
 			}
 		}
@@ -50,7 +50,7 @@ func checkSummedLosses(m *module, r *reporter) {
 			if v := k.kept(); k.sum && v.graph && !v.big {
 				found := r.add(k.at, "%s sums losses with their graphs, which keeps those of all steps; add loss.item() or loss.detach()", k.container)
 				found.made = v.lines
-				found.edits = itemAfter(f.src, k.value)
+				found.edits = f.itemAfter(k.value)
 			}
 		}
 	}
@@ -99,12 +99,12 @@ func (k *keep) outlivesStep() bool {
 }
 
 // itemAfter returns the edit that appends .item() to a name.
-func itemAfter(src []byte, e pysrc.Expr) []edit {
+func (m *module) itemAfter(e pysrc.Expr) []edit {
 	name, ok := e.(*pysrc.Name)
 	if !ok {
 		return nil
 	}
-	end, ok := offset(src, name.Pos)
+	end, ok := m.offset(name.Pos)
 	if !ok {
 		return nil
 	}

@@ -90,6 +90,9 @@ func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch strin
 		return nil
 	}
 	m := readModule(src, body)
+	if m.isGenerated() {
+		return nil
+	}
 	m.torch = torch
 	tests := m.isUnitTest(path)
 	var out []Finding

@@ -13,6 +13,7 @@ import (
 // module is one file as the rules see it: its functions, each with its calls and assignments and their places.
 type module struct {
 	src       []byte
+	starts    []int             // where its lines begin
 	imports   map[string]string // what an imported name stands for
 	libraries map[string]bool   // first parts of the modules that are imported
 	classes   map[string]*class
@@ -22,6 +23,7 @@ type module struct {
 	defined   map[string]bool // functions of the file
 	dicts     map[string]bool // names that a dict is assigned to
 	cleared   map[string]bool // names of containers that are emptied or replaced somewhere; last parts only
+	quiet     map[string]bool // functions that are called where gradients are off
 	gradless  bool            // gradients are switched off for the whole program
 	torch     string          // release of PyTorch that the settings name, "" if none
 }
@@ -106,9 +108,9 @@ type statement struct {
 // readModule prepares a parsed file for the rules.
 func readModule(src []byte, body []pysrc.Stmt) *module {
 	m := &module{
-		src: src, imports: map[string]string{}, libraries: map[string]bool{}, classes: map[string]*class{},
+		src: src, starts: lineStarts(src), imports: map[string]string{}, libraries: map[string]bool{}, classes: map[string]*class{},
 		words: map[string]bool{}, models: map[string]bool{}, cleared: map[string]bool{},
-		defined: map[string]bool{}, dicts: map[string]bool{},
+		defined: map[string]bool{}, dicts: map[string]bool{}, quiet: map[string]bool{},
 	}
 	m.readNames(body)
 	m.readFunction(nil, nil, nil, body, false)
@@ -184,6 +186,12 @@ func (m *module) isUnitTest(path string) bool {
 		return true
 	}
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
+}
+
+// isGenerated reports whether a function has more calls than anyone writes by hand. Rules compare calls with each
+// other, so such a file would take long, for nothing.
+func (m *module) isGenerated() bool {
+	return slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
 }
 
 // onGPU reports whether the file uses a GPU, as far as its words tell.

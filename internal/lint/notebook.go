@@ -28,6 +28,9 @@ func lintNotebook(path string, src []byte, rules []Rule, torch string) ([]Findin
 	if err != nil {
 		return nil, inFile(path, err)
 	}
+	if n.code, _, err = decoded(n.code); err != nil {
+		return nil, inFile(path, err)
+	}
 	file, err := pysrc.Parse(path, n.code)
 	if err != nil {
 		return nil, n.placed(path, err)

@@ -17,10 +17,11 @@ import (
 
 // Limits on what is read.
 const (
-	MaxBytes  = 8 << 20 // of a file
-	maxFolder = 100_000 // entries of a folder
-	maxFiles  = 500_000 // files of one run
-	maxDepth  = 64      // folders inside each other
+	MaxBytes  = 64 << 20 // of a file: notebooks hold pictures
+	maxCode   = 2 << 20  // bytes of Python in it
+	maxFolder = 100_000  // entries of a folder
+	maxFiles  = 500_000  // files of one run
+	maxDepth  = 64       // folders inside each other
 )
 
 // Result is what lint found in one file.

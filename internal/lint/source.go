@@ -18,6 +18,9 @@ func decoded(src []byte) (code []byte, exact bool, err error) {
 	if bytes.IndexByte(src[:min(len(src), 8192)], 0) >= 0 {
 		return nil, false, errors.New("this is a binary file, not Python source")
 	}
+	if len(src) > maxCode {
+		return nil, false, fmt.Errorf("more than %d MiB of Python, the most that lint reads; is it generated?", maxCode>>20)
+	}
 	if utf8.Valid(src) {
 		return src, true, nil
 	}
@@ -52,22 +55,28 @@ func declaredEncoding(src []byte) string {
 
 func inFile(path string, err error) error { return fmt.Errorf("%s: %w", path, err) }
 
-// offset returns the place of a position in a source.
-func offset(src []byte, at pysrc.Pos) (int, bool) {
+// lineStarts returns where each line of a source begins.
+func lineStarts(src []byte) []int {
 	start := 0
 	if bytes.HasPrefix(src, []byte("\ufeff")) {
 		start = len("\ufeff")
 	}
-	for line := 1; line < at.Line; line++ {
-		n := bytes.IndexAny(src[start:], "\r\n")
-		if n < 0 {
-			return 0, false
-		}
-		start += n + 1
-		if src[start-1] == '\r' && start < len(src) && src[start] == '\n' {
-			start++
+	out := []int{start}
+	for i := start; i < len(src); i++ {
+		switch {
+		case src[i] == '\r' && i+1 < len(src) && src[i+1] == '\n':
+		case src[i] == '\n' || src[i] == '\r':
+			out = append(out, i+1)
 		}
 	}
-	start += at.Col - 1
-	return start, start < len(src)
+	return out
+}
+
+// offset returns the place of a position in the source.
+func (m *module) offset(at pysrc.Pos) (int, bool) {
+	if at.Line < 1 || at.Line > len(m.starts) {
+		return 0, false
+	}
+	start := m.starts[at.Line-1] + at.Col - 1
+	return start, start < len(m.src)
 }

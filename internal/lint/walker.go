@@ -212,6 +212,9 @@ func (w *walker) expr(e pysrc.Expr) {
 	case *pysrc.Call:
 		c := &call{e, w.f, w.f.imported(e.Func), w.place, w.stmt}
 		w.f.calls = append(w.f.calls, c)
+		if c.place.gradless {
+			w.f.quiet[last(c.name)] = true
+		}
 		w.grow(c)
 		for _, a := range e.Args {
 			if a.Name != "" {
