@@ -19,6 +19,7 @@ const (
 	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
 	TimmLoop       Loop = "timm"                  // timm's train.py, for image models
 	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
+	LitGPTLoop     Loop = "litgpt"                // LitGPT's finetuning, with its own model
 	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 

@@ -103,11 +103,12 @@ func ruleText(r lint.Rule, width int) string {
 	if r.Optional {
 		paragraph("This rule is off unless --select names it.")
 	}
-	b.WriteString("Instead of\n\n" + indented(r.Bad) + "\nwrite\n\n" + indented(r.Good))
+	b.WriteString("Instead of\n\n" + codeBlock(r.Bad) + "\nwrite\n\n" + codeBlock(r.Good))
 	return b.String()
 }
 
-func indented(code string) string {
+// codeBlock indents code.
+func codeBlock(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {
 		if line != "\n" {

@@ -15,8 +15,9 @@ import (
 )
 
 const modelsLong = `List the models that --model knows by name, or those whose names contain all
-words of a QUERY. A model of the same kind under another name needs its
-config.json: --model accepts its folder, and a name from the Hugging Face cache.
+words of a QUERY. A copy under another owner, or a folder of the same name, is
+taken for the model, with a note. Another one of its kind needs its config.json:
+--model accepts its folder, and a name from the Hugging Face cache.
 
 Any other model can be recorded: snug profile -- <your command>`
 

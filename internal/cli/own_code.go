@@ -25,7 +25,11 @@ var configOption = pattern.New(`add_argument\((?:\s*["']-\w["'],)?\s*["'](--[\w-
 // which one that is.
 func (f *projectFlags) lacksModel(project *config.Project, m meaning.Missing) error {
 	command := f.command(project)
-	if m.Setting != "model" || command == "" {
+	switch {
+	case m.Setting != "model" || command == "":
+		return lacking{m}
+	case m.Say != meaning.NoModel:
+		m.Say = strings.Replace(m.Say, "-- <your command>", "-- "+command, 1)
 		return lacking{m}
 	}
 	m.Say = fmt.Sprintf("no file names the model; give --model NAME or, if the code builds its own, record it: snug profile --vary batch=2,3 -- %s, and then give --model %s", command, profileFile)

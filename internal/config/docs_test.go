@@ -46,11 +46,17 @@ func documentation() []byte {
 	b := bytes.NewBuffer(intro)
 	for _, a := range systems.All() {
 		fmt.Fprintf(b, "\n### %s\n\n", a.Title)
-		if a.Makes != nil {
+		if a.Makes != nil && a.Commands != nil && a.For != nil {
+			fmt.Fprintf(b, "`%s`. Takes the keys of %s as flags, with the same defaults, and the flags of launchers.\n", a.Name, a.For.Title)
+			continue
+		}
+		if a.Makes != nil && a.For != nil {
 			fmt.Fprintf(b, "`%s`. Takes the arguments of %s, at any depth and with the same defaults,\nor else well-known names. The model is the one that it loads (`from_pretrained`) or passes to its trainer.\n", a.Name, a.For.Title)
 			continue
 		}
-		if len(a.Signs) > 0 {
+		if a.Makes != nil {
+			fmt.Fprintf(b, "`%s` in %s. Recognized by the program that the script starts, or by flags that only this program has.\n\n", a.Name, formats(a))
+		} else if len(a.Signs) > 0 {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by: %s.\n\n", a.Name, formats(a), signs(a))
 		} else {
 			fmt.Fprintf(b, "`%s` in %s. Recognized by any of the keys below for batch, accumulation, positives or negatives.\n\n", a.Name, formats(a))
@@ -176,7 +182,7 @@ func signs(a *systems.System) string {
 
 // TestTables checks that the tables are valid.
 func TestTables(t *testing.T) {
-	known := append(systems.SettingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "image",
+	known := append(systems.SettingNames(), "lora", "lora.linear", "autocast", "kernels", "plugins", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "chunks", "lora.mlp", "lora.output", "lora.query", "lora.key", "lora.value", "lora.projection", "uncounted", "quantized", "quant_method", "refused", "noted", "link", "nodes", "visible", "uncast", "dist.mixed", "image",
 		"allocator", "target_seq", "eval.batch", "eval.when", "dist.version", "shape.n_layer", "shape.n_head", "shape.n_embd", "shape.dropout", "shape.bias", "shape.dataset")
 	for _, a := range systems.All() {
 		if a.Name == "" || a.Title == "" || len(a.Formats) == 0 {

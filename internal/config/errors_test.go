@@ -25,6 +25,9 @@ func TestOpenErrors(t *testing.T) {
 		{"no such file", nil, []string{"a.yaml"}, "reading a.yaml: file does not exist"},
 		{"malformed", map[string]string{"a.yaml": "x: 1\nbatch_size: [1, 2\ny: 3\n"}, []string{"a.yaml"}, "a.yaml:"},
 		{"not a config", map[string]string{"a.yaml": "x: 1\n"}, []string{"a.yaml"}, "a.yaml contains no setting that snug knows; bind one in snug.yaml: snug init"},
+		{"flags only", map[string]string{"a.py": "parser = HfArgumentParser(\n    (ModelArguments, TrainingArguments)\n)\n"}, []string{"a.py"}, "a.py:1: the program takes its settings from flags (HfArgumentParser); name the shell script"},
+		{"flags of another objective", map[string]string{"a.py": "import trl\nparser = TrlParser((ScriptArguments, DPOConfig))\n"}, []string{"a.py"}, "a.py:2: DPOConfig trains on pairs of answers"},
+		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb: notebooks are not read; write its cells into a script"},
 		{"unknown kind", map[string]string{"a.ini": "batch_size=1\n"}, []string{"a.ini"}, "a.ini: not a kind of file that snug can edit"},
 		{"a list", map[string]string{"a.yaml": "train:\n  batch_size: [4, 8]\n"}, []string{"a.yaml"},
 			"a.yaml:2:15: train.batch_size is a list, but a whole number is expected (batch)"},
@@ -40,6 +43,8 @@ func TestOpenErrors(t *testing.T) {
 			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
 			"there are several configs here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
+		{"a script that starts two", map[string]string{"run.sh": "swift sft a.yaml\nswift sft b.yaml\n", "a.yaml": "{model: gpt2, tuner_type: full}\n", "b.yaml": "{model: gpt2-xl, tuner_type: full}\n"}, []string{"run.sh"},
+			"there are several configs here: run.sh starts a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a forms a cycle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
 			"config.yaml:2:20: ${nope} names nope, which does not exist"},
@@ -52,7 +57,7 @@ func TestOpenErrors(t *testing.T) {
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
 		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
 		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; known: fp32, amp-bf16, amp-fp16, bf16, fp16`},
-		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml has the keys model, files, bind, set and command, not a list"},
+		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml must be a map with the keys model, files, bind, set and command, but this is a list"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(files(c.files), ".", c.named...)

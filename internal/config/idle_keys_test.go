@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,26 +25,39 @@ type keyBase struct {
 	beside  map[string]string
 	gpus    int    // the GPUs that the user gives
 	without string // a setting whose keys are taken out
+	program string // that a script starts; train.py if it is ""
 }
 
 // Parts of the bases of trainers that use TrainingArguments.
 const (
-	hfBase    = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, output_dir: out"
-	hfLoRA    = hfBase + ", use_lora: true, lora_rank: 8, lora_target_modules: [c_attn]"
-	fourBit   = ", load_in_4bit: true, bf16: true"
-	hfSharded = hfBase + ", bf16: true, deepspeed: ds.json"
-	axoBase   = "{base_model: gpt2, micro_batch_size: 4, sequence_len: 64, bf16: true, datasets: [{path: x}]"
-	axoLoRA   = axoBase + ", adapter: lora, lora_r: 8, lora_target_modules: [c_attn]"
-	lfBase    = "{model_name_or_path: gpt2, stage: sft, do_train: true, cutoff_len: 64, per_device_train_batch_size: 4, output_dir: out, finetuning_type: "
-	lfLoRA    = lfBase + "lora, lora_rank: 8, lora_target: c_attn, bf16: true"
-	trlBase   = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, max_length: 64, output_dir: out"
-	trlLoRA   = trlBase + ", use_peft: true, lora_r: 8, lora_target_modules: [c_attn]"
-	titanBase = "{job: {dump_folder: o}, model: {name: llama3, flavor: 8B}, training: {local_batch_size: 2, seq_len: 64}"
-	tuneBase  = "{model: {_component_: torchtune.models.llama3_2.lora_llama3_2_1b, lora_attn_modules: [q_proj], lora_rank: 8}, tokenizer: {max_seq_len: 64}, batch_size: 4, dtype: bf16}"
-	nanoBase  = "{tokens: {micro_batch_size: 2, sequence_length: 64}, parallelism: {dp: 1, tp: 1, pp: 1}, model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 320, intermediate_size: 128, max_position_embeddings: 128}}"
-	ownBase   = "{model_name: gpt2, batch_size: 4, seq_len: 64"
-	ownLoRA   = ownBase + ", lora_r: 8, lora_target_modules: [c_attn]"
-	lightBase = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
+	hfBase          = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, output_dir: out"
+	hfLoRA          = hfBase + ", use_lora: true, lora_rank: 8, lora_target_modules: [c_attn]"
+	fourBit         = ", load_in_4bit: true, bf16: true"
+	hfSharded       = hfBase + ", bf16: true, deepspeed: ds.json"
+	axoBase         = "{base_model: gpt2, micro_batch_size: 4, sequence_len: 64, bf16: true, datasets: [{path: x}]"
+	axoLoRA         = axoBase + ", adapter: lora, lora_r: 8, lora_target_modules: [c_attn]"
+	lfBase          = "{model_name_or_path: gpt2, stage: sft, do_train: true, cutoff_len: 64, per_device_train_batch_size: 4, output_dir: out, finetuning_type: "
+	lfLoRA          = lfBase + "lora, lora_rank: 8, lora_target: c_attn, bf16: true"
+	trlBase         = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, max_length: 64, output_dir: out"
+	trlLoRA         = trlBase + ", use_peft: true, lora_r: 8, lora_target_modules: [c_attn]"
+	titanBase       = "{job: {dump_folder: o}, model: {name: llama3, flavor: 8B}, training: {local_batch_size: 2, seq_len: 64}"
+	tuneBase        = "{model: {_component_: torchtune.models.llama3_2.lora_llama3_2_1b, lora_attn_modules: [q_proj], lora_rank: 8}, tokenizer: {max_seq_len: 64}, batch_size: 4, dtype: bf16}"
+	nanoBase        = "{tokens: {micro_batch_size: 2, sequence_length: 64}, parallelism: {dp: 1, tp: 1, pp: 1}, model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 320, intermediate_size: 128, max_position_embeddings: 128}}"
+	ownBase         = "{model_name: gpt2, batch_size: 4, seq_len: 64"
+	ownLoRA         = ownBase + ", lora_r: 8, lora_target_modules: [c_attn]"
+	chatBase        = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, data_split: '2,4,4'"
+	rlhfBase        = "{model_name_or_path: gpt2, max_len: 64, train: {micro_batch_size: 4}"
+	instructBase    = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, max_seq_length: 64, with_tracking: true"
+	lmflowBase      = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, block_size: 64, disable_group_texts: 1"
+	rlhfProgram     = "-m openrlhf.cli.train_sft"
+	instructProgram = "open_instruct/finetune.py"
+	qloraBase       = "{model_name_or_path: gpt2, per_device_train_batch_size: 4, source_max_len: 64"
+	lightBase       = "{seed_everything: 1, trainer: {max_epochs: 1}, data: {class_path: d.D, init_args: {batch_size: 4}}, model: {class_path: m.M, init_args: {model_name: gpt2}}"
+	swiftBase       = "{model: gpt2, dataset: x, max_length: 64, per_device_train_batch_size: 4, tuner_type: "
+	swiftLoRA       = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
+	oumiBase        = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
+	litBase         = "{checkpoint_dir: checkpoints/gpt2, precision: bf16-true, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64"
+	lf1Base         = "{model: gpt2, train_dataset: x, micro_batch_size: 2, cutoff_len: 64"
 )
 
 // launched are the flags and files of a run over GPUs, which keys of sharding need.
@@ -58,10 +72,18 @@ var keyBases = map[string][]keyBase{
 		{text: hfBase + ", bf16: true}", beside: launched}},
 	"trl": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", beside: launched}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL}, {text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}, {text: trlBase + "}", beside: launched}},
 	"axolotl": {{text: axoBase + "}"}, {text: axoBase + ", fsdp: [full_shard], fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}}", beside: launched}, {text: axoLoRA + "}"}, {text: strings.Replace(axoLoRA, "adapter: lora", "adapter: qlora", 1) + ", load_in_4bit: true}"},
-		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
-	"llama-factory": {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
-	"torchtune":     {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
-	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
+		{text: axoBase + ", plugins: [axolotl.integrations.liger.LigerPlugin]}"}, {text: axoBase + ", liger_rope: true}"}, {text: strings.Replace(axoBase, "bf16: true", "bf16: false", 1) + "}"}, {text: axoBase + ", val_set_size: 0.1, eval_batch_size: 64}"}, {text: axoBase + ", test_datasets: [{path: x}], eval_strategy: steps, eval_batch_size: 64}"}, {text: axoBase + "}", beside: launched}},
+	"llama-factory":  {{text: lfBase + "full}"}, {text: lfBase + "full, fsdp: full_shard}", beside: launched}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full}", beside: launched}},
+	"ms-swift":       {{text: swiftBase + "full}"}, {text: "{model_id_or_path: gpt2, sft_type: full, max_length: 64, batch_size: 4}"}, {text: swiftBase + "full, fsdp: fsdp2}", beside: launched}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full}", beside: launched}},
+	"ms-swift-shell": {{text: swiftBase + "full}"}, {text: swiftBase + "full, fsdp: fsdp2, nproc_per_node: 4}"}, {text: swiftLoRA + "}"}, {text: swiftLoRA + ", quant_bits: 4, quant_method: bnb}"}, {text: swiftBase + "full, use_liger_kernel: true}"}, {text: swiftBase + "full, eval_strategy: steps}"}, {text: swiftBase + "full, nproc_per_node: 4}"}},
+	"oumi": {{text: oumiBase + "}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn]}}"}, {text: oumiBase + ", use_peft: true}, peft: {lora_r: 8, lora_target_modules: [c_attn], q_lora: true}}"}, {text: oumiBase + ", eval_strategy: steps}}"},
+		{text: oumiBase + "}, fsdp: {enable_fsdp: true}}", beside: launched}, {text: oumiBase + "}, deepspeed: {enable_deepspeed: true}}", beside: launched}},
+	"litgpt":              {{text: litBase + "}}"}, {text: litBase + "}, lora_r: 8}"}, {text: litBase + "}, devices: 4}"}},
+	"litgpt-pretrain":     {{text: "{model_name: gpt2, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64}, devices: 1}"}},
+	"llama-factory-v1":    {{text: lf1Base + "}"}, {text: lf1Base + ", peft_config: {name: lora, r: 8, target_modules: [c_attn]}}"}, {text: lf1Base + ", dist_config: {name: fsdp2}}", beside: launched}, {text: lf1Base + ", dist_config: {name: deepspeed}}", beside: launched}},
+	"llama-factory-shell": {{text: lfBase + "full}"}, {text: lfBase + "full, bf16: true}"}, {text: lfBase + "full, fsdp: full_shard, nproc_per_node: 4}"}, {text: lfLoRA + "}"}, {text: lfLoRA + ", quantization_bit: 4}"}, {text: lfBase + "full, enable_liger_kernel: true}"}, {text: lfBase + "full, eval_strategy: steps}"}, {text: lfBase + "full, nproc_per_node: 4}"}},
+	"torchtune":           {{text: tuneBase}, {text: tuneBase, beside: map[string]string{"run.sh": "tune run --nproc_per_node 2 lora_finetune_distributed --config a.yaml\n"}}},
+	"composer": {{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, fsdp_config: {sharding_strategy: FULL_SHARD}}", beside: launched}, {text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2}, device_train_microbatch_size: 2, global_train_batch_size: 4, train_loader: {num_workers: 1}, precision: amp_bf16}"},
 		{text: "{max_seq_len: 64, model: {name: hf_causal_lm, pretrained_model_name_or_path: gpt2, peft_config: {r: 8, peft_type: LORA, target_modules: [c_attn]}}, device_train_microbatch_size: 2, global_train_batch_size: 4}"}},
 	"nanotron":    {{text: nanoBase + "}"}, {text: strings.Replace(nanoBase, "dp: 1", "dp: 2", 1) + "}"}},
 	"torchtitan":  {{text: titanBase + "}"}, {text: titanBase + ", parallelism: {data_parallel_shard_degree: 4}}"}},
@@ -75,10 +97,22 @@ var keyBases = map[string][]keyBase{
 	"hf-script":  {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", gpus: 4}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
 	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", gpus: 4}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
 		{text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}},
-	"nanogpt": {{text: "{batch_size: 4, block_size: 64, n_layer: 2, n_head: 2, n_embd: 64, gradient_accumulation_steps: 2, compile: false}"}},
-	"shell":   {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
-	"plain":   {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
+	"nanogpt":        {{text: "{batch_size: 4, block_size: 64, n_layer: 2, n_head: 2, n_embd: 64, gradient_accumulation_steps: 2, compile: false}"}},
+	"shell":          {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
+	"deepspeed-chat": {{text: chatBase + "}"}, {text: chatBase + ", zero_stage: 2, num_gpus: 4}"}, {text: chatBase + ", lora_dim: 8}"}, {text: chatBase + ", num_gpus: 4}"}},
+	"openrlhf":       {{text: rlhfBase + "}", program: rlhfProgram}, {text: rlhfBase + ", num_gpus: 4}", program: rlhfProgram}, {text: rlhfBase + ", lora: {rank: 8}}", program: rlhfProgram}},
+	"open-instruct":  {{text: instructBase + "}"}, {text: instructBase + ", use_lora: true}"}, {text: instructBase + ", use_lora: true, use_qlora: true}"}},
+	"open-instruct-script": {{text: instructBase + "}", program: instructProgram}, {text: instructBase + ", use_lora: true}", program: instructProgram}, {text: instructBase + ", use_lora: true, use_qlora: true}", program: instructProgram},
+		{text: instructBase + ", mixed_precision: bf16, num_processes: 4}", program: instructProgram}, {text: instructBase + ", use_fsdp: true, num_processes: 4}", program: instructProgram}},
+	"qlora": {{text: qloraBase + "}", program: "qlora.py"}, {text: qloraBase + ", bits: 16}", program: "qlora.py"}, {text: qloraBase + ", full_finetune: true, bits: 16}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, num_processes: 4, use_fsdp: true}", program: "qlora.py"},
+		{text: qloraBase + ", bits: 16, num_processes: 4}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}", program: "qlora.py"}, {text: qloraBase + ", fsdp: full_shard, num_processes: 4, bits: 16}", program: "qlora.py"}},
+	"lmflow": {{text: lmflowBase + "}"}, {text: lmflowBase + ", use_lora: true}"}, {text: lmflowBase + ", use_qlora: true, bf16: true}"}, {text: lmflowBase + ", num_processes: 4}"}, {text: lmflowBase + ", use_fsdp: true, num_processes: 4}"},
+		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
+	"plain": {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
+
+// shellCommands are the commands by which scripts belong to a trainer.
+var shellCommands = map[string]string{"ms-swift-shell": "swift sft", "llama-factory-shell": "llamafactory-cli train"}
 
 // weightless are the settings that take no GPU memory, and why files have them.
 var weightless = map[string]string{
@@ -138,6 +172,9 @@ func keyValues(k *systems.Key) []any {
 	case systems.Switch:
 		return []any{true, false}
 	case systems.Names:
+		if k.Setting == "visible" {
+			return []any{"0,1"}
+		}
 		return []any{[]string{"c_proj"}, []string{"axolotl.integrations.liger.LigerPlugin"}}
 	case systems.Schedule:
 		return []any{map[string]any{"0": 3}}
@@ -206,7 +243,7 @@ func rendered(t *testing.T, a *systems.System, b keyBase, path string, value any
 	case doc.Python:
 		return "a.py", pythonOf(a, tree, path)
 	case doc.Shell:
-		return "a.sh", shellOf(tree)
+		return "a.sh", shellOf(cmp.Or(shellCommands[a.Name], "python "+cmp.Or(b.program, "train.py")), tree)
 	default:
 		out, err := json.Marshal(tree)
 		if err != nil {
@@ -305,7 +342,7 @@ func pyOf(v any) string {
 }
 
 // shellOf returns a command with the values as flags, nested ones as key=value arguments.
-func shellOf(tree map[string]any) []byte {
+func shellOf(command string, tree map[string]any) []byte {
 	var parts []string
 	for key, v := range tree {
 		switch v := v.(type) {
@@ -322,5 +359,5 @@ func shellOf(tree map[string]any) []byte {
 		}
 	}
 	slices.Sort(parts)
-	return []byte("python train.py " + strings.Join(parts, " ") + "\n")
+	return []byte(command + " " + strings.Join(parts, " ") + "\n")
 }

@@ -26,6 +26,10 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
+	if s.Model.TakenFor != "" {
+		out = append(out, fmt.Sprintf("the model %s is not here and is taken for %s, by its name; if its shapes or its vocabulary differ, give its config.json with %s",
+			s.Model.Name, s.Model.TakenFor, name("config")))
+	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
 		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
 	}
@@ -34,9 +38,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if s.Script.Readable() && s.Dist != nil {
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
-	if s.HoldsGradients() {
-		out = append(out, fmt.Sprintf("accelerate reduces gradients in the last of the %d micro-batches only: until then each GPU holds those of all parameters; sync_each_batch in its gradient_accumulation_kwargs takes less", s.Accumulation))
-	}
+	out = append(out, gradientNotes(s, name)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
@@ -113,7 +115,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
-	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no adapters of PEFT's are simulated")
+	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
 	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: only the loss that TRL computes depends on it (loss trl)")
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is counted as in TRL "+setup.NewestTRL)

@@ -57,6 +57,10 @@ type Facts struct {
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
 	Torchtune bool
+	// Unfused is the model type with the same layers of which none are fused, as torchtune builds them; "" for none.
+	Unfused string
+	// LitGPT means that LitGPT's own model stands for it here.
+	LitGPT bool
 	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
 	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
@@ -125,7 +129,7 @@ var families = map[string]Facts{
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
 	},
 	"llama": {
-		make: newLlama, Torchtune: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mamba": {
@@ -137,7 +141,7 @@ var families = map[string]Facts{
 		Blocks: []string{"backbone.layers"}, Output: "lm_head",
 	},
 	"mistral": {
-		make: newMistral, Torchtune: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		make: newMistral, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"mixtral": {
@@ -165,11 +169,11 @@ var families = map[string]Facts{
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 	"phi3": {
-		make: newPhi3, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: []string{"qkv_proj"}, Quantizes: true, Liger: true, Dims: Dims{3072, 32, 32},
 	},
 	"qwen2": {
-		make: newQwen2, Torchtune: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
 	},
 	"qwen3": {

@@ -31,7 +31,8 @@ type Run struct {
 	LossChunks    int      // pieces in which a causal loss is computed; 0 means all at once
 	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
 	Torchtune     bool     // decoders have torchtune's modules, if it has them
-	Lora          nn.Lora  // adapters that torchtune's modules are made with
+	LitGPT        LitGPT   // decoders have LitGPT's modules and loss, if it has them
+	Lora          nn.Lora  // adapters that torchtune's and LitGPT's modules are made with
 	Transformers  int      // the release whose code runs: 445 is 4.45; 0 means the newest known
 
 	ownLoss ownLoss // of the model type
@@ -105,7 +106,8 @@ func New(b *nn.Builder, c *Config, run Run) (Model, error) {
 	run.ownLoss = f.OwnLoss
 	f.prepare(b, run.Head)
 	run.Torchtune = run.Torchtune && f.Torchtune && run.Head == CausalLM
-	if !f.late && !run.Torchtune {
+	run.LitGPT.On = run.LitGPT.On && f.LitGPT && run.Head == CausalLM
+	if !f.late && !run.Torchtune && !run.LitGPT.On {
 		b.W.Constant(b.DType)
 	}
 	m, err := f.make(b, c, run)

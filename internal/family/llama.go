@@ -42,10 +42,18 @@ func newLlama(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
 	s.masks = sameWindow(s.layers, 0)
-	if run.Torchtune {
-		return newTorchtune(b, c, run, s), nil
+	return newDecoder(b, c, run, s), nil
+}
+
+// newDecoder makes the model from transformers' modules, or from those of the library that the run uses.
+func newDecoder(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
+	switch {
+	case run.Torchtune:
+		return newTorchtune(b, c, run, s)
+	case run.LitGPT.On:
+		return newLitGPT(b, run, s)
 	}
-	return newLlamaLike(b, c, run, s), nil
+	return newLlamaLike(b, c, run, s)
 }
 
 // newLlamaLike makes LlamaForCausalLM.

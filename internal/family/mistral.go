@@ -15,8 +15,5 @@ func newMistral(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.kv = c.kvHeads(s.heads, 8)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.masks = sameWindow(s.layers, c.window(4096))
-	if run.Torchtune {
-		return newTorchtune(b, c, run, s), nil
-	}
-	return newLlamaLike(b, c, run, s), nil
+	return newDecoder(b, c, run, s), nil
 }

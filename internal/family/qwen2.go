@@ -16,10 +16,7 @@ func newQwen2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := qwenShape(c)
 	s.dim = c.headDim(s.hidden, s.heads)
 	s.qkvBias = true
-	if run.Torchtune {
-		return newTorchtune(b, c, run, s), nil
-	}
-	return newLlamaLike(b, c, run, s), nil
+	return newDecoder(b, c, run, s), nil
 }
 
 func newQwen3(b *nn.Builder, c *Config, run Run) (Model, error) {

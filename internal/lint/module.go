@@ -188,10 +188,10 @@ func (m *module) isUnitTest(path string) bool {
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
 }
 
-// isGenerated reports whether a function has more calls than anyone writes by hand. Rules compare calls with each
+// isGenerated reports whether a file has more functions, or a function more calls, than anyone writes by hand. Rules compare calls with each
 // other, so such a file would take long, for nothing.
 func (m *module) isGenerated() bool {
-	return slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
+	return len(m.functions) > 3000 || slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
 }
 
 // onGPU reports whether the file uses a GPU, as far as its words tell.

@@ -68,8 +68,12 @@ func (p *Pattern) Index(text string) []int {
 	return at
 }
 
-// begin returns where a search begins: at the line of the first word. It is -1 if there can be no match.
+// begin returns where a search begins: at the line of the first word. It is -1 if there can be no match, as
+// of no pattern.
 func (p *Pattern) begin(text string) int {
+	if p == nil {
+		return -1
+	}
 	if len(p.words) == 0 {
 		return 0
 	}

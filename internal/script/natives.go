@@ -49,8 +49,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 	case configClass(path):
 		in.loads(path, "", a)
 		return newConfig(a)
-	case strings.HasPrefix(path, "torchvision.models.") && in.survey != nil && !in.survey.known:
-		in.sawModel(Sighting{Name: "torchvision/" + strings.TrimPrefix(path, "torchvision.models.")})
+	case visionModel(path, a) != "" && in.survey != nil && !in.survey.known:
+		in.sawModel(Sighting{Name: "torchvision/" + visionModel(path, a)})
 	case strings.HasPrefix(path, "torchvision.models.") && in.images():
 		return bareNetwork(in, a)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."), strings.HasPrefix(path, "transformers.get_"), strings.HasPrefix(path, "transformers.optimization.get_"):
@@ -77,6 +77,19 @@ func (in *interpreter) callName(path string, a arguments) value {
 		in.noteTensors(path, a)
 	}
 	return unknown{}
+}
+
+// visionModel returns the name of the model that a function of torchvision makes, "" if it makes none or takes its
+// name from elsewhere.
+func visionModel(path string, a arguments) string {
+	name, ofVision := strings.CutPrefix(path, "torchvision.models.")
+	switch {
+	case !ofVision:
+		return ""
+	case name == "get_model":
+		name, _ = a.or(0, "name", "").(string)
+	}
+	return strings.ToLower(name)
 }
 
 func cutLast(path string) (before, last string, ok bool) {

@@ -18,6 +18,12 @@ model = AutoModelForCausalLM.from_pretrained("gpt2").cuda()
 opt = torch.optim.AdamW(model.parameters())
 `
 
+// sentences is the beginning of a script that loads a sentence transformer.
+const sentences = `from sentence_transformers import SentenceTransformer, losses
+from sentence_transformers.trainer import SentenceTransformerTrainer
+model = SentenceTransformer("gpt2")
+`
+
 // TestRefusals checks the errors for scripts that cannot be followed.
 func TestRefusals(t *testing.T) {
 	for name, x := range map[string]struct{ script, want string }{
@@ -26,6 +32,9 @@ func TestRefusals(t *testing.T) {
 		"endless calls":    {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
 		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script made lists"},
 		"no model":         {"print(1)\n", "it calls no model that snug knows"},
+		"a cross encoder":  {"from sentence_transformers.cross_encoder import CrossEncoder\nmodel = CrossEncoder(\"gpt2\")\n", "x.py:2: CrossEncoder scores pairs of texts"},
+		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.GISTEmbedLoss(model, guide))\n", "x.py:4: the loss of this SentenceTransformerTrainer is not simulated"},
+		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters that add_adapter puts"},
 		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no update of an optimizer"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -204,7 +204,7 @@ func (in *interpreter) shapeless(e any) error {
 	return failure{path: path, at: at, text: "the shapes of tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
-// Unsimulated is the error for a model that no family simulates.
+// Unsimulated is the error for a model or a loss that is not simulated.
 type Unsimulated struct{ Text string }
 
 func (u *Unsimulated) Error() string { return u.Text }

@@ -2,25 +2,59 @@
 
 package script
 
-import "snug/internal/shadow"
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+)
 
 // Natives for site-packages/sentence_transformers.py.
 
 func registerSentences() {
 	natives["snug.sentences"] = sentences
 	natives["snug.text_columns"] = textColumns
-	natives["datasets.Dataset.from_dict"] = func(_ *interpreter, a arguments) value { return hold(a.or(0, "mapping", unknown{})) }
+	natives["snug.refuse"] = refused
+	natives["snug.is_known"] = isKnown
+	natives["datasets.Dataset.from_dict"] = tableOf
+}
+
+// tableOf implements datasets.Dataset.from_dict.
+func tableOf(_ *interpreter, a arguments) value {
+	v := a.or(0, "mapping", unknown{})
+	if d, ok := v.(*dict); ok {
+		d.table = true
+	}
+	return hold(v)
+}
+
+// refused implements snug.refuse(…) in a library file: it ends a script whose run is not simulated.
+func refused(in *interpreter, a arguments) value {
+	text, _ := a.or(0, "", "").(string)
+	panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s; record the run: snug profile -- python3 %s", in.place(), text, in.File.Path)}})
+}
+
+// isKnown reports whether a value is known: a class of a library that is not followed makes none that is.
+func isKnown(_ *interpreter, a arguments) value {
+	switch a.or(0, "", unknown{}).(type) {
+	case unknown, namespace:
+		return false
+	}
+	return true
 }
 
 // labelColumns are the names of columns that hold a label instead of a text.
 var labelColumns = map[string]bool{"label": true, "labels": true, "score": true, "scores": true}
 
 // textColumns returns how many texts a sample has: the number of text columns if the script makes the table itself,
-// otherwise as many as the loss compares.
-func textColumns(_ *interpreter, a arguments) value {
+// otherwise as many as the loss compares. If the loss takes any number, there is a note.
+func textColumns(in *interpreter, a arguments) value {
 	d, ok := a.or(0, "dataset", nil).(*dict)
-	if !ok {
-		return a.or(1, "", 2)
+	if !ok || !d.table { // several data sets are a dict too
+		n := a.or(1, "", 2)
+		if more, _ := a.or(2, "any", false).(bool); more {
+			in.note("how many texts a sample has is not known here; %v are counted, as of pairs; triplets take half as much again", n)
+		}
+		return n
 	}
 	n := 0
 	for _, k := range d.keys {

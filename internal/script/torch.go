@@ -40,6 +40,9 @@ var aliases = map[string]string{
 	"transformers.trainer_utils": "transformers", "transformers.trainer_callback": "transformers",
 	"transformers.trainer_pt_utils": "transformers", "transformers.data.data_collator": "transformers",
 	"transformers.optimization.Adafactor": "transformers.Adafactor",
+	"sentence_transformers.trainer":       "sentence_transformers", "sentence_transformers.training_args": "sentence_transformers",
+	"sentence_transformers.data_collator": "sentence_transformers", "sentence_transformers.readers": "sentence_transformers",
+	"sentence_transformers.cross_encoder": "sentence_transformers", "sentence_transformers.sparse_encoder": "sentence_transformers",
 }
 
 // canonical resolves the aliases in a dotted name.

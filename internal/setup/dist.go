@@ -180,19 +180,34 @@ func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 // releases before it had a prototype under a different name.
 const firstFSDP2 = 206
 
+// BeforeTorch reports whether the version of PyTorch is older than a release: 206 is 2.6.
+func (s *Setup) BeforeTorch(first int) bool {
+	return s.Versions.Torch != "" && release(s.Versions.Torch) < first
+}
+
 // DistKind is the kind that is simulated: FSDP1 for an FSDP2 that the version of PyTorch does not have.
 func (s *Setup) DistKind() string {
 	d := s.Dist
-	if d.FSDP() && d.Kind == FSDP2 && release(s.Versions.Torch) < firstFSDP2 && s.Versions.Torch != "" {
+	if d.FSDP() && d.Kind == FSDP2 && s.BeforeTorch(firstFSDP2) {
 		return FSDP1
 	}
 	return d.Kind
 }
 
 // HoldsGradients reports whether FSDP adds up whole gradients over the micro-batches of a step and shards them after
-// the last: trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py).
+// the last. Trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py), and
+// so does LitGPT (fabric.no_backward_sync).
 func (s *Setup) HoldsGradients() bool {
-	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl"}, s.Loop)
+	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl", LitGPTLoop}, s.Loop)
+}
+
+// MixesUnits reports whether the units of FSDP1 are the model's blocks, with trained adapters among frozen weights.
+// PEFT's wrapping policy and torchtune's put adapters into units of their own; LitGPT has no policy for them.
+func (s *Setup) MixesUnits() bool { return s.flatAdapters() && s.Loop == LitGPTLoop }
+
+// flatAdapters reports whether the run has adapters under FSDP1 that are not PEFT's.
+func (s *Setup) flatAdapters() bool {
+	return s.Dist.FSDP() && s.DistKind() == FSDP1 && s.LoRA != nil && !s.LoRA.PEFT
 }
 
 // text describes the distribution in a phrase.

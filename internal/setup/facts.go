@@ -4,6 +4,7 @@ package setup
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -57,11 +58,42 @@ func (m Model) RowsMeasured() bool { return m.facts().RowsMeasured }
 // LoRATargets returns the layers that LoRA adapts by default; nil if those cannot be simulated.
 func (m Model) LoRATargets() []string { return m.facts().Targets() }
 
-// Trains reports whether a built-in model can be trained as head.
+// Trains reports whether a model with a built-in name can be trained as head.
 func Trains(name, head string) bool {
-	e := catalog.Find(name)
+	e := catalog.Known(name)
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
+
+// Unfused returns the config of a built-in model as a type whose layers are the same with none of them fused; nil if it
+// has no fused layers.
+func Unfused(name string) map[string]any {
+	e := catalog.Known(name)
+	if e == nil {
+		return nil
+	}
+	as := Model{Config: e.Config}.facts().Unfused
+	if as == "" {
+		return nil
+	}
+	config := maps.Clone(e.Config)
+	config["model_type"] = as
+	delete(config, "architectures")
+	return config
+}
+
+// SavedAs returns the type that the weights of a built-in model are saved in; "" if that is not known.
+func SavedAs(name string) string {
+	if e := catalog.Known(name); e != nil {
+		return Model{Config: e.Config}.SavedIn()
+	}
+	return ""
+}
+
+// UnsimulatedModel returns what the name of a model says that is not simulated, such as "a Falcon model", or "".
+func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
+
+// KnowsModel reports whether a name is that of a built-in model.
+func KnowsModel(name string) bool { return catalog.Known(name) != nil }
 
 // Dims returns the defaults for sizes that the model's config may omit.
 func (m Model) Dims() family.Dims { return m.facts().Dims }

@@ -24,8 +24,11 @@ const StepLoop = "step"
 // SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
 const SentenceLoop = "sentence-transformers"
 
+// LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
+const LitGPTLoop = "litgpt"
+
 // Loops lists the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
 
 // Limits of the Python files that a loop is read from.
 const (
@@ -304,8 +307,32 @@ func (s *Setup) completeLoop() error {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
+		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
+	case name == LitGPTLoop:
+		s.Script = nil // which is simulated with its own loop, on several GPUs too
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
+	}
+	return nil
+}
+
+// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for what LitGPT
+// has not, such as another loss, or has in another form.
+func (s *Setup) HasLitGPTsModel() bool {
+	changed := s.Quantization != nil || s.Loss != "" || s.LossChunks > 1 || len(s.Liger) > 0 || s.Attention == "eager" || s.LoRA != nil && (s.LoRA.PEFT || s.LoRA.DoRA || len(s.LoRA.Save) > 0)
+	return s.Loop == LitGPTLoop && s.Model.Head == family.CausalLM && s.Model.facts().LitGPT && !changed
+}
+
+// assumeLitGPT takes a run for LitGPT's if no loop is named, and it accumulates the gradients of adapters under FSDP1 that
+// are not PEFT's. LitGPT's finetuning clips no gradients (lora.py of October 2023; 0.5.13 refuses max_norm), so a run
+// that does is someone else's. LitGPT shards a model before it loads the weights.
+func (s *Setup) assumeLitGPT() error {
+	if s.Loop == "" && s.flatAdapters() && s.Accumulation > 1 && !s.Clip && s.Model.Head == family.CausalLM {
+		s.Loop, s.LoopAssumed = LitGPTLoop, true
+	}
+	if s.Loop == LitGPTLoop && s.Dist.FSDP() && s.Dist.Load == "" {
+		s.Dist.Load = LoadSharded // fabric.init_module makes the model on the meta device
 	}
 	return nil
 }

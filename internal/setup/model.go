@@ -152,7 +152,19 @@ func (m *Model) found(from Source) error {
 	if err := m.load(name, from); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return unknownModel("{model.name} %q is not known%s", name, modelHint(name))
+	return m.assumed()
+}
+
+// assumed takes the name for a built-in model of the same name, or returns what is known about it.
+func (m *Model) assumed() error {
+	if e, what := catalog.Assume(m.Name); e != nil {
+		m.Config, m.TakenFor = e.Config, what
+		return nil
+	}
+	if what := catalog.Unsimulated(m.Name); what != "" {
+		return unknownModel("{model.name} %q is %s, which is not simulated; measure the run: snug profile -- <your command>", m.Name, what)
+	}
+	return unknownModel("{model.name} %q is not known%s", m.Name, modelHint(m.Name))
 }
 
 // modelHint suggests a model whose name has the same words (catalog.Like), or nearly the same letters

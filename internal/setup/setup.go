@@ -42,14 +42,15 @@ type Setup struct {
 	Versions      Versions      `json:"versions,omitzero"`        // the installed libraries
 	Steps         int           `json:"steps,omitempty"`          // optimizer steps to simulate
 
-	Script     *Script            `json:"-"` // the script of Loop; nil for StepLoop
-	Sizes      map[string]int     `json:"-"` // quantities that a profile varies and that have no field
-	Loaded     string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
-	Loads      map[string]Loading `json:"-"` // how its files would load weights, by precision, if that was asked
-	Guessed    bool               `json:"-"` // the saved type of the weights is not known
-	Unverified []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
-	LeftOut    int                `json:"-"` // updates at the start that a measured run is known to have skipped
-	LossChunks int                `json:"-"` // chunks in which a causal loss is computed; a lever sets it, files do not
+	Script      *Script            `json:"-"` // the script of Loop; nil for StepLoop
+	Sizes       map[string]int     `json:"-"` // quantities that a profile varies and that have no field
+	Loaded      string             `json:"-"` // Weights as written, before the model's files were read: a type, or Saved
+	Loads       map[string]Loading `json:"-"` // how its files would load weights, by precision, if that was asked
+	Guessed     bool               `json:"-"` // the saved type of the weights is not known
+	Unverified  []string           `json:"-"` // fields that the profile cannot confirm; no figure depends on them
+	LeftOut     int                `json:"-"` // updates at the start that a measured run is known to have skipped
+	LoopAssumed bool               `json:"-"` // no loop was named, and the run is taken for LitGPT's
+	LossChunks  int                `json:"-"` // chunks in which a causal loss is computed; a lever sets it, files do not
 }
 
 // KeepsGradients reports whether gradients are kept between steps.
@@ -64,6 +65,8 @@ type Model struct {
 
 	Weights *safetensors.Header `json:"-"` // the header of the weights next to the config, if there are any
 	Program Program             `json:"-"` // the contents of Profile
+
+	TakenFor string `json:"-"` // the built-in model of the same name whose config is used; "" if the name is known
 }
 
 // AllLinear as a target of LoRA means every linear layer except the head, as in PEFT.

@@ -268,7 +268,7 @@ func TestShortForms(t *testing.T) {
 func TestHints(t *testing.T) {
 	for given, want := range map[string]string{
 		`{"model": {"name": "resnet50"}, "batch": 4}`:                                             "did you mean torchvision/resnet50?",
-		`{"model": {"name": "llama-3.3-70b"}, "batch": 4, "seq": 8}`:                              "did you mean meta-llama/Llama-3.3-70B-Instruct?",
+		`{"model": {"name": "llama-3.3-70b-ins"}, "batch": 4, "seq": 8}`:                          "did you mean meta-llama/Llama-3.3-70B-Instruct?",
 		`{"model": {"name": "gemma-3-999m"}, "batch": 4, "seq": 8}`:                               "it is neither built in (snug models lists those)",
 		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "bf16-mixed"}`:            "did you mean amp-bf16?",
 		`{"model": {"name": "gpt2"}, "batch": 4, "seq": 8, "precision": "fp8"}`:                   "known: fp32, amp-bf16, amp-fp16, bf16, fp16",

@@ -23,7 +23,7 @@ type wrapper interface {
 // the optimizer's parameters in r.params and those with state on this GPU in r.mine.
 func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
-	r.mine = r.params
+	r.mine, r.trained = r.params, r.params
 	d := r.s.Dist
 	if d == nil {
 		return nil
@@ -45,6 +45,7 @@ func (r *run) distribute() error {
 	case setup.FSDP2, setup.FSDP2NoReshard:
 		f := train.NewFSDP(r.builder, train.Sharding{
 			World: shard, Reshard: d.Kind == setup.FSDP2, Param: typeNamed(d.ParamDType), Reduce: typeNamed(d.ReduceDType),
+			KeepsRoot: r.s.Loop == setup.LitGPTLoop,
 		})
 		r.wrapper, r.params = f, f.Shards(r.params)
 		r.mine = r.params
@@ -76,7 +77,7 @@ func (r *run) wrapFlat() {
 	d := r.s.Dist
 	f := train.NewFSDP1(r.builder, train.FlatSharding{
 		World: d.Mesh.Size(setup.Shard), Param: typeNamed(d.ParamDType), Reduce: typeNamed(cmp.Or(d.ReduceDType, d.ParamDType)),
-		Keeps: r.s.Versions.TransformersRelease() < 452,
+		Keeps: r.s.Versions.TransformersRelease() < 452, Mixes: r.s.MixesUnits(),
 	})
 	if d.ParamDType != "" {
 		f.Upcast()

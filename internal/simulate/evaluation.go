@@ -51,7 +51,7 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 	}
 	b := r.model.Batch()
 	r.w.Autocast(autocastType(r.s.Precision), func() {
-		out.Loss = r.forward(func() *shadow.Tensor { return r.model.Loss(b) }).Hold()
+		out.Loss = r.lossOf(b).Hold()
 	})
 	r.keeping.Keep = nil
 	if out.Logits != nil {

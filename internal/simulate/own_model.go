@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"snug/internal/script"
+	"snug/internal/shadow"
 )
 
 // count sets the sizes of the model: the setup's, or one that a script builds itself.
@@ -14,15 +15,24 @@ func (r *run) count(res *Result) {
 	if r.builder != nil {
 		res.Params, res.Trainable = r.builder.Count()
 		trained = r.builder.Trainable()
-	} else {
-		for _, p := range r.own {
-			res.Params += p.Numel()
+		if r.wrapper != nil { // which may need gradients of frozen parameters too
+			res.Trainable = numel(r.trained)
 		}
+	} else {
+		res.Params = numel(r.own)
 		res.Trainable = res.Params
 	}
 	for _, p := range trained {
 		res.Gradients += p.Bytes()
 	}
+}
+
+// numel returns the number of elements of all of these together.
+func numel(ps []*shadow.Tensor) (n int) {
+	for _, p := range ps {
+		n += p.Numel()
+	}
+	return n
 }
 
 // ownNotes says that the script's own model is simulated and not the setup's, and what of it is not.

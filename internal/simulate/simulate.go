@@ -91,6 +91,7 @@ type run struct {
 	wrapper   wrapper          // of a run on several GPUs
 	params    []*shadow.Tensor // passed to the optimizer
 	mine      []*shadow.Tensor // the parameters that this process updates
+	trained   []*shadow.Tensor // of the model on several GPUs, before any was sharded
 	opt       train.Optimizer
 	scaler    *train.GradScaler                // for amp-fp16
 	at        int                              // the current step
@@ -112,6 +113,9 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	res, err := runLoop(s, o)
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
+	}
+	if errors.Is(err, setup.ErrUnknownModel) {
+		return nil, err // a step in a function of its own would train something else
 	}
 	s.Script.Abandon()
 	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in its own function, and may be too low", s.Loop, err)})
@@ -320,10 +324,16 @@ func (r *run) makeModel() error {
 		Shape: r.shape, Calling: cmp.Or(r.calling, r.keeping), Head: s.Model.Head,
 		Positives: s.Positives, Negatives: s.Negatives,
 		Attention: s.Attention, Mask: s.AttentionMask == nil || *s.AttentionMask,
-		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune,
+		Checkpointing: s.Checkpointing, Reentrant: s.ReentrantByDefault(), Loss: s.Loss, LossChunks: s.LossChunks, Liger: s.Liger, Transformers: s.Versions.TransformersRelease(), Torchtune: r.torchtune, LitGPT: r.litGPT(),
 	}
-	if r.torchtune {
+	if r.torchtune || how.LitGPT.On {
 		how.Lora = r.lora()
+		how.Lora.Fresh = how.LitGPT.First
+		if how.LitGPT.On && how.Lora.Targets[setup.AllLinear] {
+			for _, name := range family.LitGPTTargets {
+				how.Lora.Targets[name] = true
+			}
+		}
 	}
 	var err error
 	switch {
@@ -410,10 +420,27 @@ func (r *run) lora() nn.Lora {
 	return nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 }
 
-// tuned reports whether the model is made of torchtune's modules.
+// tuned reports whether the model is made of torchtune's modules or of LitGPT's, with their adapters.
 func (r *run) tuned() bool {
-	_, is := r.model.(family.Roped)
-	return is
+	_, torchtune := r.model.(family.Roped)
+	_, litgpt := r.model.(family.Outside)
+	return torchtune || litgpt
+}
+
+// lossOf runs the model forward, through its wrapper, and returns the loss.
+func (r *run) lossOf(b family.Batch) *shadow.Tensor {
+	m, outside := r.model.(family.Outside)
+	if !outside {
+		return r.forward(func() *shadow.Tensor { return r.model.Loss(b) })
+	}
+	r.forward(func() *shadow.Tensor { return m.Outputs(b) })
+	return m.LossOf(b)
+}
+
+// litGPT says whether the model is LitGPT's own, and which. Its code of October 2023 goes with PyTorch 2.1.
+func (r *run) litGPT() family.LitGPT {
+	s := r.s
+	return family.LitGPT{On: s.HasLitGPTsModel(), First: s.BeforeTorch(202), Flat: s.Dist != nil && s.DistKind() == setup.FSDP1}
 }
 
 // thereAre returns the last part of the error about targets that do not exist: which ones do.
@@ -533,7 +560,7 @@ func (r *run) microBatch(k int) {
 	r.mark(Forward, "forward")
 	var loss *shadow.Tensor
 	r.w.Autocast(autocastType(r.s.Precision), func() {
-		loss = r.forward(func() *shadow.Tensor { return r.model.Loss(b) }).Hold()
+		loss = r.lossOf(b).Hold()
 	})
 	r.mark(Backward, "backward")
 	r.backward(loss)

@@ -85,3 +85,16 @@ func (p program) surveyed(t *testing.T, tried map[string]bool) {
 		t.Errorf("%d bytes, and with an explicit setup %d", x.PeakReserved, y.PeakReserved)
 	}
 }
+
+// TestVisionModelByName checks that torchvision's get_model is the model that it is given the name of.
+func TestVisionModelByName(t *testing.T) {
+	text := "import torch, torchvision\nmodel = torchvision.models.get_model(\"resnet18\", weights=None).cuda()\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+	open := func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	s, err := setup.Decode(map[string]any{"loop": "train.py", "batch": 4.0}, setup.Source{Open: open, Survey: Survey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Model.Title(); got != "torchvision/resnet18" {
+		t.Errorf("the model is %s", got)
+	}
+}

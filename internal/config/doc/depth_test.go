@@ -53,7 +53,10 @@ var nested = []struct {
 	{Shell, "quotes", func(n int) string {
 		return "a=" + strings.Repeat(`"$(`, n/2) + strings.Repeat(`)"`, n/2) + "\n"
 	}},
-	{Shell, "arrays", func(n int) string { return strings.Repeat("a=(", n) + strings.Repeat(")", n) + "\n" }},
+	{Shell, "blocks", func(n int) string { return strings.Repeat("{ ", n) + "a" + strings.Repeat("; }", n) + "\n" }},
+	{Shell, "loops", func(n int) string {
+		return strings.Repeat("for i in 1 2; do ", n) + "x --a $i" + strings.Repeat("; done", n) + "\n"
+	}},
 }
 
 // TestDepthIsBounded reads values nested as deep as real configs, and refuses deeper ones in one line, at

@@ -56,10 +56,23 @@ var extensions = map[string]Format{
 // maxSize is more than any config has and small enough to be parsed quickly.
 const maxSize = 16 << 20
 
-// FormatOf returns the format of a file by its name, or by its #! line.
+// isSettings reports whether the ending of a file's name says no more than that it holds settings: DeepSpeed's
+// JSON is often called .conf.
+func isSettings(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".conf", ".config", ".cfg":
+		return true
+	}
+	return false
+}
+
+// FormatOf returns the format of a file by its name, by its #! line, or by how settings begin.
 func FormatOf(name string, data []byte) (Format, bool) {
 	if f, ok := extensions[strings.ToLower(path.Ext(name))]; ok {
 		return f, true
+	}
+	if isSettings(name) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return JSON, true
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	if !bytes.HasPrefix(first, []byte("#!")) {
@@ -85,6 +98,7 @@ type Document struct {
 	root       *node
 	references references
 	syntax     syntax
+	beside     func(name string) (text string, ok bool) // other files, for a shell script
 }
 
 // syntax is what differs between formats.
@@ -103,6 +117,9 @@ type syntax interface {
 func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
+		if strings.EqualFold(path.Ext(name), ".ipynb") {
+			return nil, fmt.Errorf("%s: notebooks are not read; write its cells into a script: jupyter nbconvert --to script %s", name, path.Base(name))
+		}
 		return nil, fmt.Errorf("%s: not a kind of file that snug can edit (.yaml, .json, .toml, .py or .sh)", name)
 	}
 	return OpenAs(name, format, data)
@@ -110,7 +127,12 @@ func Open(name string, data []byte) (*Document, error) {
 
 // OpenAs parses a file of a known format.
 func OpenAs(name string, format Format, data []byte) (*Document, error) {
-	d := &Document{name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
+	return OpenScript(name, format, data, nil)
+}
+
+// OpenScript parses a file of a known format. beside returns the text of a file that a shell script sources.
+func OpenScript(name string, format Format, data []byte, beside func(name string) (text string, ok bool)) (*Document, error) {
+	d := &Document{beside: beside, name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
 		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
 	}
@@ -124,7 +146,7 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 	case Python:
 		d.syntax = pythonSyntax{}
 	case Shell:
-		d.syntax = shellSyntax{}
+		d.syntax = &shellSyntax{beside: beside}
 	default:
 		return nil, fmt.Errorf("%s: there is no format %q", name, format)
 	}

@@ -162,7 +162,7 @@ func (d *Document) apply(splices []splice, want expected) (*Document, error) {
 		done = s.end
 	}
 	out.Write(d.src[done:])
-	edited, err := OpenAs(d.name, d.format, out.Bytes())
+	edited, err := OpenScript(d.name, d.format, out.Bytes(), d.beside)
 	if err != nil {
 		return nil, d.errorAt(want.at.start, fmt.Errorf("%w: the file would no longer parse (%w)", ErrFixed, errors.Unwrap(err)))
 	}

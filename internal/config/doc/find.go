@@ -10,6 +10,7 @@ func (d *Document) Find(p Path) (Value, error) {
 		return Value{}, err
 	}
 	v := d.value(p, steps[len(steps)-1].node.resolve())
+	v.More = steps[len(steps)-1].node.more
 	for _, s := range steps {
 		if s.via != nil {
 			v.Via = s.via
@@ -55,6 +56,7 @@ func (d *Document) Walk(f func(Value) bool) {
 
 func (d *Document) walk(p Path, n *node, f func(Value) bool) bool {
 	v := d.value(p, n.resolve())
+	v.More = n.more
 	if n.target != nil {
 		v.Via = d.reference(n.name, p, n.start)
 	}
@@ -78,6 +80,9 @@ func (d *Document) value(p Path, n *node) Value {
 	v.Text = d.text[n.start:n.end]
 	v.Line, v.Column = d.position(n.start)
 	v.Len = len(n.entries)
+	if n.kind == Expression {
+		v.Why, v.Ends = n.fixed, n.ends
+	}
 	if n.kind == Map {
 		v.Keys = make([]string, 0, len(n.entries))
 		for _, e := range n.entries {

@@ -58,6 +58,9 @@ func (x *indexer) visit(n *node, merged bool) {
 		e := &n.entries[i]
 		e.value.parent, e.value.slot = n, i
 		x.visit(e.value, merged || e.merge)
+		for _, d := range e.value.derived {
+			x.addTo(d, reference{in: n, key: e.key, value: e.value})
+		}
 		switch {
 		case merged:
 		case e.value.target != nil:
@@ -77,10 +80,12 @@ func (x *indexer) mergeList(in *node, e *entry) {
 	}
 }
 
-func (x *indexer) add(r reference) {
+func (x *indexer) add(r reference) { x.addTo(r.value.resolve(), r) }
+
+// addTo lists a reference that leads to a node.
+func (x *indexer) addTo(to *node, r reference) {
 	r.order = x.count
 	x.count++
-	to := r.value.resolve()
 	x.to[to] = append(x.to[to], r)
 }
 

@@ -13,6 +13,12 @@ type node struct {
 	// target is the definition of an alias or a variable, and name is its name.
 	target *node
 	name   string
+	// derived are the definitions that a computed number depends on: a change of one of them changes the number.
+	derived []*node
+	// more are further words after a flag's value.
+	more []string
+	// ends is the text that a value of a shell script ends in, of which the beginning is not known.
+	ends string
 	// style is the format's own note of how the value is written.
 	style string
 	// parent is the map or list that contains the node, as its entry slot; index holds the keys of a large

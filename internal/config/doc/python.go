@@ -16,6 +16,7 @@ import (
 //	train = dict(batch_size=8, opt={"lr": 1})  train.batch_size, train.opt.lr
 //	class Config:                            Config.steps
 //	    steps = 100
+//	    bs: int = field(default=4)           Config.bs (its default)
 //	def main():                              main.args.bf16
 //	    args = TrainingArguments(bf16=True)
 //	parser.add_argument("--bs", default=4)   --bs (its default)

@@ -16,7 +16,7 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	if steps == nil {
 		return
 	}
-	n := p.value(value, 0)
+	n := fieldDefault(value, p.value(value, 0))
 	at := into
 	for _, s := range steps[:len(steps)-1] {
 		at = p.attribute(at, s)
@@ -26,6 +26,17 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 	if len(steps) == 1 && into.style == pyBlock {
 		p.names[last.text] = n
 	}
+}
+
+// fieldDefault returns the default of a dataclass's field(default=8); any other value stays as it is.
+func fieldDefault(tokens []pyToken, n *node) *node {
+	if n.style != pyCall || tokens[0].text != "field" && tokens[0].text != "dataclasses" && tokens[0].text != "Field" {
+		return n
+	}
+	if e, _ := n.own("default"); e != nil {
+		return e.value
+	}
+	return n
 }
 
 // add puts an entry into a map.

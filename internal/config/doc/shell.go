@@ -3,13 +3,16 @@
 package doc
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"snug/internal/shellsrc"
 )
 
-// shellSyntax reads the scripts that start trainings. shell_scan.go cuts them into words, and shell_match.go says
-// which are variables, defaults, flags or assignments:
+// shellSyntax reads the scripts that start trainings. Package shellsrc works out which words each command gets, and
+// where their texts stand. The entries are variables and, for each command, its flags and assignments:
 //
 //	BATCH=8                    BATCH
 //	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
@@ -21,199 +24,188 @@ import (
 //	ARGS=(--seq 128)           --seq
 //	CMD="train --seed 1"       --seed
 //
-// Nothing is executed: a value that the shell puts together stays unknown.
-type shellSyntax struct{}
+// Nothing is executed: a value that is known only when the script runs is an expression, with the reason.
+type shellSyntax struct {
+	beside   func(name string) (text string, ok bool) // the text of a file that the script sources
+	commands []shCommand
+	broken   map[int]int // commands that end too early, and where they would go on
+}
+
+// shCommand is a command, in all the ways in which it is started, and its entries.
+type shCommand struct {
+	at      int
+	runs    []shellsrc.Command
+	entries []entry
+}
 
 // The styles of values.
 const (
-	shPlain   = "plain"
-	shSingle  = "'"
-	shDouble  = `"`
-	shDefault = "default" // within ${NAME:-…}
-	shSwitch  = "switch"  // a flag without a value
-	shWithin  = "within"  // part of a longer quoted text
+	shPlain    = "plain"
+	shSingle   = "'"
+	shDouble   = `"`
+	shDefault  = "default"  // within ${NAME:-…}
+	shSwitch   = "switch"   // a flag without a value
+	shWithin   = "within"   // part of a longer text
+	shComputed = "computed" // put together from several texts
 )
 
-func (shellSyntax) parse(src []byte) (*node, error) {
-	words, err := scanShell(src)
+func (s *shellSyntax) parse(src []byte) (*node, error) {
+	script, err := shellsrc.Read(string(src), s.beside)
 	if err != nil {
-		return nil, err
+		return nil, shellError(err)
 	}
-	p := shParser{src: src, all: string(src), root: &node{kind: Map, start: contentStart(src), end: len(src)}, variables: map[string][]*node{}}
-	for i := 0; i < len(words); {
-		end := i
-		for end < len(words) && words[end].command == words[i].command {
+	p := newShParser(src, script)
+	for _, d := range script.Definitions {
+		p.define(d)
+	}
+	commands := s.mended(script.Commands)
+	for i := 0; i < len(commands); {
+		end := i + 1
+		for end < len(commands) && commands[end].At == commands[i].At && commands[i].At >= 0 {
 			end++
 		}
-		before := len(p.root.entries)
-		p.commandLine(words[i:end])
-		p.lastOnly(before)
+		s.commands = append(s.commands, p.command(commands[i:end]))
 		i = end
 	}
-	p.link()
+	for _, d := range script.Definitions {
+		p.loose(d)
+	}
+	slices.SortStableFunc(p.root.entries, func(a, b entry) int { return cmp.Compare(a.keyStart, b.keyStart) })
 	numberRepeats(p.root, 0)
 	return p.root, nil
 }
 
-type shParser struct {
-	src       []byte
-	all       string // src as a string, so that values can be slices of it
-	root      *node
-	variables map[string][]*node
-	uses      []*node // values that are a variable
-}
-
-// shDeclares are commands that assignments may follow.
-var shDeclares = []string{"export", "local", "declare", "readonly", "typeset", "env", "set"}
-
-func (p *shParser) text(w shWord) string { return p.all[w.start:w.end] }
-
-// commandLine reads the assignments, flags and arguments of one command.
-func (p *shParser) commandLine(words []shWord) {
-	assigning := true
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		text := p.text(w)
-		if name := assigned(text); name != "" && assigning {
-			begin := w.start + len(name+"=")
-			n := p.value(begin, w.end)
-			p.add(name, w.start, n)
-			p.variables[name] = append(p.variables[name], n)
-			p.within(begin, w.end)
+// mended returns commands with the lines that were meant to continue them. A comment between continued lines ends a
+// command, so that a shell takes the next line, which begins with a flag, for a command of its own.
+func (s *shellSyntax) mended(of []shellsrc.Command) []shellsrc.Command {
+	out := make([]shellsrc.Command, 0, len(of))
+	for _, c := range of {
+		last := len(out) - 1
+		if last < 0 || c.At < 0 || out[last].At < 0 || !strings.HasPrefix(c.Words[0].Known(), "--") {
+			out = append(out, c)
 			continue
 		}
-		if assigning && !slices.Contains(shDeclares, text) && !strings.HasPrefix(text, "-") {
-			assigning = false
+		if s.broken == nil {
+			s.broken = map[int]int{}
 		}
-		i += p.argument(words[i:])
+		if s.broken[out[last].At] == 0 {
+			s.broken[out[last].At] = c.At
+			out[last].Words = slices.Clip(out[last].Words) // another way to start the command may share them
+		}
+		out[last].Words = append(out[last].Words, c.Words...)
+	}
+	return out
+}
+
+// shParser makes the entries of a script.
+type shParser struct {
+	src         string
+	root        *node
+	words       []shellsrc.RawWord // in the order of the script
+	definitions map[int]*node      // by where they begin
+	names       map[*node]string   // of the definitions
+	owners      map[int]*node      // the values, by where they stand
+	there       map[shEntry]entry
+}
+
+// shEntry identifies an entry: a text that several commands get is one entry.
+type shEntry struct {
+	key, text    string
+	keyStart, at int
+}
+
+func newShParser(src []byte, script *shellsrc.Script) *shParser {
+	words := slices.Clone(script.Words)
+	slices.SortStableFunc(words, func(a, b shellsrc.RawWord) int { return cmp.Compare(a.Start, b.Start) })
+	return &shParser{
+		src: string(src), root: &node{kind: Map, start: contentStart(src), end: len(src)}, words: words,
+		definitions: map[int]*node{}, names: map[*node]string{}, owners: map[int]*node{}, there: map[shEntry]entry{},
 	}
 }
 
-// lastOnly removes the flags of a command that are given again later in it: a program takes the last one.
-func (p *shParser) lastOnly(before int) {
-	last := map[string]int{}
-	command := p.root.entries[before:]
-	for i, e := range command {
-		if strings.HasPrefix(e.key, "-") {
-			last[e.key] = i
-		}
+// define adds a variable.
+func (p *shParser) define(d shellsrc.Definition) {
+	if d.IsList || d.Adds || len(d.Values) == 0 {
+		return
 	}
-	kept := command[:0]
-	for i, e := range command {
-		if at, flag := last[e.key]; !flag || at == i {
-			kept = append(kept, e)
-		}
-	}
-	p.root.entries = p.root.entries[:before+len(kept)]
-}
-
-// argument reads one argument and returns the number of further words that it took.
-func (p *shParser) argument(words []shWord) int {
-	w := words[0]
-	text := p.text(w)
-	flag, equals := flagOf(text)
+	n := p.value(d.Values[0], d.At)
+	text, _ := d.Values[0].Text()
 	switch {
-	case equals:
-		p.add(flag, w.start, p.value(w.start+len(flag+"="), w.end))
-	case flag != "" && flag == text:
-		if next := p.following(words); next != nil {
-			p.add(text, w.start, p.value(next.start, next.end))
-			return 1
-		}
-		p.add(text, w.start, &node{kind: Bool, data: true, start: w.start, end: w.end, style: shSwitch, fixed: "it is a flag without a value"})
-	default:
-		if start, end, ok := overridden(text); ok {
-			p.add(text[start:end], w.start, p.value(w.start+end+len("="), w.end))
-			return 0
-		}
-		p.within(w.start, w.end)
+	case len(d.Values) > 1:
+		n = p.varying(d.Values, n)
+	case strings.HasPrefix(text, "--") || strings.Contains(text, " --"):
+		delete(p.owners, n.start)
+		n = &node{kind: Expression, start: n.start, end: n.end, style: shComputed, fixed: "it holds flags"}
 	}
-	return 0
+	p.definitions[d.At], p.names[n] = n, d.Name
+	p.root.entries = append(p.root.entries, entry{key: d.Name, keyStart: d.At, value: n})
 }
 
-// following returns the word that is a flag's value: the next one, or nil if that is a flag itself or an
-// argument like a.b=1.
-func (p *shParser) following(words []shWord) *shWord {
-	if len(words) < 2 {
-		return nil
+// varying returns the value of something that has several in turn.
+func (p *shParser) varying(values []shellsrc.Word, like *node) *node {
+	var texts []string
+	for _, v := range values {
+		text, known := v.Text()
+		if !known {
+			text = v.Raw
+		}
+		texts = append(texts, text)
 	}
-	next := p.text(words[1])
-	if strings.HasPrefix(next, "-") && !isNegative(next) || isDottedKey(next) {
-		return nil
+	if len(texts) > 4 {
+		texts = append(texts[:3], "…")
 	}
-	return &words[1]
+	return &node{kind: Expression, start: like.start, end: like.end, style: shComputed,
+		fixed: "it takes several values in turn: " + strings.Join(texts, ", ")}
 }
 
-// within looks for flags in a quoted text that is a command itself.
-func (p *shParser) within(start, end int) {
-	text := p.all[start:end]
-	if len(text) < 2 || text[0] != '"' && text[0] != '\'' || text[len(text)-1] != text[0] || !strings.Contains(text, " --") {
+// loose adds the flags in a text or an array that no command gets: another script may use it.
+func (p *shParser) loose(d shellsrc.Definition) {
+	if d.Used {
 		return
 	}
-	if strings.ContainsAny(text[1:len(text)-1], "\"'`\\") {
-		return
-	}
-	s := shScanner{src: p.src, at: start + 1, end: end - 1}
-	for s.at < s.end {
-		if s.next() != nil {
-			return
+	words := d.List
+	for _, v := range d.Values {
+		if text, known := v.Text(); known && strings.Contains(text, " --") {
+			words = v.Fields()
 		}
 	}
-	before := len(p.root.entries)
-	for i := 0; i < len(s.words); i++ {
-		i += p.argument(s.words[i:])
-	}
-	for _, e := range p.root.entries[before:] {
-		if e.value.style == shPlain {
-			e.value.style = shWithin
-		}
+	uses := lastOnly(flagUses(words, true))
+	for _, u := range uses {
+		p.addUse(u, d.At)
 	}
 }
 
-func (p *shParser) add(key string, at int, n *node) {
-	p.root.entries = append(p.root.entries, entry{key: key, keyStart: at, value: n})
+// addUse adds a flag, unless the same text is there already, and returns its entry.
+func (p *shParser) addUse(u *flagUse, at int) entry {
+	u.keyStart = cmp.Or(max(u.keyStart, 0), at)
+	id := shEntry{key: u.key, keyStart: u.keyStart, at: -1}
+	if len(u.value.Pieces) == 1 {
+		id.at = u.value.Pieces[0].At
+	}
+	id.text, _ = u.value.Text()
+	if old, there := p.there[id]; there && u.value.Why() == "" {
+		return old
+	}
+	p.there[id] = p.addEntry(entry{key: u.key, keyStart: u.keyStart, value: p.useValue(u, u.keyStart)})
+	return p.there[id]
 }
 
-// value reads a word, or the rest of one.
-func (p *shParser) value(start, end int) *node {
-	n := &node{kind: Expression, start: start, end: end, style: shPlain, fixed: "the shell computes it"}
-	text := p.all[start:end]
-	inner := text
-	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {
-		n.style, inner = text[:1], text[1:len(text)-1]
-	}
-	if name := variableIn(inner); name != "" && n.style != shSingle {
-		n.name = "$" + name
-		p.uses = append(p.uses, n)
-		return n
-	}
-	if from, to, ok := fallbackIn(inner); ok && n.style != shSingle {
-		offset := start + len(text) - len(inner) - (len(text)-len(inner))/2
-		n.start, n.end, n.style, n.fixed = offset+from, offset+to, shDefault, ""
-		n.kind, n.data = shData(inner[from:to])
-		return n
-	}
-	if n.style == shPlain && !isLiteral(inner) || strings.ContainsAny(inner, "$`\\\n\"") || n.style == shSingle && strings.Contains(inner, "'") {
-		return n
-	}
-	n.fixed = ""
-	n.kind, n.data = shData(inner)
-	return n
+func (p *shParser) addEntry(e entry) entry {
+	p.root.entries = append(p.root.entries, e)
+	return e
 }
 
-// link links each use of a variable to its definition, if it has only one.
-func (p *shParser) link() {
-	for _, n := range p.uses {
-		name := n.name[1:]
-		if definitions := p.variables[name]; len(definitions) == 1 && definitions[0] != n {
-			n.target, n.fixed = definitions[0], ""
-		}
+// useValue returns the value of a flag.
+func (p *shParser) useValue(u *flagUse, at int) *node {
+	switch {
+	case !u.isSwitch:
+		n := p.value(u.value, at)
+		n.more = u.more
+		return n
+	case u.start >= 0:
+		return &node{kind: Bool, data: true, start: u.start, end: u.end, style: shSwitch, fixed: "it is a flag without a value"}
 	}
-	for _, n := range p.uses {
-		if n.target != nil && n.resolve().target != nil { // a=$b b=$a
-			n.target, n.fixed = nil, "its variables lead in a circle"
-		}
-	}
+	return &node{kind: Bool, data: true, start: at, end: at, style: shComputed, fixed: "the shell puts it together"}
 }
 
 // shData returns the value that a program reads from an argument.

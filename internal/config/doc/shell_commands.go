@@ -2,25 +2,99 @@
 
 package doc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Commands returns the words of each command of a shell script, without the quotes
-// around them and with $VARIABLES unexpanded (shell.go expands them); nil for any other file.
-func (d *Document) Commands() [][]string {
-	if d.format != Shell {
+// Command is a command that a shell script starts.
+type Command struct {
+	Line  int      // where it begins; 0 if the script puts it together
+	Words []string // expanded; a word that is not known is there as written, without quotes
+	Lines []int    // of the words
+	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
+	// environment.
+	Keys, Environment map[string]bool
+	// Passes are the keys of the variables that are values or arguments of the command.
+	Passes map[string]bool
+	// Unknown says of words that may hold any number of flags why they are not known, by the word.
+	Unknown []UnknownWord
+	// Broken is the line from which on the shell does not pass what was most likely meant for this command: a
+	// comment ends it before. 0 if there is none.
+	Broken int
+	// Maybe means that it depends on something unknown whether the command is started.
+	Maybe bool
+}
+
+// UnknownWord is a word of a command that may be any number of words.
+type UnknownWord struct{ Text, Why string }
+
+// Commands returns the commands that a shell script starts, in the order of the script; nil for any other file. A
+// command in a loop or a function counts once.
+func (d *Document) Commands() []Command {
+	s, ok := d.syntax.(*shellSyntax)
+	if !ok {
 		return nil
 	}
-	words, err := scanShell(d.src)
-	if err != nil {
-		return nil
+	keys := map[*node]string{}
+	definitions := map[int]string{}
+	for _, e := range d.root.entries {
+		keys[e.value] = e.key
+		definitions[e.keyStart] = e.key
 	}
-	var out [][]string
-	for i, w := range words {
-		if i == 0 || w.command != words[i-1].command {
-			out = append(out, nil)
+	var out []Command
+	for _, c := range s.commands {
+		made := Command{Keys: map[string]bool{}, Environment: map[string]bool{}, Passes: map[string]bool{}, Maybe: true}
+		if c.at >= 0 {
+			made.Line, _ = d.position(c.at)
+			if at := s.broken[c.at]; at > 0 {
+				made.Broken, _ = d.position(at)
+			}
 		}
-		last := len(out) - 1
-		out[last] = append(out[last], strings.Trim(string(d.src[w.start:w.end]), `"'`))
+		for _, e := range c.entries {
+			made.Keys[keys[e.value]] = true
+			if to := e.value.resolve(); to != e.value {
+				made.Passes[keys[to]] = true
+			}
+		}
+		for _, r := range c.runs {
+			made.Maybe = made.Maybe && r.Maybe
+			for _, w := range r.Words {
+				if w.Variable != "" {
+					made.Passes[definitions[w.Definition]] = true
+				}
+			}
+			for _, at := range r.Environment {
+				made.Environment[definitions[at]] = true
+			}
+		}
+		d.addWords(&made, c)
+		out = append(out, made)
 	}
 	return out
+}
+
+// addWords adds the words of a command.
+func (d *Document) addWords(c *Command, of shCommand) {
+	for _, w := range of.runs[0].Words {
+		line := c.Line
+		if w.Start >= 0 {
+			line, _ = d.position(w.Start)
+		}
+		c.Lines = append(c.Lines, line)
+		text, known := w.Text()
+		if !known {
+			text = strings.Trim(w.Raw, `"'`)
+		}
+		c.Words = append(c.Words, text)
+	}
+	for _, r := range of.runs {
+		for i, w := range r.Words {
+			u := UnknownWord{w.Raw, w.Why()}
+			afterFlag := i > 0 && strings.HasPrefix(r.Words[i-1].Known(), "-") && !strings.Contains(r.Words[i-1].Known(), "=")
+			if w.Many() && w.Known() == "" && !(afterFlag && isValue(w)) && !slices.Contains(c.Unknown, u) {
+				c.Unknown = append(c.Unknown, u)
+			}
+		}
+	}
 }

@@ -13,7 +13,10 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"N=4", "torchrun", "train.py", "a b.yaml"}, {"cd", "x"}, {"tune", "run", "$Y"}}
+	want := []Command{
+		{Line: 1, Words: []string{"torchrun", "train.py", "a b.yaml"}, Lines: []int{1, 2, 2}, Keys: map[string]bool{}, Environment: map[string]bool{"N": true}, Passes: map[string]bool{}},
+		{Line: 3, Words: []string{"tune", "run", "$Y"}, Lines: []int{3, 3, 3}, Keys: map[string]bool{}, Environment: map[string]bool{}, Passes: map[string]bool{}, Unknown: []UnknownWord{{"$Y", "Y is not set in the script"}}},
+	}
 	if diff := cmp.Diff(want, d.Commands()); diff != "" {
 		t.Error(diff)
 	}

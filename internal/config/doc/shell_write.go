@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-func (shellSyntax) render(src []byte, old *node, value any) (string, any, error) {
+func (*shellSyntax) render(src []byte, old *node, value any) (string, any, error) {
 	was := strings.Trim(string(src[old.start:old.end]), `'"`)
 	if old.kind == Expression {
 		return "", nil, fmt.Errorf("%w: the shell computes it", ErrFixed)
@@ -63,7 +63,7 @@ func shWordOf(value any, was string) (string, error) {
 
 // insert adds a flag or a key=value argument after the last argument of the command that has the most of
 // them.
-func (shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
+func (*shellSyntax) insert(src []byte, parent *node, keys []string, value any) ([]splice, error) {
 	if len(keys) == 1 && isVariable(keys[0]) {
 		return exported(src, keys[0], value)
 	}

@@ -48,6 +48,12 @@ type Value struct {
 	// Keys of a map in order; for a list the number of its items is Len.
 	Keys []string
 	Len  int // the number of items or keys
+	// More are further words after the value of a flag, which may be values too: --target_modules q k v.
+	More []string
+	// Why says why an expression of a shell script is not known.
+	Why string
+	// Ends is the text that such an expression ends in: /llama-7b of $MODELS/llama-7b.
+	Ends string
 }
 
 // Reference is a place that takes its value from elsewhere.

@@ -41,7 +41,7 @@ func (c *planner) insert(setting string, v any) error {
 		return fmt.Errorf("no file sets %s; bind it in snug.yaml (%s: file#path.to.key) or add it by hand", setting, setting)
 	}
 	for _, k := range p.Primary.System.ForSetting(setting) {
-		if k.WithinDeepSpeed() {
+		if k.WithinDeepSpeed() || !p.Primary.Counts(k) {
 			continue
 		}
 		at := insertionPath(p.Primary, k)

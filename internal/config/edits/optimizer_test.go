@@ -41,7 +41,7 @@ func TestFused(t *testing.T) {
 		{"torchtitan", "a.toml", titanRun + "name = \"AdamW\"\n", "adamw-fused", "name = \"AdamW\"", ""},
 		{"torchtitan, foreach", "a.toml", titanRun + "name = \"AdamW\"\nimplementation = \"foreach\"\n", "adamw", `implementation = "fused"`, ""},
 		{"torchtitan, no name", "a.toml", titanRun + "implementation = \"for-loop\"\n", "adamw-loop", `implementation = "fused"`, ""},
-		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw", "", "cannot be set to"},
+		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw-loop", "", "cannot be set to"},
 		{"Composer, adamw", "a.yaml", foundryRun + "adamw\n", "adamw", "", "cannot be set to"},
 		{"kohya", "a.toml", "train_batch_size = 4\noptimizer_type = \"AdamW\"\n", "adamw", "", "cannot be set to"},
 		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "only your program knows"},

@@ -46,6 +46,7 @@ func (r *Run) Fields() map[string]any {
 	}
 	put(out, "allocator", r.Value("allocator"))
 	put(out, "target_seq", asJSON(r.Value("target_seq")))
+	r.joinTarget(out)
 	r.settleModel(out)
 	r.settleWeights(out, r.adapts())
 	if r.bothPrecisions() != "" {
@@ -56,17 +57,26 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoRA(out)
 	r.settleQuantization(out)
 	r.settleSpread(out)
+	r.autocastUnsharded(out)
 	r.settleLoop(out)
 	r.settleEvaluation(out)
 	return out
 }
 
+// joinTarget adds the tokens of a target to those of its source, if the trainer makes one sequence of both.
+func (r *Run) joinTarget(out map[string]any) {
+	if source := r.Whole("seq"); r.Trainer().JoinsTarget && source > 0 {
+		out["seq"] = float64(source + r.Whole("target_seq"))
+		delete(out, "target_seq")
+	}
+}
+
 // Missing lists what has to be given before the run can be estimated.
 func (r *Run) Missing() []Missing {
 	fields := r.Fields()
-	out := r.refused()
+	out := append(r.refused(), r.otherTask()...)
 	if fields["model"] == nil {
-		out = append(out, Missing{"model", "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"})
+		out = append(out, Missing{"model", r.noModel()})
 	}
 	if fields["batch"] == nil {
 		out = append(out, Missing{"batch", r.noBatch()})
@@ -77,6 +87,7 @@ func (r *Run) Missing() []Missing {
 	if lora, ok := fields["lora"].(map[string]any); ok && lora["targets"] == nil && !r.usualTargets() {
 		out = append(out, Missing{"lora.targets", "no file names the layers to adapt; give --lora-targets all-linear, or names like q_proj,v_proj"})
 	}
+	out = append(out, r.unknownRank(fields)...)
 	out = append(out, r.refusedQuantization()...)
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {
@@ -104,7 +115,7 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 		switch {
 		case b.Setting == "lora" && fields["lora"] == nil && !told:
 			out = append(out, Missing{"lora", fmt.Sprintf("%s: %q is not known to snug; for LoRA of similar size give --lora-rank N --lora-targets all-linear, or measure it: snug profile -- <your command>", b.Where(), b.Unknown)})
-		case fields[flag] != nil || told || !systems.IsSetting(b.Setting):
+		case fields[flag] != nil || told || !systems.IsSetting(b.Setting) || b.Setting == "model": // noModel has that
 		case b.Setting == "weights" || strings.Contains(flag, ".") || kind && r.World() < 2:
 		default:
 			out = append(out, Missing{b.Setting, fmt.Sprintf("%s: %q is not known to snug: give the nearest with --%s", b.Where(), b.Unknown, setup.FlagOf(b.Setting))})
@@ -113,7 +124,20 @@ func (r *Run) unknownWords(fields map[string]any) []Missing {
 	return out
 }
 
+// notKnown says why the value that a script gives a setting is not known; "" if it gives none.
+func (r *Run) notKnown(setting string) string {
+	for _, b := range r.BindingsOf(setting) {
+		if why := b.Place.Value.Why; why != "" && b.Value == nil {
+			return fmt.Sprintf("%s: %s is not known: %s", b.Where(), b.Path, why)
+		}
+	}
+	return ""
+}
+
 func (r *Run) noBatch() string {
+	if why := r.notKnown("batch"); why != "" {
+		return why + "; give --batch N"
+	}
 	for _, b := range r.BindingsOf("batch") {
 		if b.Value == projects.Auto {
 			return fmt.Sprintf("%s: %s is only known when the run starts; give --batch N", b.Where(), b.Path)
@@ -136,14 +160,17 @@ func (r *Run) settleModel(out map[string]any) {
 		return
 	}
 	loaded := r.scriptModel()
-	name := r.Value("model")
+	name := r.modelInFile()
 	if loaded.Name != "" {
 		name = loaded.Name
 	}
 	switch v := name.(type) {
 	case string:
-		if !strings.Contains(v, "${") && v != "" {
+		if v != "" && (v != loaded.Name || !strings.Contains(v, "${")) {
 			out["model"] = map[string]any{"name": r.ModelName(v)}
+			if config := setup.Unfused(r.ModelName(v)); config != nil && r.Trainer().FusesNothing {
+				out["model"] = map[string]any{"config": config}
+			}
 			put(out, "model.head", r.countedHead(v, loaded.Head))
 		}
 	case map[string]any:
@@ -159,13 +186,25 @@ func (r *Run) settleModel(out map[string]any) {
 
 // ModelName returns snug's name of a model: some systems name a family and a size.
 func (r *Run) ModelName(name string) string {
+	if folder := r.Trainer().Checkpoints; folder != "" {
+		return strings.TrimPrefix(name, folder)
+	}
 	if r.Primary == nil || r.Primary.System.Families == nil {
 		return name
 	}
-	family, err := r.Primary.Tree.Find(strings.Split(r.Primary.System.Families.Path, "."))
+	f := r.Primary.System.Families
+	family, err := r.Primary.Tree.Find(strings.Split(f.Path, "."))
 	text, _ := family.Value.Data.(string)
-	if begins, known := systems.Meaning(r.Primary.System.Families.Names, text); err == nil && known {
-		return begins + strings.ToLower(name)
+	begins, known := systems.Meaning(f.Names, text)
+	switch {
+	case err != nil || text == "":
+		return name
+	case !known:
+		return text + " " + name
+	}
+	name = begins + strings.ToLower(name)
+	if other, is := systems.Meaning(f.Sizes, name); is {
+		return other
 	}
 	return name
 }
@@ -184,7 +223,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if kind == "" {
 		kind = "ddp"
 		if r.shardsByItself() {
-			kind = "fsdp2"
+			kind = r.ownSharding(out)
 		}
 	}
 	kind = r.fsdpKind(kind)
@@ -195,6 +234,7 @@ func (r *Run) settleSpread(out map[string]any) {
 	if precision, _ := out["precision"].(string); d["param_dtype"] == nil {
 		put(d, "param_dtype", r.gatherType(kind, precision))
 		put(d, "reduce_dtype", r.gatherType(kind, precision))
+		r.mixFSDP(d)
 	}
 	put(d, "load", r.loadKind(kind))
 	out["dist"] = d

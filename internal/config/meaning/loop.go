@@ -4,6 +4,7 @@ package meaning
 
 import (
 	"path/filepath"
+	"slices"
 
 	"snug/internal/config/doc"
 	"snug/internal/setup"
@@ -12,13 +13,13 @@ import (
 // settleLoop fills in the loop around the model: that of the program whose settings these are, if it is in
 // the folder, or the one that the trainer is known for.
 func (r *Run) settleLoop(out map[string]any) {
-	if r.Primary == nil || out["dist"] != nil || r.Trainer().OwnModel != nil {
+	if r.Primary == nil || out["dist"] != nil && !r.Trainer().LoopOverGPUs || r.Trainer().OwnModel != nil {
 		return
 	}
 	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop
-	} else if t := r.Trainer(); t.Loop != "" && model["head"] != "encoder" && (t.LoopLoss == "" || t.LoopLoss == out["loss"]) {
+	} else if t := r.Trainer(); slices.Contains(setup.Loops, t.Loop) && model["head"] != "encoder" && (t.LoopLoss == "" || t.LoopLoss == out["loss"]) {
 		out["loop"] = t.Loop
 	}
 }
@@ -27,6 +28,9 @@ func (r *Run) settleLoop(out map[string]any) {
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
+	}
+	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
+		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins
 	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/projects"
 	"snug/internal/setup"
 )
 
@@ -29,10 +30,15 @@ func (r *Run) settleLoRA(out map[string]any) {
 
 // adapts reports whether LoRA is on.
 func (r *Run) adapts() bool {
-	if on, ok := r.ValueOrDefault("lora").(bool); ok {
+	ranked := len(r.BindingsOf("lora.rank")) > 0
+	if on, ok := r.Value("lora").(bool); ok {
 		return on
 	}
-	return len(r.BindingsOf("lora.rank")) > 0
+	if on, ok := r.DefaultValue("lora").(bool); ok && !(ranked && r.Primary != nil && r.Primary.RunsOwnProgram()) {
+		return on // the switch of a program of one's own is unknown, and so is its default
+	}
+	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
+	return ranked && !other // a tuner that is not known may have a rank too
 }
 
 // targets replaces the names of the layers by those that setups have for them.
@@ -42,6 +48,12 @@ func (r *Run) targets(in map[string]any) {
 	if all || r.Value("lora.linear") == true {
 		in["targets"] = []any{setup.AllLinear}
 		return
+	}
+	for _, layer := range []string{"q_proj query", "k_proj key", "v_proj value", "o_proj projection"} {
+		name, key, _ := strings.Cut(layer, " ")
+		if r.ValueOrDefault("lora."+key) == true {
+			targets = append(targets, name)
+		}
 	}
 	for i, t := range targets {
 		if t == "output_proj" { // torchtune's name
@@ -96,10 +108,26 @@ func (r *Run) usualTargets() bool {
 	return r.peft() && !r.Trainer().NamesTargets
 }
 
+// unknownRank lists the rank as missing if a file turns adapters on and none gives it.
+func (r *Run) unknownRank(fields map[string]any) []Missing {
+	for _, b := range r.BindingsOf("lora") {
+		if b.Value == true && r.Value("lora") == true && fields["lora"] == nil {
+			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and no file gives their rank; give --lora-rank N, and --lora-targets", b.Where(), b.Path)}}
+		}
+	}
+	return nil
+}
+
 // uncounted lists why adapters take more than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil
+	}
+	for _, b := range r.BindingsOf("lora.targets") {
+		if names, _ := b.Value.([]string); len(names) > 1 && slices.Contains(names, setup.AllLinear) {
+			return []Missing{{Weights, fmt.Sprintf("%s: %s has %s besides %s, which is not estimated yet; measure it: snug profile -- <your command>", b.Where(), b.Path,
+				strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == setup.AllLinear }), ", "), setup.AllLinear)}}
+		}
 	}
 	for _, b := range r.BindingsOf("uncounted") {
 		what := ""

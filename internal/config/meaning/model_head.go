@@ -14,7 +14,15 @@ func (r *Run) scriptModel() projects.LoadedModel {
 	if r.Primary == nil {
 		return projects.LoadedModel{}
 	}
-	return r.Primary.Model()
+	l := r.Primary.Model()
+	if l.Class != "" || r.Program == nil {
+		return l
+	}
+	l = r.Program.Model()
+	if len(r.BindingsOf("model")) > 0 {
+		l.Name = ""
+	}
+	return l
 }
 
 // encoder is the head that stands for small heads that are not simulated.

@@ -3,36 +3,302 @@
 package meaning
 
 import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
 	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
+	"snug/internal/config/tree"
 	"snug/internal/pattern"
+	"snug/internal/setup"
 )
 
 // What is simulated is one model and one loss over the tokens of each sample. Other
-// objectives run more: pairs of answers, a frozen reference, a critic, sampling.
+// objectives run more: pairs of answers, a frozen reference, a critic, sampling. Tables list the keys of the
+// systems that snug knows; this file goes by the words that files, programs and classes use everywhere.
 
-// These match classes that Python scripts make, and programs that shell scripts start, to train for
-// something other than a loss over tokens.
+// otherObjective lists what shows that a run trains for something other than a loss over tokens. A file that
+// says which objective it has is believed.
+func (r *Run) otherObjective() []Missing {
+	if r.namesTokens() {
+		return nil
+	}
+	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
+		for _, s := range r.SourcesRead() {
+			if m := look(s); m != nil {
+				return []Missing{*m}
+			}
+		}
+	}
+	return r.otherName()
+}
+
+// namesTokens reports whether a file names its objective, and it is a loss over tokens.
+func (r *Run) namesTokens() bool {
+	if slices.ContainsFunc(r.BindingsOf("refused"), saysTokens) {
+		return true
+	}
+	for _, s := range r.SourcesRead() {
+		for _, v := range s.OwnValues() {
+			if word, does := systems.ObjectiveOf(textOf(v)); does == "" && word != "" && systems.NamesMethod(sectionAndKey(v.Parts)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// saysTokens reports whether a key names an objective with a loss over tokens.
+func saysTokens(b projects.Bound) bool {
+	text, _ := b.Place.Value.Data.(string)
+	_, known := b.Key.Understand(text)
+	return b.Key.NamesObjective() && known && text != "" && b.Value == ""
+}
+
+// refusedFor returns the refusal of a run because of something in a file.
+func refusedFor(where, what, does string) *Missing {
+	return &Missing{Training, refusal(where, what, does)}
+}
+
+// These match the classes that Python code makes or passes to a parser.
 var (
-	otherClasses = pattern.New(`(?m)^[^#\n]*?\b((?:Online)?(?:DPO|KTO|ORPO|CPO|BCO|PPO|RLOO|GRPO|Reward|PRM|GKD|Distillation)(?:v2)?(?:Config|Trainer))\(`,
-		"DPO", "KTO", "ORPO", "CPO", "BCO", "PPO", "RLOO", "GRPO", "Reward", "PRM", "GKD", "Distillation")
-	otherPrograms = pattern.New(`(?m)^[^#\n]*?\b(trl\s+(?:dpo|kto|reward|grpo|rloo|distillation)\b|(?:\w+_)?(?:dpo|kto|orpo|cpo|ppo|rloo|grpo|gkd)(?:_\w+)?\.py\b)`,
-		"trl", "dpo", "kto", "orpo", "cpo", "ppo", "rloo", "grpo", "gkd")
+	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
+	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 
-// otherTrainer lists what a script of the project makes or starts that trains for another objective.
-func (r *Run) otherTrainer() []Missing {
-	for _, s := range r.SourcesRead() {
-		d := s.Tree.Layers[0].Doc
-		known := map[doc.Format]*pattern.Pattern{doc.Python: otherClasses, doc.Shell: otherPrograms}[d.Format()]
-		if known == nil {
-			continue
-		}
-		if at := known.Index(d.Text()); at != nil {
-			what := projects.Submatch(d, at, 1)
-			return []Missing{{Training, refusal(s.LineOf(d, at[2]), what, systems.Objective(what))}}
+// otherClass returns the refusal of a run whose program makes a class of another objective. The program of a shell
+// script is looked into as well.
+func (r *Run) otherClass(s *projects.Source) *Missing {
+	d := s.Tree.Layers[0].Doc
+	if d.Format() == doc.Python {
+		return classIn(s.File, d.Text())
+	}
+	for _, p := range s.ProgramTexts(r.Files()) {
+		if m := classIn(p.File, p.Text); m != nil {
+			return m
 		}
 	}
 	return nil
 }
+
+// classIn returns the refusal for the first class of another objective in a program.
+func classIn(file, text string) *Missing {
+	at := func(offset int) string { return fmt.Sprintf("%s:%d", file, 1+strings.Count(text[:offset], "\n")) }
+	for from := 0; ; {
+		found := madeClass.Index(text[from:])
+		if found == nil {
+			break
+		}
+		name := text[from+found[2] : from+found[3]]
+		if _, does := systems.ObjectiveOf(name); does != "" {
+			return refusedFor(at(from+found[2]), name, does)
+		}
+		from += found[3]
+	}
+	if found := parsedClass.Index(text); found != nil {
+		for name := range strings.FieldsFuncSeq(text[found[2]:found[3]], func(c rune) bool { return strings.ContainsRune(", \n\t", c) }) {
+			if _, does := systems.ObjectiveOf(name); does != "" {
+				return refusedFor(at(found[2]), name, does)
+			}
+		}
+	}
+	return nil
+}
+
+// otherProgram returns the refusal of a script that starts a program for another objective, by the name of the
+// program or else of its folders.
+func otherProgram(s *projects.Source) *Missing {
+	if s.System.Commands == nil {
+		return nil
+	}
+	for _, p := range s.Started() {
+		for name := range upwards(p.Name) {
+			word, does := systems.ObjectiveOfProgram(name)
+			if does != "" {
+				return refusedFor(fmt.Sprintf("%s:%d", s.File, p.Line), p.Name, does)
+			}
+			if word != "" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// trainsNothing returns the refusal of a file that only uses a model: a script that starts other programs, or a file
+// without what its system trains with.
+func (r *Run) trainsNothing() []Missing {
+	if r.Primary == nil {
+		return nil
+	}
+	if p, only := r.Primary.OnlyUses(); only && r.Primary.System.Commands != nil {
+		return []Missing{{Training, fmt.Sprintf("%s:%d: %s does not train, by its name; only training runs are estimated", r.Primary.File, p.Line, p.Name)}}
+	}
+	if needs := r.Primary.System.TrainsWith; needs != "" && !r.Primary.Tree.Has(strings.Split(needs, ".")) {
+		return []Missing{{Training, fmt.Sprintf("%s has no %s, so it does not train; only training runs are estimated", r.Primary.File, needs)}}
+	}
+	return nil
+}
+
+// upwards yields the last name of a path, then those of its folders.
+func upwards(name string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for name != "" && name != "." && name != "/" {
+			if base := path.Base(name); base != ".." && !yield(base) {
+				return
+			}
+			name = path.Dir(name)
+		}
+	}
+}
+
+// isOn reports whether a value turns something on: a map or list with anything in it, true, a number above 0, or
+// text.
+func isOn(v doc.Value) bool {
+	if v.Kind == doc.Map || v.Kind == doc.List {
+		return v.Len+len(v.Keys) > 0
+	}
+	if n, ok := systems.AsNumber(v); ok {
+		return n > 0
+	}
+	if v.Data == "" {
+		return false
+	}
+	if on, ok := systems.AsBool(v); ok {
+		return on
+	}
+	text := strings.ToLower(textOf(tree.Value{Value: v}))
+	return text != "" && text != "none" && text != "null" && text != "no"
+}
+
+// textOf returns a value as text, "" if it is none.
+func textOf(v tree.Value) string {
+	text, _ := v.Value.Data.(string)
+	return text
+}
+
+// sectionAndKey returns the last two names of a path.
+func sectionAndKey(parts []string) string { return strings.Join(parts[max(len(parts)-2, 0):], ".") }
+
+// otherKey returns the refusal of a file with a key, or a section, that only another objective has, or with a value
+// that names one.
+func otherKey(s *projects.Source) *Missing {
+	for _, v := range s.OwnValues() {
+		where := fmt.Sprintf("%s:%d", s.File, v.Value.Line)
+		if does := systems.ObjectiveOfKey(v.Parts[len(v.Parts)-1]); does != "" && isOn(v.Value) {
+			return refusedFor(where, v.Path.String(), "belongs to a run that "+does)
+		}
+		if does := systems.ObjectiveOfValue(sectionAndKey(v.Parts), textOf(v)); does != "" {
+			return refusedFor(where, v.Path.String()+" "+textOf(v), does)
+		}
+	}
+	return nil
+}
+
+// otherTask returns what is missing if a file names a task for which the model gets another head: the head, or a
+// recording.
+func (r *Run) otherTask() []Missing {
+	name, _ := r.Value("model").(string)
+	ownGroups := len(r.BindingsOf("positives"))+len(r.BindingsOf("negatives")) > 0
+	if ownGroups || name != "" && setup.Trains(r.ModelName(name), "image-classification") {
+		return nil
+	}
+	for _, s := range r.SourcesRead() {
+		for _, v := range s.OwnValues() {
+			does := systems.HeadOfTask(sectionAndKey(v.Parts), textOf(v))
+			if name := v.Parts[len(v.Parts)-1]; name == "num_labels" && isOn(v.Value) {
+				does = systems.Classifies
+			}
+			if does != "" {
+				return []Missing{{"model.head", fmt.Sprintf("%s:%d: %s: the run %s instead of predicting tokens; give its head with --head, or measure it: snug profile -- <your command>",
+					s.File, v.Value.Line, strings.TrimSpace(v.Path.String()+" "+textOf(v)), does)}}
+			}
+		}
+	}
+	return nil
+}
+
+// onlyPredicts returns the refusal of a file that runs a model without training it.
+func onlyPredicts(s *projects.Source) *Missing {
+	var predicts, evaluates *tree.Value
+	learns := false
+	for _, v := range s.OwnValues() {
+		switch v.Parts[len(v.Parts)-1] {
+		case "do_train":
+			if isOn(v.Value) {
+				return nil
+			}
+			predicts = &v
+		case "do_predict":
+			if isOn(v.Value) {
+				predicts = &v
+			}
+		case "do_eval":
+			if isOn(v.Value) && s.System.Commands != nil { // files for trainers that know no do_train have it too
+				evaluates = &v
+			}
+		case "learning_rate", "lr":
+			learns = true
+		}
+	}
+	if predicts == nil && !learns {
+		predicts = evaluates
+	}
+	if predicts == nil {
+		return nil
+	}
+	return refusedFor(fmt.Sprintf("%s:%d", s.File, predicts.Value.Line), strings.TrimSpace(predicts.Path.String()+" "+strings.TrimPrefix(predicts.Value.Text, predicts.Path.String())), "runs the model without training it")
+}
+
+// otherName returns the refusal of a run whose main file is named after another objective, or its folder is,
+// unless the file's system has a key for that, or a program has a trainer of its own.
+func (r *Run) otherName() []Missing {
+	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
+		return nil
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	if d.Format() == doc.Python && trainsTokens.In(d.Text()) {
+		return nil
+	}
+	for name := range upwards(r.Primary.File) {
+		word, does := systems.ObjectiveOf(name)
+		if does != "" {
+			return []Missing{*refusedFor(r.Primary.File, "by its name ("+word+") it", does)}
+		}
+		if word != "" || d.Format() == doc.Python && trains.In(d.Text()) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// namedOtherwise returns the note that a run's output is named after another objective, which nothing else in the files
+// shows.
+func (r *Run) namedOtherwise() []string {
+	if r.namesTokens() {
+		return nil
+	}
+	for _, s := range r.SourcesRead() {
+		for _, v := range s.OwnValues() {
+			if !slices.Contains(outputNames, v.Parts[len(v.Parts)-1]) {
+				continue
+			}
+			if word, does := systems.ObjectiveOf(path.Base(textOf(v))); does != "" {
+				return []string{fmt.Sprintf("%s:%d: %s says %s, which %s; a loss over tokens is counted, as nothing else says so", s.File, v.Value.Line, v.Path, word, does)}
+			}
+		}
+	}
+	return nil
+}
+
+// outputNames are keys for the name of a run and its results.
+var outputNames = []string{"output_dir", "run_name", "hub_model_id", "exp_name", "experiment_name", "wandb_name", "save_dir", "save_path", "output_path"}
+
+// trainsTokens matches the trainer whose loss is one over tokens, and trains also those whose model decides.
+var (
+	trainsTokens = pattern.New(`(?m)^[^#\n]*\bSFTTrainer\(`, "SFTTrainer(")
+	trains       = pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?Trainer\(`, "Trainer(")
+)

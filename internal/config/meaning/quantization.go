@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/projects"
 	"snug/internal/config/systems"
 	"snug/internal/setup"
@@ -21,6 +22,20 @@ func (r *Run) quantizing() *projects.Bound {
 	for _, b := range r.BindingsOf("quantized") {
 		if v, _ := b.Value.(string); v != "" {
 			return &b
+		}
+	}
+	return r.quantizesByDefault()
+}
+
+// quantizesByDefault returns the key that quantizes weights unless a file has it, nil if there is none.
+func (r *Run) quantizesByDefault() *projects.Bound {
+	if r.Primary == nil || len(r.BindingsOf("quantized")) > 0 {
+		return nil
+	}
+	for _, k := range r.Trainer().ForSetting("quantized") {
+		if v, _ := projects.Default(k, 1).(string); v != "" {
+			name := strings.TrimPrefix(k.Path, "**.")
+			return &projects.Bound{Key: k, Source: r.Primary, Binding: projects.Binding{Setting: k.Setting, File: r.Primary.File, Line: 1, Path: doc.Path{name}, Value: v}}
 		}
 	}
 	return nil
@@ -59,11 +74,14 @@ func (r *Run) settleQuantization(out map[string]any) {
 		in["compute"] = cmp.Or(r.computesIn(b, out), systems.BitsAndBytesCompute)
 	}
 	put(in, "adapters", r.Trainer().QuantizedAdapters)
-	if r.prepares() {
+	if by := b.Key.Quantizer; r.prepares() || by != nil && by.Prepares {
 		in["prepare"] = true
 	}
-	if r.Trainer().PreparesQuantized {
-		in["prepare"], in["cast_back"] = true, true
+	if t := r.Trainer(); t.PreparesQuantized && !(t.UncastIfSharded && r.shardsWeights()) {
+		in["prepare"] = true
+		if t.CastsBack {
+			in["cast_back"] = true
+		}
 	}
 	out["quantization"] = in
 	put(out, "versions.bitsandbytes", installed(r.Files(), bnbInfo))

@@ -3,6 +3,7 @@
 package meaning
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -80,6 +81,39 @@ func (r *Run) shardsByItself() bool {
 	}
 	recipes := r.Primary.System.ShardingRecipes
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
+}
+
+// ownSharding returns the kind by which a trainer shards that has no key for it, and turns checkpointing on if that
+// belongs to it.
+func (r *Run) ownSharding(out map[string]any) string {
+	t := r.Trainer()
+	if t.CheckpointsSharded {
+		out["checkpointing"] = true
+	}
+	if r.adapts() && t.AdaptersAs != "" {
+		return t.AdaptersAs
+	}
+	return cmp.Or(t.ShardsAs, setup.FSDP2)
+}
+
+// mixFSDP follows a key that says what FSDP casts to the type of autocast: all, only the weights, or nothing.
+func (r *Run) mixFSDP(d map[string]any) {
+	if d["param_dtype"] == nil || len(r.Trainer().ForSetting("dist.mixed")) == 0 {
+		return
+	}
+	switch what, _ := r.ValueOrDefault("dist.mixed").(string); what {
+	case "weights":
+		d["reduce_dtype"] = "fp32"
+	case "":
+		delete(d, "param_dtype")
+		delete(d, "reduce_dtype")
+	}
+}
+
+// shardsWeights reports whether each GPU keeps a part of the weights.
+func (r *Run) shardsWeights() bool {
+	kind, _ := r.Value("dist.kind").(string)
+	return r.World() > 1 && (strings.HasPrefix(kind, "fsdp") || kind == "zero3")
 }
 
 // gatherType returns the type that FSDP gathers and reduces in under autocast, "" if it

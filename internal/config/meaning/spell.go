@@ -24,7 +24,7 @@ func (r *Run) Spell(setting string, value any) string {
 	}
 	for _, k := range system.ForSetting(setting) {
 		if file, ok := k.Spell(value); ok && k.Path != "" {
-			return assignment(format, k.Path, file)
+			return assignment(format, strings.TrimPrefix(k.Path, "**."), file)
 		}
 	}
 	return ""

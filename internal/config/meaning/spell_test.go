@@ -21,6 +21,7 @@ func TestSpell(t *testing.T) {
 		"shell":         {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "weights", "fp32", "--dtype float32"},
 		"shell, there":  {"a.sh", "python run_clm.py --per_device_train_batch_size 2 --torch_dtype float16\n", "weights", "fp32", "--torch_dtype float32"},
 		"shell, switch": {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "precision", "amp-bf16", "--bf16"},
+		"a program":     {"a.sh", "python qlora.py --per_device_train_batch_size 2\n", "checkpointing", true, "--gradient_checkpointing"},
 		"yes or no":     {"a.sh", "python run_clm.py --per_device_train_batch_size 2\n", "checkpointing", true, "--gradient_checkpointing"},
 		"Python":        {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "precision", "amp-bf16", "bf16=True"},
 		"Python, text":  {"a.py", "args = TrainingArguments(per_device_train_batch_size=2)\n", "weights", "fp32", `dtype="float32"`},

@@ -34,7 +34,38 @@ func (r *Run) refused() []Missing {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
 		}
 	}
-	return r.otherTrainer()
+	if m := r.refusedCommand(); m != nil {
+		return m
+	}
+	if nothing := r.trainsNothing(); nothing != nil {
+		return nothing
+	}
+	if other := r.otherObjective(); other != nil {
+		return other
+	}
+	return r.ownKernels()
+}
+
+// refusedCommand lists the command of a script that is not simulated, and GPUs that one process splits a model over.
+func (r *Run) refusedCommand() []Missing {
+	for _, s := range r.SourcesRead() {
+		if s.System.Commands == nil {
+			continue
+		}
+		d := s.Tree.Layers[0].Doc
+		for _, c := range s.System.Commands.Refuses {
+			if at := c.Text.Index(d.Text()); at != nil {
+				return []Missing{{Training, refusal(s.LineOf(d, at[2]), projects.Submatch(d, at, 1), c.Does)}}
+			}
+		}
+	}
+	for _, b := range r.BindingsOf("visible") {
+		if seen, _ := b.Value.([]string); r.Trainer().SplitsVisible && len(seen) >= 2*r.World() {
+			return []Missing{{Training, refusal(b.Where(), fmt.Sprintf("%s %s", b.Path, strings.Join(seen, ",")),
+				fmt.Sprintf("gives each process %d GPUs, over which the layers are split", len(seen)/r.World()))}}
+		}
+	}
+	return nil
 }
 
 // refusal returns the sentence about such a key.
@@ -46,11 +77,19 @@ func refusal(where, what, does string) string {
 func (r *Run) noted() []string {
 	var out []string
 	for _, b := range r.BindingsOf("noted") {
-		if does, _ := b.Value.(string); does != "" && r.concerns(b.Key) {
+		if does, _ := b.Value.(string); does != "" && r.concerns(b.Key) && !hasKey(b.Source, b.Key.Without) {
 			out = append(out, fmt.Sprintf("%s: %s %s; %s", b.Where(), asWritten(b), does, b.Key.Then))
 		}
 	}
 	return append(out, r.notedByDefault()...)
+}
+
+// hasKey reports whether a source has a key of that name.
+func hasKey(s *projects.Source, name string) bool {
+	for range s.Tree.Index().Named(name) {
+		return true
+	}
+	return false
 }
 
 // concerns reports whether a noted key holds for the run's loop.
@@ -72,8 +111,12 @@ func (r *Run) notedByDefault() []string {
 	for _, k := range r.Trainer().ForSetting("noted") {
 		isSet := slices.ContainsFunc(r.BindingsOf("noted"), func(b projects.Bound) bool { return b.Key.Path == k.Path })
 		if does, _ := projects.Default(k, 1).(string); does != "" && !isSet {
+			if k.Path == "" {
+				out = append(out, fmt.Sprintf("%s: %s %s; %s", r.Primary.File, r.Trainer().Title, does, k.Then))
+				continue
+			}
 			by := map[bool]string{true: "on", false: k.Default}[k.Kind == systems.Switch]
-			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, k.Path, by, does, k.Then))
+			out = append(out, fmt.Sprintf("%s: %s is %s by default and %s; %s", r.Primary.File, strings.TrimPrefix(k.Path, "**."), by, does, k.Then))
 		}
 	}
 	return out

@@ -175,8 +175,11 @@ func (r *Run) Accumulation() int {
 		return 1
 	}
 	each := batch * r.World()
-	if r.Primary != nil && r.Primary.System.RoundsAccumulation {
+	switch t := r.Trainer(); {
+	case t.RoundsAccumulation:
 		return max((total+each/2)/each, 1)
+	case t.CeilsAccumulation:
+		return max((total+each-1)/each, 1)
 	}
 	return max(total/each, 1)
 }

@@ -20,9 +20,14 @@ func (r *Run) Warnings(run map[string]any) []string {
 	if r.Unsearched != "" {
 		out = append(out, r.Unsearched)
 	}
+	for _, s := range r.SourcesRead() {
+		out = append(out, s.CommandNotes()...)
+	}
 	out = append(out, r.unknownSpread()...)
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
+	out = append(out, r.namedOtherwise()...)
+	out = append(out, r.unread(run)...)
 	out = append(out, r.checkpointedTwice()...)
 	out = append(out, r.ownLayers()...)
 	out = append(out, r.castsWithoutFlash()...)
@@ -83,7 +88,7 @@ func (r *Run) castsWithoutFlash() []string {
 		return nil
 	}
 	held, _ := r.Fields()["weights"].(string)
-	if held == "" || r.deepspeed() || r.ValueOrDefault("attention") == "flash" {
+	if held == "" || r.deepspeed() || r.shardsWeights() || r.ValueOrDefault("attention") == "flash" {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
@@ -105,7 +110,11 @@ func (r *Run) computedSettings(run map[string]any) []string {
 		if counted != nil {
 			then = fmt.Sprintf("%v is counted", counted)
 		}
-		out = append(out, fmt.Sprintf("%s: %s is %s, which is computed at run time; %s; set it with --%s", b.Where(), b.Path, shortened(b.Text), then, flag))
+		what := fmt.Sprintf("is %s, which is computed at run time", shortened(b.Text))
+		if b.Place.Value.Why != "" {
+			what = "is not known (" + b.Place.Value.Why + ")"
+		}
+		out = append(out, fmt.Sprintf("%s: %s %s; %s; set it with --%s", b.Where(), b.Path, what, then, flag))
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func (r *Run) ValueOrDefault(setting string) any {
 // IsUnused reports whether a setting has no effect: an unknown program may have flags named like those
 // that load a model.
 func (r *Run) IsUnused(setting string) bool {
-	return setting == "weights" && r.Trainer().Commands != nil && !r.adapts()
+	return setting == "weights" && r.Trainer().Commands != nil && r.Trainer().OwnProgram && !r.adapts()
 }
 
 // settleWeights makes the type of the weights and the precision consistent, with adapters or without: a
@@ -33,8 +33,8 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	precision, _ := out["precision"].(string)
 	held := r.heldIn(out)
 	delete(out, "weights")
-	typed := held != "" && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision))
-	if on, _ := r.ValueOrDefault("autocast").(string); on != "" && (typed || precision == "fp32") {
+	typed := (held != "" || r.Trainer().AutocastsAsLoaded) && (adapts || r.Trainer().LoadsTyped && (r.Primary == nil || !r.Primary.System.TypeIsPrecision))
+	if on := r.autocast(held); on != "" && (typed || precision == "fp32") {
 		precision = on // a key that names the type of the weights was read as the precision
 	}
 	held, precision = r.weightsInTraining(held, precision, adapts)
@@ -47,6 +47,27 @@ func (r *Run) settleWeights(out map[string]any, adapts bool) {
 	}
 }
 
+// autocast returns the type of autocast that the files or the trainer give apart from the weights, "" for none.
+func (r *Run) autocast(held string) string {
+	on, _ := r.ValueOrDefault("autocast").(string)
+	if on != "" || !r.Trainer().AutocastsAsLoaded || len(r.BindingsOf("autocast")) > 0 {
+		return on
+	}
+	return map[bool]string{true: "amp-bf16", false: "amp-fp16"}[held == "bf16"]
+}
+
+// autocastUnsharded turns autocast on where a trainer has it instead of FSDP's casts.
+func (r *Run) autocastUnsharded(out map[string]any) {
+	dist, _ := out["dist"].(map[string]any)
+	kind, _ := dist["kind"].(string)
+	if strings.HasPrefix(kind, "fsdp") || !r.Trainer().AutocastsUnsharded || out["precision"] != "fp32" {
+		return
+	}
+	if cast, _ := r.ValueOrDefault("dist.param_dtype").(string); cast == "bf16" || cast == "fp16" {
+		out["precision"] = "amp-" + cast
+	}
+}
+
 // heldIn returns the type of the weights according to the files and the system; "" for float32.
 func (r *Run) heldIn(out map[string]any) string {
 	held, _ := out["weights"].(string)
@@ -54,6 +75,9 @@ func (r *Run) heldIn(out map[string]any) string {
 	held = cmp.Or(inScript, held)
 	before5 := r.Trainer().SavedSince5 && strings.HasPrefix(r.transformers, "4.") && r.Value("weights") == nil && inScript == ""
 	single := r.Own != nil && r.Own.Set["precision"] == "fp32"
+	if name, _ := r.Value("model").(string); held == setup.Saved && r.Trainer().AutocastsAsLoaded {
+		held = cmp.Or(setup.SavedAs(r.ModelName(name)), "bf16")
+	}
 	if held == "fp32" || before5 || single || r.IsUnused("weights") {
 		return ""
 	}
@@ -68,11 +92,11 @@ func (r *Run) weightsInTraining(held, precision string, adapts bool) (weights, a
 	cast, autocast := strings.CutPrefix(precision, "amp-")
 	kind, _ := r.Value("dist.kind").(string)
 	switch {
-	case r.deepspeed() && adapts:
+	case (r.deepspeed() || r.Trainer().AlwaysDeepSpeed) && adapts:
 		return "", cast
 	case r.deepspeed() && autocast && r.World() > 1:
 		return cast, precision
-	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained || autocast && strings.HasPrefix(kind, "fsdp")):
+	case r.deepspeed(), !adapts && (r.Trainer().CastsTrained && r.Value("uncast") != true || autocast && strings.HasPrefix(kind, "fsdp")):
 		return "", precision
 	case autocast, held == "":
 		return held, precision

@@ -3,6 +3,7 @@
 package projects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,7 +87,10 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && (k.Kind != systems.Link || !IsComputed(at.Value)) {
+	if !s.Counts(k) {
+		return nil, nil
+	}
+	if at.Value.Kind == doc.Map && s.System.Within(k.Path) && k.Kind != systems.Present && k.Kind != systems.Object && (k.Kind != systems.Link || !IsComputed(at.Value)) {
 		return nil, nil // it has its own keys
 	}
 	value, err := valueReader{k}.read(s.Tree, at)
@@ -103,12 +107,29 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
+// Counts reports whether the switch is on, or off, that a key needs, if it needs one.
+func (s *Source) Counts(k *systems.Key) bool {
+	switchAt := cmp.Or(k.OnlyIf, k.OnlyOff)
+	if switchAt == "" {
+		return true
+	}
+	at, err := s.Tree.Find(strings.Split(switchAt, "."))
+	if err != nil {
+		return false
+	}
+	on, known := systems.AsBool(at.Value)
+	return on && k.OnlyIf != "" || k.OnlyOff != "" && (known && !on || at.Value.Kind == doc.Null)
+}
+
 // notes returns what the user should know about a binding.
 func (b Bound) notes() []string {
 	where := fmt.Sprintf("%s:%d", b.File, b.Line)
 	var out []string
 	if b.Place.Computed != "" {
 		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program can compute", where, b.Place.At, b.Place.Computed))
+	}
+	if b.Place.Value.Why != "" && b.Value == nil && !systems.IsSetting(b.Setting) {
+		out = append(out, fmt.Sprintf("%s: %s is not known: %s", where, b.Path, b.Place.Value.Why))
 	}
 	if b.Unknown != "" {
 		out = append(out, fmt.Sprintf("%s: %s %q is not known to snug", where, b.Setting, b.Unknown))

@@ -4,8 +4,10 @@ package projects
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
@@ -28,7 +30,9 @@ type hit struct{ value, key int }
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate
+	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
+	counts := inCommand(a, t)
 	for _, h := range hits(a, x) {
 		v := x.Values[h.value]
 		if h.key < 0 {
@@ -36,10 +40,16 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			continue
 		}
 		k := &keys[h.key]
+		if !counts(k, v.Path) {
+			continue
+		}
 		if passedOver(around(v.Parts, k)) && !strings.HasPrefix(k.Setting, "eval") || !fits(k, v.Value) {
 			continue
 		}
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
+			continue
+		}
+		if isIdle(t, v, k) || k.Setting == "seq" && a.Commands != nil && isVariable(v.Path) && elsewhere()[v.Value.Start] {
 			continue
 		}
 		rank := h.key*4 + section(v.Parts, v.Path)
@@ -94,6 +104,25 @@ func endsIn(parts []string, pattern string) bool {
 	return false
 }
 
+// passedElsewhere returns the variables of a shell script, by the places of their values, that flags pass on under names
+// that are about something else than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
+func passedElsewhere(x *tree.Index) map[int]bool {
+	out := map[int]bool{}
+	for _, v := range x.Values {
+		if v.Value.Via == nil || len(v.Path) == 0 || !strings.HasPrefix(v.Path[0], "-") {
+			continue
+		}
+		length := systems.TopicOf(v.Parts[len(v.Parts)-1]) == systems.OfLength
+		if before, there := out[v.Value.Start]; !there || before {
+			out[v.Value.Start] = !length
+		}
+	}
+	return out
+}
+
+// isVariable reports whether a path of a shell script is that of a variable, not of a flag.
+func isVariable(p doc.Path) bool { return len(p) == 1 && !strings.HasPrefix(p[0], "-") }
+
 // around returns the sections that a value is in, without the names of its key: gradient_clip_val is not about
 // validation.
 func around(parts []string, k *systems.Key) []string {
@@ -136,6 +165,10 @@ func fits(k *systems.Key, v doc.Value) bool {
 		return k.Kind == systems.Schedule || IsComputed(v) && k.Setting != "optimizer"
 	case doc.List:
 		return k.Kind == systems.Whole || k.Kind == systems.Names
+	}
+	if k.Kind == systems.Link && len(k.Endings) > 0 {
+		text, _ := v.Data.(string)
+		return slices.Contains(k.Endings, path.Ext(text))
 	}
 	return k.Kind != systems.Schedule
 }

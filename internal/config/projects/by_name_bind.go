@@ -60,7 +60,7 @@ func (s *Source) bindSetting(out *readings, of []candidate) error {
 }
 
 // filesOwn are the settings that only files have, in addition to those of a setup.
-var filesOwn = []string{"link", "nodes", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "uncounted", "target_seq", "eval.batch", "eval.when", "dist.version"}
+var filesOwn = []string{"link", "nodes", "visible", "uncast", "lora", "autocast", "chunks", "liger.rope", "liger.norm", "liger.mlp", "liger.loss", "quantized", "quant_method", "refused", "noted", "uncounted", "target_seq", "eval.batch", "eval.when", "dist.version"}
 
 // readings are bindings, and where among them each value of a setting is.
 type readings struct {

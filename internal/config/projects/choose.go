@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 	"snug/internal/files"
 )
@@ -41,6 +42,12 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	if s := started(found, mains); s != nil && !named {
 		mains = []*Source{s}
 	}
+	if several := severalStarted(found); named && len(several) > 1 {
+		return nil, nil, fmt.Errorf("%w: %s starts %s; name the one to use: --config-path %s", ErrSeveral, found[0].File, Enumerate(fileNames(several)), several[0].File)
+	}
+	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied && s.Tree.Layers[0].Doc.Format() != doc.Python {
+		mains = []*Source{s} // the user named the script that starts it
+	}
 	if len(mains) > 1 {
 		if mains, err = p.mostSpecific(mains); err != nil {
 			return nil, nil, err
@@ -48,6 +55,21 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	}
 	main = mains[0]
 	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
+}
+
+// severalStarted returns the configurations that the first source starts, if it is a script; programs do not count.
+func severalStarted(found []*Source) []*Source {
+	s := found[0]
+	if s.System.Commands == nil {
+		return nil
+	}
+	var out []*Source
+	for _, m := range append(s.linked(found[1:]), s.startedBy(found[1:])...) {
+		if !slices.Contains(out, m) && !m.System.Tied && m.Tree.Layers[0].Doc.Format() != doc.Python {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // holds reports whether a source binds any of some settings.
@@ -77,7 +99,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	order := systems.All()
 	rank := func(s *Source) int {
 		if s.System.For != nil {
-			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil }) // flags give a script's arguments their values
+			return slices.IndexFunc(order, func(a *systems.System) bool { return a.Commands != nil && a.OwnProgram && a.For == nil }) // flags give a script's arguments their values
 		}
 		return slices.Index(order, s.System)
 	}
@@ -193,6 +215,9 @@ func (p *Found) follow() error {
 	for _, b := range p.BindingsOf("link") {
 		name, ok := b.Value.(string)
 		if !ok || name == "" || path.IsAbs(name) && !strings.HasSuffix(name, ".json") || !b.namesFile(name) || slices.ContainsFunc(p.Bound, func(o Bound) bool { return o.File == name }) {
+			continue
+		}
+		if p.preset(b, name) {
 			continue
 		}
 		s, _, err := readSource(p.files, path.Clean(name), false)

@@ -105,12 +105,24 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 		attached = withTied(main, beside, append(attached, p.stages(main)...))
 	}
 	p.Primary = main
-	for _, s := range append([]*Source{main}, attached...) {
+	for _, s := range overridden(main, attached) {
 		if err := p.bindSource(s); err != nil {
 			return err
 		}
 	}
-	return p.follow()
+	if err := p.follow(); err != nil {
+		return err
+	}
+	p.bindProgram()
+	return nil
+}
+
+// overridden returns the sources of a run, those first whose values win: the flags of a script that starts the main
+// source with it, then that source.
+func overridden(main *Source, attached []*Source) []*Source {
+	starts := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return !s.startsMain(main) })
+	rest := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts, s) })
+	return slices.Concat(starts, []*Source{main}, rest)
 }
 
 // withTied returns the sources that belong to a main file that the user named, each once: the attached
@@ -142,12 +154,15 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			return nil, fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
+			s = p.startingScript(name)
+		}
+		if s == nil {
+			return nil, p.silent(name)
 		}
 		out = append(out, s)
 		p.Notes = append(p.Notes, notes...)
 	}
-	return withoutParts(out), nil
+	return withoutParts(append(out, p.startedConfigs(out)...)), nil
 }
 
 // search looks for sources in the folder.
@@ -202,6 +217,7 @@ func (p *Found) bindSource(s *Source) error {
 	if err != nil {
 		return err
 	}
+	p.Notes = append(p.Notes, s.CommandNotes()...)
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {

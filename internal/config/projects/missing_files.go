@@ -25,6 +25,16 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	p.bind(b)
 }
 
+// preset binds what a name means that a trainer has for a config of its own, and reports whether it is one.
+func (p *Found) preset(b Bound, name string) bool {
+	kind, known := systems.Meaning(b.Key.Presets, name)
+	if known {
+		b.Setting, b.Value = "dist.kind", kind
+		p.bind(b)
+	}
+	return known
+}
+
 // NamesDeepSpeed reports whether a key names DeepSpeed's file.
 func (b Bound) NamesDeepSpeed() bool { return strings.Contains(b.Key.Path, "deepspeed") }
 

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 )
 
 // programs returns the Python files that a shell script starts, as it names them.
 func (s *Source) programs() []string {
 	var out []string
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
-		for _, w := range words {
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		for _, w := range c.Words {
 			if strings.HasSuffix(w, ".py") {
 				out = append(out, w)
 			}
@@ -42,25 +43,37 @@ func (s *Source) programTrainer(files Files) *systems.System {
 	return nil
 }
 
-// Program returns the Python file in the folder that a script's only command starts, with its arguments;
-// "" if there is none. Arguments that contain variables are left out: their values are read as settings.
+// Program returns the Python file in the folder that a script's training starts, with its arguments; "" if there is
+// none. Without a command that trains, it is the one that the script's only command starts. Arguments that are not
+// known are left out.
 func (s *Source) Program(files Files) (program string, args []string) {
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
-		i := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })
-		if i < 0 {
-			continue
-		}
-		if program != "" {
+	if of := trainings(s.System, s.Tree); len(of) > 0 && s.System.Commands != nil {
+		return s.programOf(files, of[0])
+	}
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		started, with := s.programOf(files, c)
+		if started != "" && program != "" {
 			return "", nil
 		}
-		for _, at := range []string{path.Clean(words[i]), path.Join(path.Dir(s.File), words[i])} {
-			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
-				program, args = at, plainArgs(words[i+1:])
-				break
-			}
+		if started != "" {
+			program, args = started, with
 		}
 	}
 	return program, args
+}
+
+// programOf returns the Python file in the folder that a command starts, with its arguments.
+func (s *Source) programOf(files Files, c doc.Command) (program string, args []string) {
+	i := slices.IndexFunc(c.Words, func(w string) bool { return strings.HasSuffix(w, ".py") })
+	if i < 0 {
+		return "", nil
+	}
+	for _, at := range []string{path.Clean(c.Words[i]), path.Join(path.Dir(s.File), c.Words[i])} {
+		if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
+			return at, plainArgs(c.Words[i+1:])
+		}
+	}
+	return "", nil
 }
 
 // plainArgs returns the flags whose values are plain words.
@@ -84,7 +97,7 @@ func plainArgs(words []string) (out []string) {
 // StartsProgram reports whether a script starts a program whose name ends in ending, by its name or by
 // the path of a copy.
 func (s *Source) StartsProgram(ending string) bool {
-	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
+	return slices.ContainsFunc(s.Tree.Layers[0].Doc.Commands(), func(c doc.Command) bool {
+		return slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasSuffix(strings.TrimSuffix(w, ".py"), ending) })
 	})
 }

@@ -33,7 +33,7 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
 		return nil, nil
 	}
-	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word {
+	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word && k.Kind != systems.Present {
 		return Auto, nil
 	}
 	if IsComputed(v) && k.Kind != systems.Present && k.Kind != systems.Schedule {
@@ -47,8 +47,11 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 		if !ok {
 			return nil, k.wrong(at)
 		}
-		if k.Kind == systems.Above0 {
+		if k.Kind == systems.Above0 && k.Means == "" {
 			return f > 0, nil
+		}
+		if k.Kind == systems.Above0 {
+			return map[bool]string{true: k.Means, false: ""}[f > 0], nil
 		}
 		return f, nil
 	case systems.Above1, systems.Present:
@@ -147,7 +150,7 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 	switch {
 	case !ok:
 		return nil, k.wrong(at)
-	case f < 0 || f > 0 && f < 1: // -1 and shares: let the system choose
+	case f < 0 || f > 0 && f < 1 || f == 0 && k.Setting == "seq": // -1, shares and no limit: let the system choose
 		return Auto, nil
 	case f != math.Trunc(f) || f > 1<<40:
 		return nil, fmt.Errorf("%s:%d:%d: %s is %s; a whole number is expected (%s)", at.File, at.Value.Line, at.Value.Column, at.Path, at.Value.Text, k.Setting)
@@ -157,6 +160,10 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 
 func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	on, ok := systems.AsBool(at.Value)
+	if text, is := at.Value.Data.(string); !ok && is {
+		means, known := k.Understand(text) // a word that names a method also turns the switch on
+		on, ok = means == "true", known
+	}
 	switch {
 	case !ok:
 		return nil, k.wrong(at)

@@ -64,10 +64,14 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 	}
 	if at.Value.Kind != doc.List {
 		text, ok := at.Value.Data.(string)
+		if n, number := at.Value.Data.(int64); number && k.Setting == "visible" {
+			text, ok = strconv.FormatInt(n, 10), true // one GPU, by its number
+		}
 		if !ok {
 			return nil, k.wrong(at)
 		}
-		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+		names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		return append(names, at.Value.More...), nil
 	}
 	names := []string{}
 	for i := range at.Value.Len {

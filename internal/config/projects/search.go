@@ -160,7 +160,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 			return nil, nil, errSpent
 		}
 	}
-	d, err := doc.Open(name, data)
+	d, err := openFile(files, name, data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,6 +179,25 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 	var notes []string
 	s.Tree, notes, err = composeHydra(files, name, d)
 	return s, notes, err
+}
+
+// openFile parses a file. A shell script may source others, by a path from the folder or from its own.
+func openFile(files Files, name string, data []byte) (*doc.Document, error) {
+	format, known := doc.FormatOf(name, data)
+	if !known || format != doc.Shell {
+		return doc.Open(name, data)
+	}
+	return doc.OpenScript(name, format, data, func(sourced string) (string, bool) {
+		for _, at := range []string{path.Join(path.Dir(name), sourced), path.Clean(sourced)} {
+			if format, known := doc.FormatOf(at, nil); !known || format != doc.Shell || path.IsAbs(at) {
+				continue
+			}
+			if text, err := files.ReadFile(at); err == nil && len(text) <= largestFile {
+				return string(text), true
+			}
+		}
+		return "", false
+	})
 }
 
 // reason returns an error without its operation and path, which the message already contains.

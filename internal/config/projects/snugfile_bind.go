@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 
-	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 	"snug/internal/config/tree"
 )
@@ -25,7 +24,7 @@ func (p *Found) adopt(own *OwnFile) error {
 			if err != nil {
 				return fmt.Errorf("%s binds %s to %s: %w", b.where, b.Setting, b.file, reason(err))
 			}
-			d, err := doc.Open(b.file, data)
+			d, err := openFile(p.files, b.file, data)
 			if err != nil {
 				return err
 			}

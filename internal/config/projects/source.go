@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 	"snug/internal/config/tree"
 )
@@ -27,6 +28,10 @@ type Source struct {
 	Trainer   func() *systems.System  // the trainer that reads the source
 	Model     func() LoadedModel      // the model that a script loads
 	ModelType func() string           // returns the type that it is loaded in
+	// OwnValues are the values that say how a source trains: not those of evaluation, nor the variables of a shell script,
+	// nor what a Python program computes with.
+	OwnValues func() []tree.Value
+	commands  func() []StartedProgram // the programs of a shell script's commands
 }
 
 // NewSource returns a configuration that follows a system.
@@ -36,6 +41,8 @@ func NewSource(file string, a *systems.System, t tree.Tree) *Source {
 	s.Trainer = sync.OnceValue(s.findTrainer)
 	s.Model = sync.OnceValue(s.findModel)
 	s.ModelType = sync.OnceValue(s.findType)
+	s.OwnValues = sync.OnceValue(s.findOwnValues)
+	s.commands = sync.OnceValue(s.findCommands)
 	return s
 }
 
@@ -63,4 +70,24 @@ func matches(a *systems.System, t tree.Tree) bool {
 		}
 		return true
 	})
+}
+
+// findOwnValues finds the values that say how a source trains.
+func (s *Source) findOwnValues() []tree.Value {
+	format := s.Tree.Layers[0].Doc.Format()
+	if format == doc.Python {
+		return nil
+	}
+	var out []tree.Value
+	counts := inCommand(s.System, s.Tree)
+	for _, v := range s.Tree.Index().Values {
+		if len(v.Path) > 0 && !counts(nil, v.Path) {
+			continue
+		}
+		variable := format == doc.Shell && isVariable(v.Path) && !strings.Contains(v.Path[0], ".")
+		if len(v.Parts) > 0 && !variable && !passedOver(v.Parts[:len(v.Parts)-1]) {
+			out = append(out, v)
+		}
+	}
+	return out
 }

@@ -57,3 +57,7 @@ func passesFlags(a *systems.System, t tree.Tree) bool {
 	}
 	return false
 }
+
+// RunsOwnProgram reports whether a shell script passes its flags to a program in the folder, which may have others than
+// those of the trainer that it uses.
+func (s *Source) RunsOwnProgram() bool { return s.program != nil }

@@ -25,10 +25,8 @@ func started(found, mains []*Source) *Source {
 		if s.System.Commands == nil {
 			continue
 		}
-		for _, link := range links(s) {
-			if i := slices.IndexFunc(mains, func(m *Source) bool { return m.File == path.Clean(link) }); i >= 0 {
-				return mains[i]
-			}
+		if linked := s.linked(mains); len(linked) > 0 {
+			return linked[0]
 		}
 		byPlace = append(byPlace, s.startedBy(mains)...)
 	}
@@ -36,6 +34,20 @@ func started(found, mains []*Source) *Source {
 		return nil
 	}
 	return byPlace[0]
+}
+
+// linked returns the sources that the flags of a script name, each once.
+func (s *Source) linked(of []*Source) []*Source {
+	var out []*Source
+	for _, link := range links(s) {
+		for _, m := range of {
+			there := m.File == path.Clean(link) || m.File == path.Join(path.Dir(s.File), link)
+			if there && m != s && !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
 }
 
 // startedBy returns the sources that the commands of a script start, one per command: of a program and the
@@ -52,8 +64,8 @@ func (s *Source) startedBy(of []*Source) []*Source {
 	if len(startable) == 0 {
 		return nil
 	}
-	for _, words := range s.Tree.Layers[0].Doc.Commands() {
-		for _, word := range slices.Backward(placed(words)) {
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		for _, word := range slices.Backward(placed(c.Words)) {
 			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
 			if m != nil {
 				out = append(out, m)
@@ -90,8 +102,53 @@ func placed(words []string) []string {
 
 // startsMain reports whether a script names the main source, by a flag or by place.
 func (s *Source) startsMain(main *Source) bool {
-	return s.System.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.File }) ||
-		len(s.startedBy([]*Source{main})) > 0)
+	return s.System.Commands != nil && (len(s.linked([]*Source{main})) > 0 || len(s.startedBy([]*Source{main})) > 0)
+}
+
+// startedConfigs returns the configurations that scripts name which the user named.
+func (p *Found) startedConfigs(named []*Source) []*Source {
+	var out []*Source
+	for _, s := range named {
+		if s.System.Commands == nil {
+			continue
+		}
+		for _, name := range s.namedFiles() {
+			for _, at := range []string{path.Clean(name), path.Join(path.Dir(s.File), name)} {
+				read := slices.ContainsFunc(append(out, named...), func(o *Source) bool { return o.File == at })
+				if c, _, err := readSource(p.files, at, false); err == nil && c != nil && !read && c.Tree.Layers[0].Doc.Format() != doc.Python && !c.System.Tied {
+					out = append(out, c)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// startingScript returns a script that holds no setting itself and names a configuration; nil for anything else.
+func (p *Found) startingScript(name string) *Source {
+	data, err := p.files.ReadFile(name)
+	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil {
+		return nil
+	}
+	s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d}))
+	if len(p.startedConfigs([]*Source{s})) == 0 {
+		return nil
+	}
+	return s
+}
+
+// namedFiles returns the files that a script names by a flag or by their place in a command.
+func (s *Source) namedFiles() []string {
+	out := links(s)
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		out = append(out, placed(c.Words)...)
+	}
+	return slices.DeleteFunc(out, func(name string) bool { return strings.Contains(name, "$") || path.IsAbs(name) })
 }
 
 // startingScripts returns the scripts among some files that hold no setting themselves and start
@@ -103,7 +160,7 @@ func (p *Found) startingScripts(names []string, found []*Source) []*Source {
 		if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
 			continue
 		}
-		d, err := doc.Open(name, data)
+		d, err := openFile(p.files, name, data)
 		if err != nil {
 			continue
 		}

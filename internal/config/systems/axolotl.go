@@ -28,14 +28,14 @@ var axolotl = System{
 	},
 	Loading: Loading{
 		Loop:              "trainer", // core/trainers/base.py: AxolotlTrainer
-		PreparesQuantized: true, Computes: ComputesAsArithmetic,
+		PreparesQuantized: true, CastsBack: true, UncastIfSharded: true, Computes: ComputesAsArithmetic,
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func axolotlKeys() []Key {
-	return slices.Concat(axolotlRunKeys(), axolotlNotedKeys(), axolotlLigerKeys(), deepspeedWithin())
+	return slices.Concat(axolotlRunKeys(), axolotlNotedKeys(), axolotlOtherKernels(), axolotlPlugins(), axolotlLigerKeys(), deepspeedWithin())
 }
 
 // axolotlRunKeys returns the keys that describe the run.
@@ -49,6 +49,10 @@ func axolotlRunKeys() []Key {
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: axolotlTypes},
 		{Setting: "weights", Path: "bf16", Kind: Word, Words: []Term{{"true", "bf16"}, {"auto", "bf16"}, {"full", "bf16"}, {"false", ""}}, Default: "auto", Source: axolotlTypes},
 		{Setting: "weights", Path: "fp16", Kind: Switch, Means: "fp16", Source: axolotlTypes},
+		{Setting: "precision", Path: "bfloat16", Kind: Switch, Means: "bf16", OnlyOff: "bf16", Source: axolotlTypes},
+		{Setting: "precision", Path: "float16", Kind: Switch, Means: "fp16", OnlyOff: "bf16", Source: axolotlTypes},
+		{Setting: "checkpointing", Path: "fsdp_config.activation_checkpointing", Kind: Switch, OfSharding: true, Source: axolotlFSDP},
+		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, OfSharding: true, Source: axolotlFSDP},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Word,
 			Words: []Term{{"true", "true"}, {"false", "false"}, {"offload", "true"}, {"offload_disk", "true"}, {"unsloth", "true"}}, Default: "false", Source: axolotlSchema},
 		{Setting: "seq", Path: "sequence_len", Kind: Whole, Unit: "tokens", Default: "512", Source: axolotlSchema},
@@ -79,9 +83,12 @@ func axolotlRunKeys() []Key {
 		{Setting: "quantization.compute", Path: "bnb_config_kwargs.bnb_4bit_compute_dtype", Kind: Word, Words: computeTypes, Source: axolotlBnb},
 		{Setting: "dist.kind", Path: "fsdp_config.reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: axolotlFSDP},
 		{Setting: "dist.kind", Path: "fsdp_config.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: axolotlFSDP},
+		{Setting: "dist.kind", Path: "fsdp_config.sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: axolotlFSDP},
 		{Setting: "dist.kind", Path: "fsdp", Kind: Word, Words: hfFSDP, Source: axolotlFSDP + " (deprecated)"},
-		{Setting: "dist.version", Path: "fsdp_version", Kind: Whole, Source: axolotlSchema},
+		{Setting: "dist.version", Path: "fsdp_version", Kind: Whole, Default: "1", Source: axolotlSchema + "; utils/schemas/validation.py"},
 		{Setting: "dist.version", Path: "fsdp_config.fsdp_version", Kind: Whole, Source: axolotlFSDP},
+		{Setting: "dist.version", Path: "fsdp_config.version", Kind: Whole, Source: axolotlFSDP},
+		{Setting: "dist.kind", Path: "fsdp_config", Kind: Present, Means: "fsdp1", Vague: true, Source: axolotlFSDP},
 		{Setting: "dist.kind", Path: "fsdp_version", Kind: Word, Words: []Term{{"2", "fsdp2"}, {"1", "fsdp1"}}, Source: axolotlSchema},
 		{Setting: "dist.world", Path: "dp_shard_size", Kind: Whole, Unit: "GPUs", Source: axolotlSchema},
 		{Setting: "link", Path: "deepspeed", Kind: Link, Source: axolotlSchema},
@@ -94,6 +101,8 @@ func axolotlNotedKeys() []Key {
 		objective("rl", axolotlSchema),
 		{Setting: "refused", Path: "reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
 		{Setting: "refused", Path: "process_reward_model", Kind: Switch, Means: scoresAnswers, Source: axolotlSchema},
+		{Setting: "refused", Path: "qat", Kind: Present, Means: "rounds the weights of every linear layer as if they were quantized", Source: "axolotl 0.19, loaders/model.py: _configure_qat"},
+		{Setting: "refused", Path: "quantize_moe_experts", Kind: Switch, Means: "quantizes the experts with code of Axolotl's own", Source: axolotlSchema},
 		splits("tensor_parallel_size", axolotlSchema),
 		shares("context_parallel_size", axolotlSchema),
 		shares("sequence_parallel_degree", axolotlSchema+" (deprecated)"),

@@ -13,12 +13,15 @@ var composer = System{
 	Signs: []string{"device_train_microbatch_size", "global_train_batch_size train_loader", "global_train_batch_size max_seq_len"},
 	Keys:  keysOf(composerKeys),
 
-	Finding: Finding{MakesSections: true},
+	Finding:  Finding{MakesSections: true},
+	Sharding: Sharding{GathersInAutocast: true},
 }
 
 func composerKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "model.pretrained_model_name_or_path", Kind: Name, Source: foundryConfig},
+		{Setting: "model", Path: "model.pretrained_model_name", Kind: Name, Source: "mosaicml/examples, benchmarks/bert"},
+		{Setting: "refused", Path: "model.name", Kind: Word, Words: []Term{{"hf_causal_lm", ""}, {"hf_t5", ""}, {"hf_bert", ""}, {"", ""}}, Means: "is built of llm-foundry's own layers", Source: "llm-foundry 0.22, models/__init__.py"},
 		{Setting: "batch", Path: "device_train_microbatch_size", Kind: Whole, Unit: "samples per GPU", Default: "auto", Source: foundryConfig},
 		{Setting: "effective", Path: "global_train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: foundryConfig},
 		{Setting: "precision", Path: "precision", Kind: Word, Default: "amp_bf16",
@@ -27,12 +30,18 @@ func composerKeys() []Key {
 		{Setting: "seq", Path: "max_seq_len", Kind: Whole, Unit: "tokens", Source: foundryConfig},
 		{Setting: "workers", Path: "train_loader.num_workers", Kind: Whole, Unit: "processes per GPU", Source: foundryConfig},
 		{Setting: "optimizer", Path: "optimizer.name", Kind: Word, Words: foundryOptimizers, Reads: anyOptimizer, Source: "llm-foundry 0.22, optim/__init__.py"},
+		{Setting: "attention", Path: "model.use_flash_attention_2", Kind: Switch, Means: "flash", Source: "llm-foundry 0.22, models/hf/hf_base.py"},
+		{Setting: "attention", Path: "model.attn_implementation", Kind: Word, Words: hfAttention, Source: "llm-foundry 0.22, models/hf/hf_base.py"},
 		{Setting: "attention", Path: "model.config_overrides.attn_config.attn_impl", Kind: Word,
 			Words: []Term{{"torch", "eager"}, {"flash", "flash"}}, Source: "llm-foundry 0.22, models/mpt/configuration_mpt.py"},
 		{Setting: "clip", Path: "algorithms.gradient_clipping.clipping_threshold", Kind: Above0, Source: "composer, algorithms/gradient_clipping"},
 		{Setting: "dist.kind", Path: "fsdp_config.sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: "composer, FSDPConfig"},
+		{Setting: "dist.mixed", Path: "fsdp_config.mixed_precision", Kind: Word, Words: []Term{{"DEFAULT", "weights"}, {"PURE", "all"}, {"FULL", ""}}, Default: "DEFAULT",
+			Source: "composer, distributed/mosaic_parallelism.py: get_mixed_precision"},
+		{Setting: "refused", Path: "tp_config", Kind: Present, Means: splitsLayers, Source: foundryConfig},
 		less("fsdp_config.activation_cpu_offload", offloadsActivations, "composer, FSDPConfig"),
 		{Setting: "noted", Path: "compile_config", Kind: Present, Means: compiles, Then: takesEither, Source: foundryConfig},
+		{Setting: "quantized", Path: "model.load_in_8bit", Kind: Switch, Means: eightBit, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.rank", Path: "model.peft_config.r", Kind: Whole, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.alpha", Path: "model.peft_config.lora_alpha", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},
 		{Setting: "lora.dropout", Path: "model.peft_config.lora_dropout", Kind: Number, Source: "llm-foundry 0.22, models/hf/hf_causal_lm.py"},

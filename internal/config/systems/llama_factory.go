@@ -2,7 +2,10 @@
 
 package systems
 
-import "snug/internal/config/doc"
+import (
+	"snug/internal/config/doc"
+	"snug/internal/pattern"
+)
 
 const llamaFactoryArgs = "llamafactory 0.9.5, hparams"
 
@@ -67,10 +70,35 @@ func llamaFactoryUnsimulated(args string) []Key {
 		less("use_galore", lowRankStates, tuning),
 		less("use_apollo", lowRankStates, tuning),
 		less("use_badam", "trains one block of layers at a time", tuning),
+		{Setting: "uncast", Path: "use_badam", Kind: Switch, Source: "llamafactory 0.9.5, model/adapter.py: init_adapter"},
 		less("use_adam_mini", "keeps one state for many weights", tuning),
 		either("use_muon", "keeps one state for each weight of a matrix, and has its own buffers", tuning),
 		either("use_unsloth", "replaces layers with its own kernels", model),
 		less("use_unsloth_gc", offloadsActivations, model),
+		either("fp8", "multiplies in 8 bits", args+"/training_args.py"),
+		either("use_dft_loss", ownLoss, tuning),
+		either("use_eaft_loss", ownLoss, tuning),
+		{Setting: "refused", Path: "use_asft_loss", Kind: Switch, Means: "also runs a frozen reference model", Source: tuning},
+		{Setting: "refused", Path: "use_kt", Kind: Switch, Means: "runs experts on the CPU by KTransformers", Source: model},
+		{Setting: "refused", Path: "mixture_of_depths", Kind: Present, Means: "skips layers for some tokens, with layers of its own", Source: model},
+		either("shift_attn", "shifts the attention in groups", model),
+		either("use_v1_kernels", "replaces layers with its own kernels", model),
+		{Setting: "noted", Path: "pissa_init", Kind: Switch, Means: "prepares the adapters from the weights, which takes memory before the first step", Then: takesMore, Source: tuning},
+		less("freeze_language_model", fewLayers, tuning),
+		{Setting: "noted", Path: "resize_vocab", Kind: Switch, Means: "adds tokens to the embeddings", Then: takesMore, Source: model},
+		megatronKey("tensor_model_parallel_size"), megatronKey("pipeline_model_parallel_size"), megatronKey("expert_model_parallel_size"),
+		megatronKey("use_distributed_optimizer"), megatronKey("recompute_granularity"),
 		{Setting: "noted", Path: "upcast_layernorm", Kind: Switch, Means: "keeps norms in float32", Then: takesMore, Source: model},
 	}
 }
+
+// megatronKey returns a key of runs in Megatron-Core, which the variables USE_MCA and USE_MEGATRON_BRIDGE turn on.
+func megatronKey(path string) Key {
+	return Key{Setting: "refused", Path: path, Kind: Present, Means: trainsMegatron, Source: "llamafactory 0.9.5, hparams/parser.py and hparams/megatron_bridge_args.py"}
+}
+
+// factoryShell is the system of shell scripts that pass flags to LLaMA-Factory.
+var factoryShell = shellOf(&llamaFactory, startsFactory)
+
+// startsFactory matches its command line, and the program behind it until 0.7.
+var startsFactory = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:llamafactory-cli\s+train(?:\s|$)|src/train_bash\.py\b)`, "llamafactory-cli", "src/train_bash.py")

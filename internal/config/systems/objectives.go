@@ -2,8 +2,6 @@
 
 package systems
 
-import "strings"
-
 // What other objectives do, as the continuation of a sentence that begins with their names.
 const (
 	comparesPairs   = "trains on pairs of answers, with twice the rows and usually a frozen reference model"
@@ -12,8 +10,13 @@ const (
 	samplesFirst    = "samples answers before it trains on them, with a reference model or a cache"
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "also runs a teacher model"
+	comparesTexts   = "compares texts by their embeddings, several for each sample"
+	denoises        = "trains a diffusion model"
 	notTokens       = "is not a loss over tokens"
 )
+
+// Classifies says what a head for labels does.
+const Classifies = "classifies samples"
 
 // objectives are the names of objectives in files and on command lines.
 var objectives = []Term{
@@ -30,13 +33,13 @@ func objective(path, source string) Key {
 	return Key{Setting: "refused", Path: path, Kind: Word, Words: objectives, Means: notTokens, Source: source}
 }
 
-// Objective returns the kind of training of a class or program, by the longest known name within its name.
-func Objective(name string) string {
-	best := Term{Means: notTokens}
-	for _, o := range objectives {
-		if len(o.File) > max(len(best.File), 2) && strings.Contains(strings.ToLower(name), o.File) {
-			best = o
-		}
-	}
-	return best.Means
+// stageOfAny returns a key that names the objective in some programs, and something else in others: a stage of
+// ZeRO, a part of a curriculum.
+func stageOfAny(path, source string) Key {
+	k := objective(path, source)
+	k.Means = ""
+	return k
 }
+
+// NamesObjective reports whether the values of a key are names of objectives.
+func (k *Key) NamesObjective() bool { return len(k.Words) > 0 && &k.Words[0] == &objectives[0] }

@@ -2,12 +2,14 @@
 
 package systems
 
+import "slices"
+
 // Each system has its own names for optimizers: adamw_torch_fused of one does not exist in the next, and a
 // run with another system's name does not start. So each table lists its own words, and all others are
 // only read. transformers' names are hfOptimizers in vocabularies.go.
 
-// anyOptimizer are the names of optimizers in any system.
-var anyOptimizer = append(torchClasses[:len(torchClasses):len(torchClasses)],
+// anyOptimizer are the names of optimizers in any system: a file of one's own may pass any of them on.
+var anyOptimizer = append(slices.Concat(torchClasses, hfOptimizers),
 	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
 	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},
 	Term{"lion", "lion"}, Term{"Lion", "lion"}, Term{"decoupled_lionw", "lion"}, Term{"AdamW8bit", "adamw-8bit"},
@@ -32,8 +34,9 @@ var kohyaOptimizers = []Term{
 	{"Lion", "lion"}, {"Lion8bit", "lion-8bit"}, {"AdaFactor", "adafactor"}, {"Adafactor", "adafactor"},
 }
 
-// foundryOptimizers are the names in llm-foundry's registry.
-var foundryOptimizers = []Term{{"decoupled_adamw", "adamw"}, {"decoupled_lionw", "lion"}}
+// foundryOptimizers are the names in llm-foundry's registry. Composer's AdamW goes through the weights one by one
+// (optim/decoupled_weight_decay.py).
+var foundryOptimizers = []Term{{"decoupled_adamw", "adamw-loop"}, {"decoupled_lionw", "lion"}}
 
 const torchFused = "torch 2.9, optim/adamw.py"
 

@@ -39,10 +39,10 @@ func plainKeys() []Key {
 	add(Key{Setting: "precision", Kind: Word, Words: mixedPrecision, Reads: plainPrecision}, "mixed_precision")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-bf16"}, "bf16")
 	add(Key{Setting: "precision", Kind: Switch, Means: "amp-fp16"}, "fp16", "use_amp", "amp")
-	add(Key{Setting: "checkpointing", Kind: Switch}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
+	add(Key{Setting: "checkpointing", Kind: Switch, Reads: []Term{{"unsloth", "true"}}}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
 		"activation_checkpointing", "use_checkpointing", "use_checkpoint")
 	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens"}, "max_seq_len", "max_seq_length", "seq_len", "seq_length", "sequence_length", "sequence_len",
-		"max_length", "context_length", "block_size", "cutoff_len")
+		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "max_sequence_length")
 	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
 	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")
@@ -52,23 +52,30 @@ func plainKeys() []Key {
 	add(Key{Setting: "optimizer", Kind: Word, Reads: anyOptimizer}, "optimizer", "optimizer_type")
 	add(Key{Setting: "optimizer", Kind: Word, Words: hfOptimizers, Reads: anyOptimizer}, "optim")
 	add(Key{Setting: "attention", Kind: Word, Words: hfAttention}, "attn_implementation")
+	add(Key{Setting: "attention", Kind: Switch, Means: "flash"}, "use_flash_attn", "use_flash_attention", "use_flash_attention_2")
 	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
-	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank")
+	add(Key{Setting: "lora", Kind: Switch}, "use_lora", "use_peft", "use_peft_lora", "use_qlora", "lora_enable", "enable_lora")
+	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank", "lora_dim")
+	add(Key{Setting: "lora.dora", Kind: Switch}, "use_dora")
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")
 	add(Key{Setting: "lora.dropout", Kind: Number}, "lora_dropout", "lora.dropout")
 	add(Key{Setting: "lora.targets", Kind: Names}, "lora_target_modules", "lora.target_modules", "lora.targets")
 	add(Key{Setting: "dist.kind", Kind: Word, Reads: lightningStrategies}, "strategy")
 	add(Key{Setting: "dist.world", Kind: Whole, Unit: "GPUs"}, "devices", "num_gpus", "n_gpus")
 	add(Key{Setting: "link", Kind: Link}, "deepspeed", "deepspeed_config")
-	add(Key{Setting: "quantized", Kind: Switch, Means: "4 bits"}, "load_in_4bit")
-	add(Key{Setting: "quantized", Kind: Switch, Means: "8 bits"}, "load_in_8bit")
+	add(Key{Setting: "quantized", Kind: Switch, Means: FourBit}, "load_in_4bit", "use_4bit_quantization", "use_4bit")
+	add(Key{Setting: "quantized", Kind: Switch, Means: eightBit}, "load_in_8bit", "use_8bit_quantization", "use_8bit")
+	add(Key{Setting: "quantized", Kind: Word, Words: plainBits}, "bits")
 	add(Key{Setting: "quantization.type", Kind: Word, Words: quantTypes}, "bnb_4bit_quant_type")
 	add(Key{Setting: "quantization.double", Kind: Switch}, "bnb_4bit_use_double_quant", "use_double_quant", "use_nested_quant")
 	add(Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Reads: computeNames}, "bnb_4bit_compute_dtype")
 	add(either("", compiles, byCustom), "torch_compile", "use_compile", "compile_model", "compile")
 	return out
 }
+
+// plainBits are the bits of weights; 16 and 32 are those of weights that are not quantized.
+var plainBits = []Term{{"4", FourBit}, {"8", eightBit}, {"16", ""}, {"32", ""}, {"", ""}}
 
 // telling are the settings that make a file of an unknown system worth reading.
 var telling = []string{"batch", "accumulation", "positives", "negatives"}

@@ -47,3 +47,13 @@ func scriptKeys(keys []Key) []Key {
 	}
 	return out
 }
+
+// OfProgram returns the system of a Python program, by the calls in it.
+func OfProgram(text string) *System {
+	for _, s := range []*System{&trlScript, &hfScript} {
+		if s.Makes.In(text) {
+			return s
+		}
+	}
+	return &plain
+}

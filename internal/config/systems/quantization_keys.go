@@ -28,6 +28,7 @@ type Quantizer struct {
 	Double      bool        // whether their scales are quantized too
 	Computes    ComputeRule // if the trainer has no rule
 	NeedsMethod bool        // nothing is quantized unless a key names the method
+	Prepares    bool        // what is not quantized is cast to float32 (prepare_model_for_kbit_training)
 }
 
 // factoryBits returns LLaMA-Factory's key for the number of bits.

@@ -2,7 +2,11 @@
 
 package systems
 
-import "snug/internal/config/doc"
+import (
+	"slices"
+
+	"snug/internal/config/doc"
+)
 
 const launchers = "torchrun, accelerate launch and deepspeed --help"
 
@@ -37,6 +41,24 @@ func shellKeys() []Key {
 		{Setting: "model", Path: "**.config_name", Kind: Name, Source: modelArguments}, // to train one from scratch
 		{Setting: "lora", Path: "**.use_peft", Kind: Switch, Source: trlModel},
 		{Setting: "lora.targets", Path: "**.target_modules", Kind: Names, Source: swift},
+		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
+		{Setting: "seq", Path: "**.max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		{Setting: "target_seq", Path: "**.max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
+		{Setting: "eval.batch", Path: "**.per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
+		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
+		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
+		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.c", Kind: Link, Endings: []string{".yaml", ".yml", ".json", ".toml"}, Source: byCustom}, // elsewhere a command: bash -c
+		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
+		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
+	}
+	out = slices.Concat(out, launcherKeys(), at("**.", shellUnsimulated(megatron, swift)...))
+	return append(out, plainKeys()...)
+}
+
+// launcherKeys returns the flags and variables of launchers, which come before any program's.
+func launcherKeys() []Key {
+	out := []Key{
 		{Setting: "dist.world", Path: "**.nproc_per_node", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "dist.world", Path: "**.num_processes", Kind: Whole, Unit: "GPUs", Source: launchers},
 		{Setting: "nodes", Path: "**.nnodes", Kind: Whole, Unit: "machines", Source: launchers},
@@ -44,52 +66,44 @@ func shellKeys() []Key {
 		{Setting: "dist.kind", Path: "**.fsdp_sharding_strategy", Kind: Word, Words: fsdp1Strategies, Source: launchers},
 		{Setting: "dist.kind", Path: "**.fsdp_reshard_after_forward", Kind: Word, Words: fsdp2Reshard, Source: launchers},
 		{Setting: "dist.version", Path: "**.fsdp_version", Kind: Whole, Source: launchers},
-		{Setting: "dist.kind", Path: "**.fsdp", Kind: Word, Words: hfFSDP, Source: hfArgs},
-		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Source: accelerateArgs},
-		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp1", Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_deepspeed", Kind: Switch, Means: "zero2", Vague: true, Source: accelerateArgs},
+		{Setting: "dist.kind", Path: "**.use_fsdp", Kind: Switch, Means: "fsdp1", Vague: true, Source: accelerateArgs},
 		{Setting: "allocator", Path: "**.pytorch_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h"},
 		{Setting: "allocator", Path: "**.pytorch_cuda_alloc_conf", Kind: Name, Source: "PyTorch 2.11, c10/core/AllocatorConfig.h (deprecated)"},
-		{Setting: "seq", Path: "**.max_source_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
-		{Setting: "target_seq", Path: "**.max_target_length", Kind: Whole, Unit: "tokens", Source: "transformers' examples: run_summarization.py"},
-		{Setting: "eval.batch", Path: "**.per_device_eval_batch_size", Kind: Whole, Unit: "samples per GPU", Source: hfArgs},
-		{Setting: "eval.when", Path: "**.eval_strategy", Kind: Word, Words: evalTimes, Source: hfArgs},
-		{Setting: "eval.when", Path: "**.evaluation_strategy", Kind: Word, Words: evalTimes, Source: hfArgs + " (until 4.46)"},
 		{Setting: "link", Path: "**.config_file", Kind: Link, Source: launchers},
 		{Setting: "link", Path: "**.deepspeed_config_file", Kind: Link, Source: launchers},
-		{Setting: "link", Path: "**.config", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.config_path", Kind: Link, Source: byCustom},
-		{Setting: "link", Path: "**.dataset_config", Kind: Link, Endings: []string{".toml", ".json"}, Source: kohyaArgs}, // elsewhere a part of a data set: ro-en,
 	}
-	out = append(out, at("**.", shellUnsimulated(megatron, swift)...)...)
-	return append(out, plainKeys()...)
+	return append(out, at("**.",
+		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
+		offloads("offload_param_device", offloadsWeights, accelerateArgs),
+		less("fsdp_offload_params", offloadsAll, accelerateArgs),
+		compilesUnless("dynamo_backend", accelerateArgs),
+		splits("parallelism_config_tp_size", accelerateArgs),
+		shares("parallelism_config_cp_size", accelerateArgs),
+	)...)
 }
 
 // shellUnsimulated returns the flags that are not counted.
 func shellUnsimulated(megatron, swift string) []Key {
 	return []Key{
-		objective("stage", llamaFactoryArgs+"/finetuning_args.py"),
+		stageOfAny("stage", llamaFactoryArgs+"/finetuning_args.py"),
 		objective("rlhf_type", swift),
-		offloads("offload_optimizer_device", offloadsStates, accelerateArgs),
-		offloads("offload_param_device", offloadsWeights, accelerateArgs),
-		less("fsdp_offload_params", offloadsAll, accelerateArgs),
 		{Setting: "noted", Path: "fsdp", Kind: Word, Words: hfOffload, Then: takesLess, Source: hfArgs},
 		marked("deepspeed", takesLess, swift, Term{"zero2_offload", offloadsStates}, Term{"zero3_offload", "keeps weights and optimizer states in CPU memory"}),
 		marked("strategy", takesLess, lightningTrainer, offloadingStrategies...),
 		marked("finetuning_type", takesLess, llamaFactoryArgs, Term{"freeze", fewLayers}),
 		less("optimizer_cpu_offload", offloadsStates, megatron),
 		less("activation_offloading", offloadsActivations, trlSFT),
+		refusedWith("train_group_size", "compares each query with a group of texts", "FlagEmbedding, abc/finetune/embedder/AbsArguments.py; tevatron, retriever/arguments.py"),
 		less("use_galore", lowRankStates, llamaFactoryArgs),
 		less("use_apollo", lowRankStates, llamaFactoryArgs),
 		less("use_badam", "trains one block of layers at a time", llamaFactoryArgs),
 		either("use_unsloth", "replaces layers with its own kernels", llamaFactoryArgs),
 		either("torch_compile", compiles, hfArgs),
-		compilesUnless("dynamo_backend", accelerateArgs),
 		paged("optim", hfArgs),
 		splits("tensor_model_parallel_size", megatron),
 		splits("pipeline_model_parallel_size", megatron),
 		splits("expert_model_parallel_size", megatron),
-		splits("parallelism_config_tp_size", accelerateArgs),
-		shares("parallelism_config_cp_size", accelerateArgs),
 		shares("context_parallel_size", megatron),
 		factoryBits(llamaFactoryArgs),
 		swiftBits(swiftQuant),

@@ -6,8 +6,9 @@ import "snug/internal/pattern"
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
-	Starts:      []Started{{startsSFT, &trl}},
-	Parses:      []Started{{parsesSFT, &trl}},
+	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
+	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
+	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
 	OwnDefaults: othersDefaults,
@@ -18,10 +19,19 @@ var shellCommands = Commands{
 // by its path in a checkout or as a module.
 var startsSFT = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(?:trl\s+sft\s|trl/scripts/sft\.py\b|trl\.scripts\.sft\b)`, "trl")
 
+// startsMegatron matches ms-swift's command line for Megatron-Core, and startsRLHF the one for other objectives, of which
+// DPO is the default (ms-swift 4.6, arguments/rlhf_args.py).
+var (
+	startsMegatron = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(megatron\s+(?:sft|pt|rlhf)|swift/cli/_megatron/\w+\.py)\b`, "megatron")
+	startsRLHF     = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(swift\s+rlhf|swift/cli/rlhf\.py)\b`, "swift")
+)
+
+const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
+
 // othersDefaults matches programs that take TrainingArguments' flags and have other defaults: command
-// lines around the trainer, and transformers' examples that do without it.
-var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py)`,
-	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py")
+// lines around the trainer, and transformers' examples that do without it, and open-instruct's over OLMo-core.
+var othersDefaults = pattern.New(`(?:^|[\s;&|("'/])((?:trl|swift|megatron|llamafactory-cli|lmf)\s+[a-z]+|\w+_no_trainer\.py|olmo_core_finetune\.py)`,
+	"trl", "swift", "megatron", "llamafactory-cli", "lmf", "_no_trainer.py", "olmo_core_finetune.py")
 
 // startsPEFT matches command lines whose LoRA is PEFT's.
 var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf)\s+[a-z]`,
@@ -31,3 +41,6 @@ var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf
 // making one itself.
 var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
 	"TrlParser(", "HfArgumentParser(")
+
+// parsesHF matches a program whose flags are TrainingArguments'.
+var parsesHF = pattern.New(`(?m)^[^#\n]*\bHfArgumentParser\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bTrainingArguments\b`, "HfArgumentParser(")

@@ -60,6 +60,8 @@ type Key struct {
 	Then Deviation
 	// Within and Unless limit a noted key to runs with, or without, the trainer's own loop, by its name.
 	Within, Unless string
+	// Without limits a noted key to files that do not have another key, by its last name.
+	Without string
 	// Inverted is for a switch that turns its setting off.
 	Inverted bool
 	// OverGPUs means that the number counts over all GPUs, not per GPU.
@@ -68,9 +70,16 @@ type Key struct {
 	Vague bool
 	// Unit is what the number counts.
 	Unit string
+	// Presets are names that a link can have instead of a file's: of configs that the system brings along, and
+	// the kind of data parallelism that each means.
+	Presets []Term
 	// Endings are the endings of the files that a link can name, if other values mean something else; nil
 	// allows any.
 	Endings []string
+	// OnlyIf is the path of a switch that has to be on for the key to count.
+	OnlyIf string
+	// OnlyOff is the path of a switch that has to be there and off.
+	OnlyOff string
 	// Needs is a key that has to be there before this one may be inserted. Remark is the note if it is
 	// there, as the continuation of a sentence that begins with the key.
 	Needs, Remark string
@@ -114,7 +123,7 @@ type System struct {
 	// ByName is for files of any design: keys are found by their last names, anywhere.
 	ByName bool
 	// Makes matches the calls by which a Python script belongs to this system, and For is the system whose
-	// defaults it then has.
+	// defaults it then has. For a shell script it matches the program that is started, or its flags.
 	Makes *pattern.Pattern // nil for every other system
 	For   *System          // likewise
 	// Keys returns the table with its indexes. It is a function because one run needs few of the tables.
@@ -131,9 +140,10 @@ type System struct {
 // is used.
 func All() []*System {
 	return []*System{
-		&deepspeed, &accelerate, &axolotl, &llamaFactory, &torchtune, &composer,
-		&nanotron, &torchtitan, &kohya, &ultralytics, &trl, &hf, &hydra,
-		&lightning, &trlScript, &hfScript, &nanogpt, &shell, &plain,
+		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
+		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
+		&lightning, &trlScript, &hfScript, &nanogpt,
+		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &swiftShell, &factoryShell, &shell, &plain,
 	}
 }
 

@@ -4,7 +4,10 @@ package systems
 
 import "snug/internal/config/doc"
 
-const torchtitanJob = "torchtitan 0.2, config/job_config.py"
+const (
+	torchtitanJob = "torchtitan 0.2, config/job_config.py"
+	titan2024     = "torchtitan of 2024, config_manager.py"
+)
 
 // torchtitan is torchtitan's TOML, in use until 0.2; later versions are configured in Python.
 var torchtitan = System{
@@ -12,9 +15,18 @@ var torchtitan = System{
 	Signs: []string{"training.local_batch_size", "training.batch_size model.flavor", "training.seq_len parallelism", "training.seq_len job"},
 	Keys:  keysOf(torchtitanKeys),
 
-	Finding:  Finding{MakesSections: true},
-	Loading:  Loading{Families: &Families{Path: "model.name", Names: []Term{{"llama3", "llama-3-"}}}},
+	Finding: Finding{MakesSections: true},
+	// 0.1 to 0.2, distributed/utils.py: maybe_enable_amp.
+	Loading:  Loading{AutocastsUnsharded: true, Families: &titanFamilies},
 	Sharding: Sharding{Shards: true},
+}
+
+// titanFamilies are the families with the sizes of published models (torchtitan 0.2.2, models/llama3/__init__.py; llama2
+// until 2024). Its 405B is that of Llama 3.1. Others are put together with the size: "qwen3 8B".
+var titanFamilies = Families{
+	Path:  "model.name",
+	Names: []Term{{"llama2", "llama-2-"}, {"llama3", "llama-3-"}},
+	Sizes: []Term{{"llama-3-405b", "meta-llama/Llama-3.1-405B"}},
 }
 
 func torchtitanKeys() []Key {
@@ -33,6 +45,16 @@ func torchtitanKeys() []Key {
 			Words: []Term{{"AdamW", "adamw"}, {"Adam", "adam"}}, Beside: &titanKernel, Source: torchtitanJob},
 		{Setting: "clip", Path: "training.max_norm", Kind: Above0, Default: "1.0", Source: torchtitanJob},
 		{Setting: "dist.world", Path: "parallelism.data_parallel_shard_degree", Kind: Whole, Unit: "GPUs", Source: torchtitanJob},
+		{Setting: "dist.world", Path: "training.data_parallel_shard_degree", Kind: Whole, Unit: "GPUs", Source: titan2024},
+		{Setting: "dist.world", Path: "training.data_parallel_degree", Kind: Whole, Unit: "GPUs", Source: titan2024},
+		splits("training.tensor_parallel_degree", titan2024),
+		splits("training.pipeline_parallel_degree", titan2024),
+		splits("experimental.pipeline_parallel_degree", titan2024),
+		shares("experimental.context_parallel_degree", titan2024),
+		either("float8.enable_float8_linear", "multiplies in 8 bits", titan2024),
+		{Setting: "noted", Path: "model.converters", Kind: Present, Means: "replaces layers", Then: takesEither, Source: torchtitanJob},
+		{Setting: "noted", Path: "parallelism.data_parallel_replicate_degree", Kind: Above1, Means: "reduces gradients over copies of the shards", Then: takesMore, Source: torchtitanJob},
+		{Setting: "noted", Path: "model.flavor", Kind: Present, Means: "is built of torchtitan's own layers, and transformers' are counted", Then: takesEither, Source: "torchtitan 0.2, models/llama3/model"},
 		splits("parallelism.tensor_parallel_degree", torchtitanJob),
 		splits("parallelism.pipeline_parallel_degree", torchtitanJob),
 		splits("parallelism.expert_parallel_degree", torchtitanJob),

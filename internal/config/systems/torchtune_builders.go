@@ -26,7 +26,11 @@ func torchtuneBuilders(models map[string]string) []Term {
 	var out []Term
 	for builder, model := range models {
 		module, function, _ := strings.Cut(builder, ".")
-		for _, variant := range []string{"", "lora_", "qlora_"} {
+		variants := []string{"", "lora_", "qlora_"}
+		if strings.HasPrefix(module, "qwen") || module == "smol" {
+			variants = variants[:2] // torchtune does not quantize these
+		}
+		for _, variant := range variants {
 			out = append(out, Term{"torchtune.models." + module + "." + variant + function, model})
 		}
 	}

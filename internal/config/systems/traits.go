@@ -34,6 +34,8 @@ type Finding struct {
 	HasStages, MayBeStage bool
 	// HoldsWhenBound means that the defaults also hold if snug.yaml binds the settings of a file.
 	HoldsWhenBound bool
+	// TrainsWith is the section without which a file of the system is not for training; "" for none.
+	TrainsWith string
 	// MakesSections means that a key may be inserted together with its section.
 	MakesSections bool
 	// NoAutocast means that precisions are types only: autocast belongs to the file that names this one.
@@ -53,8 +55,16 @@ type Commands struct {
 	Flag        string
 	Trainer     *System          // the trainer that has the flag
 	OwnDefaults *pattern.Pattern // programs with the same flags and other defaults
+	// Refuses are command lines whose training is not simulated, whatever their flags are.
+	Refuses []RefusedCommand
 	// PEFT matches command lines whose LoRA is PEFT's.
 	PEFT *pattern.Pattern
+}
+
+// RefusedCommand is a command line that is not simulated. Its pattern has the command as its first group.
+type RefusedCommand struct {
+	Text *pattern.Pattern
+	Does string // as the continuation of a sentence that begins with the command
 }
 
 // Started is a trainer and the text that shows it.
@@ -73,6 +83,10 @@ type Behaviour struct {
 	// RoundsAccumulation means that the number of forward passes per step is rounded to the nearest for
 	// the total batch, not down.
 	RoundsAccumulation bool
+	// CeilsAccumulation means that it is rounded up.
+	CeilsAccumulation bool
+	// JoinsTarget means that a sample is one sequence of a source and a target.
+	JoinsTarget bool
 	// LoRAKernels are the kernels that replace PEFT's layers unless a key says otherwise; "" for none.
 	LoRAKernels string
 	// NamesTargets means that no layer gets an adapter unless a file names it.
@@ -85,6 +99,10 @@ type Behaviour struct {
 type Loading struct {
 	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
 	Loop string
+	// LoopOverGPUs means that the loop is simulated over several GPUs too.
+	LoopOverGPUs bool
+	// Checkpoints is the folder that models are downloaded to under their names on the hub.
+	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
 	LoopLoss string
 	// OwnModel is the model that is built from keys of the system's own, nil if a
@@ -92,6 +110,8 @@ type Loading struct {
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
+	// FusesNothing means that the trainer builds models of layers of which transformers fuses some.
+	FusesNothing bool
 	// TakesModel means that the trainer is given a model that the script loaded.
 	TakesModel bool
 	// LoadedByScript means that the script loads the model, not the trainer.
@@ -99,6 +119,11 @@ type Loading struct {
 	// LoadsTyped means that the type of the weights is independent of the precision; TypeIsPrecision
 	// means that its files have one key for both.
 	LoadsTyped, TypeIsPrecision bool
+	// AutocastsAsLoaded means that autocast, unless a key says otherwise, has the type of the weights, and float16's for
+	// float32 weights. Weights whose files do not say their type are loaded in bfloat16.
+	AutocastsAsLoaded bool
+	// AutocastsUnsharded means that a run without FSDP has autocast in the type that FSDP would gather in.
+	AutocastsUnsharded bool
 	// SavedSince5 means that weights are loaded in their saved type from transformers 5 on, and in
 	// float32 before.
 	SavedSince5 bool
@@ -109,8 +134,9 @@ type Loading struct {
 	CastsWithoutFlash bool
 	// Computes is the rule for the type of products with quantized weights if no key gives it.
 	Computes ComputeRule
-	// PreparesQuantized means that what is not quantized is cast to float32 and back.
-	PreparesQuantized bool
+	// PreparesQuantized means that what is not quantized is cast to float32, CastsBack that it is cast back, and
+	// UncastIfSharded that neither is done under FSDP and ZeRO-3.
+	PreparesQuantized, CastsBack, UncastIfSharded bool
 	// QuantizedAdapters is the type that adapters of quantized weights are cast to.
 	QuantizedAdapters string
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
@@ -151,6 +177,7 @@ const (
 type Families struct {
 	Path  string // of the family
 	Names []Term // how the names of the family's models begin
+	Sizes []Term // names that are another's, if family and size are put together
 }
 
 // Sharding says how a run over several GPUs is spread.
@@ -159,6 +186,14 @@ type Sharding struct {
 	// program ends in it.
 	Shards          bool
 	ShardingRecipes string // such as _distributed
+	// ShardsAs is the kind of sharding, fsdp2 if "", and AdaptersAs that of runs with adapters if it differs.
+	ShardsAs, AdaptersAs string
+	// CheckpointsSharded means that runs over several GPUs checkpoint, and others do not.
+	CheckpointsSharded bool
+	// SplitsVisible means that a process that sees several GPUs splits the layers over them.
+	SplitsVisible bool
+	// AlwaysDeepSpeed means that DeepSpeed holds the weights even if nothing is sharded.
+	AlwaysDeepSpeed bool
 	// GathersInAutocast means that FSDP gathers and reduces in the type of autocast.
 	GathersInAutocast bool
 }

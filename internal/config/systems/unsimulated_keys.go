@@ -7,9 +7,10 @@ type Deviation string
 
 // The deviations.
 const (
-	takesLess   Deviation = "this is not counted, so the run takes less"
-	takesMore   Deviation = "this is not counted, so the run takes more"
-	takesEither Deviation = "this is not counted, so the run may take more or less"
+	takesLess     Deviation = "this is not counted, so the run takes less"
+	takesMore     Deviation = "this is not counted, so the run takes more"
+	takesMoreOver Deviation = "over several machines this is not counted, so the run takes more there"
+	takesEither   Deviation = "this is not counted, so the run may take more or less"
 )
 
 // less returns a switch that saves memory that the figures count.

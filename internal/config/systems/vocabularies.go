@@ -35,6 +35,7 @@ var hfAttention = []Term{
 	{"flash_attention_3", "flash"},
 	{"kernels-community/flash-attn2", "flash"},
 	{"kernels-community/flash-attn", "flash"},
+	{"kernels-community/vllm-flash-attn3", "flash"},
 }
 
 // lightningPrecision is Lightning's --trainer.precision (fabric's

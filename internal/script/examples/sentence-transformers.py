@@ -9,6 +9,7 @@ if settings.checkpointing:
 model = SentenceTransformer(modules=[word, models.Pooling(word.get_word_embedding_dimension())])
 loss = losses.MultipleNegativesRankingLoss(model)
 loss._columns = 1 + max(settings.positives, 1) + settings.negatives
+loss._any_columns = False
 args = SentenceTransformerTrainingArguments(
     output_dir="out",
     per_device_train_batch_size=settings.batch,

@@ -12,7 +12,8 @@ type Linear struct {
 	flipped      bool           // its weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
-	output       bool // it makes logits
+	output       bool     // it makes logits
+	parts        []string // the names of its parts that targets may give; nil if it is no product of several
 }
 
 // Linear makes an nn.Linear.

@@ -18,6 +18,7 @@ type Lora struct {
 	PEFT    bool            // as PEFT does it, with adapters in float32
 	DoRA    bool            // lengths of the weights' rows are trained too
 	Save    []string        // layers that are trained in full: PEFT's modules_to_save
+	Fresh   bool            // in LitGPT's layers, padding makes a copy, as it did in 2023
 }
 
 // adapts reports whether a target names the module at a path, as PEFT matches a
@@ -40,6 +41,8 @@ type adapter struct {
 	peft    bool
 
 	torchtune bool // torchtune's LoRALinear
+	qkv       bool // LitGPT's LoRAQKVLinear
+	fresh     bool // as it was in 2023
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
@@ -106,8 +109,18 @@ func (b *Builder) Adapted() bool {
 func (b *Builder) LinearNames() []string {
 	var out []string
 	for _, m := range b.layers {
-		if lin, ok := m.(*Linear); ok && !slices.Contains(out, lastName(lin.At())) {
-			out = append(out, lastName(lin.At()))
+		lin, ok := m.(*Linear)
+		if !ok {
+			continue
+		}
+		names := lin.parts
+		if names == nil {
+			names = []string{lastName(lin.At())}
+		}
+		for _, name := range names {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out
@@ -187,6 +200,9 @@ func lastName(path string) string {
 
 // forward is base(x) + B(A(drop(x))) * scale.
 func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Tensor {
+	if ad.qkv {
+		return ad.forwardQKV(fn, x, base)
+	}
 	if ad.torchtune {
 		return ad.forwardTorchtune(fn, x, base)
 	}

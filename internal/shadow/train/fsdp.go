@@ -20,10 +20,11 @@ import (
 
 // Sharding is the configuration of FSDP2.
 type Sharding struct {
-	World   int          // the number of GPUs
-	Reshard bool         // free gathered parameters after forward
-	Param   shadow.DType // type of gathered parameters; None keeps theirs
-	Reduce  shadow.DType // type of reduced gradients; None keeps the gradients'
+	World     int          // the number of GPUs
+	Reshard   bool         // free gathered parameters after forward
+	Param     shadow.DType // type of gathered parameters; None keeps theirs
+	Reduce    shadow.DType // type of reduced gradients; None keeps the gradients'
+	KeepsRoot bool         // reshard_after_forward is left to fully_shard: the root keeps its parameters
 }
 
 // FSDP is fully_shard around a model and its blocks.

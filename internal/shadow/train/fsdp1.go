@@ -17,7 +17,7 @@ import (
 // part. All parameters of a flat parameter have one type and are trained together or not at all, so
 // PEFT's wrapping policy makes each layer with trained weights its own unit. A unit is gathered into the
 // memory of a separate stream before it runs, forward and backward, and given up after it. The root keeps
-// its parameters from forward to backward.
+// its parameters from forward to backward. Units that mix trained and frozen parameters: fsdp1_mixed.go.
 
 // FlatSharding is the configuration of FSDP1.
 type FlatSharding struct {
@@ -25,6 +25,7 @@ type FlatSharding struct {
 	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
 	Reduce shadow.DType // reduce_dtype; None is Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
+	Mixes  bool         // use_orig_params, with blocks alone as units: those mix trained and frozen parameters
 }
 
 // FSDP1 is FullyShardedDataParallel around a model and its units.
@@ -63,6 +64,9 @@ type flatUnit struct {
 	arrived int  // number of members whose gradients have arrived
 
 	held *shadow.Tensor // the whole flat gradient, if it is reduced in a later backward
+
+	updated []*shadow.Tensor // members that are trained, of a unit that mixes them with frozen ones
+	pieces  []*shadow.Tensor // the parts of those that are in shard, which the optimizer updates
 }
 
 // NewFSDP1 wraps a model: its blocks, layers with trained weights if all else is frozen, and the root.
@@ -72,8 +76,8 @@ func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 	root := &flatUnit{f: f, root: true}
 	f.units = []*flatUnit{root}
 	at := map[string]*flatUnit{"": root}
-	for _, p := range b.ParametersInsideOut() {
-		path := unitOf(b, p)
+	for _, p := range f.inOrder(b) {
+		path := f.unitOf(b, p)
 		u := at[path]
 		if u == nil {
 			u = &flatUnit{f: f}
@@ -87,13 +91,22 @@ func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 		u.flatten()
 	}
 	root.flatten()
+	f.cutPieces()
 	f.watch()
 	return f
 }
 
+// inOrder returns the parameters in the order in which they are laid into flat parameters.
+func (f *FSDP1) inOrder(b *nn.Builder) []*shadow.Tensor {
+	if f.how.Mixes {
+		return b.Parameters()
+	}
+	return b.ParametersInsideOut()
+}
+
 // unitOf returns the path of the unit that a parameter belongs to; "" is the root.
-func unitOf(b *nn.Builder, p *shadow.Tensor) string {
-	if p.RequiresGrad() && b.Adapted() {
+func (f *FSDP1) unitOf(b *nn.Builder, p *shadow.Tensor) string {
+	if p.RequiresGrad() && b.Adapted() && !f.how.Mixes {
 		return nn.OwnerOf(p.Name())
 	}
 	return b.BlockOf(p.Name())
@@ -127,9 +140,9 @@ func (u *flatUnit) flatten() {
 	w, first := u.f.w, u.members[0]
 	for _, p := range u.members {
 		p.Fill()
-		u.numel += p.Numel()
+		u.numel += u.room(p)
 	}
-	u.trained = first.RequiresGrad()
+	u.trained = u.mix()
 	part := kernel.CeilDiv(u.numel, u.f.how.World)
 	u.flat = w.Parameter(first.Name(), shadow.Dims(part*u.f.how.World), first.DType(), true)
 	u.flat.Fill()
@@ -163,7 +176,11 @@ func (f *FSDP1) Upcast() {
 // Shards returns the flat parts that the optimizer updates.
 func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 	for _, u := range f.units {
-		if u.shard != nil && u.trained {
+		switch {
+		case u.shard == nil || !u.trained:
+		case f.how.Mixes:
+			out = append(out, u.pieces...)
+		default:
 			out = append(out, u.shard)
 		}
 	}
@@ -176,6 +193,7 @@ func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 		f.begun = true
 		f.initialize()
 	}
+	f.forget()
 	root := f.units[0]
 	root.PreForward(nil)
 	loss := run()

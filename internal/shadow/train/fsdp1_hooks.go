@@ -149,7 +149,8 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 	}
 	if u.shard.Grad() != nil {
 		part.Drop() // it has been added to the gradient that is there
-		return
+	} else {
+		u.shard.SetGrad(part)
 	}
-	u.shard.SetGrad(part)
+	u.layGrads()
 }

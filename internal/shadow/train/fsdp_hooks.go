@@ -39,7 +39,7 @@ func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	if g.backward {
 		return
 	}
-	if g.f.how.Reshard {
+	if g.f.how.Reshard && !(g.f.how.KeepsRoot && g == g.f.groups[0]) {
 		g.reshard()
 	}
 	g.places = append(g.places, len(g.f.order))

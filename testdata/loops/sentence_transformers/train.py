@@ -39,8 +39,16 @@ def main():
         data = {"sentence1": data["anchor"], "sentence2": data["positive"], "score": torch.rand(rows).tolist()}
     if args.loss in ("triplet", "mnrl3"):
         data["negative"] = [text() for _ in range(rows)]
-    names = {"cosine": losses.CosineSimilarityLoss, "cosent": losses.CoSENTLoss, "triplet": losses.TripletLoss}
+    if args.loss in ("contrastive", "softmax"):
+        data["label"] = torch.randint(0, 2, (rows,)).tolist()
+    if args.loss == "margin":
+        data = {"query": data["anchor"], "positive": data["positive"], "negative": [text() for _ in range(rows)], "score": torch.rand(rows).tolist()}
+    names = {"cosine": losses.CosineSimilarityLoss, "cosent": losses.CoSENTLoss, "triplet": losses.TripletLoss, "contrastive": losses.ContrastiveLoss, "margin": losses.MarginMSELoss}
     loss = names.get(args.loss, losses.MultipleNegativesRankingLoss)(model)
+    if args.loss == "softmax":
+        loss = losses.SoftmaxLoss(model, sentence_embedding_dimension=model.get_sentence_embedding_dimension(), num_labels=3)
+    if args.loss == "matryoshka":
+        loss = losses.MatryoshkaLoss(model, loss, [768, 512, 256, 128, 64])
     training_args = SentenceTransformerTrainingArguments(
         output_dir="out", per_device_train_batch_size=args.batch_size, max_steps=args.steps, bf16=args.bf16, gradient_accumulation_steps=args.accumulation, report_to="none", save_strategy="no"
     )

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"path"
+	"slices"
+	"snug/internal/pattern"
+	"strings"
+)
+
+// A hub has a hundred copies of each known model, and people keep them in folders of their own. Assume takes such a
+// name for the known model of the same name. Only what cannot change a shape is left out of the comparison: the
+// owner, the folder, and neutralWords beside a size. Anything else may be a longer vocabulary or other layers.
+
+// neutralWords say how a model was trained or stored, not what it looks like.
+var neutralWords = []string{
+	"hf", "chat", "instruct", "it", "base", "pt", "meta", "sft", "dpo", "orpo", "kto", "simpo", "ppo", "grpo", "finetuned",
+}
+
+var (
+	// sizeWord is the size in a name: 7b, 1.5b, 350m, 8x7b.
+	sizeWord = pattern.New(`^(\d+x)?\d+(\.\d+)?[bm]$`)
+	// passedOver are the last elements of paths that do not name a model.
+	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
+)
+
+// typeWords are the types of weights that names of copies have.
+var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+
+// Assume returns the model that a name or a path stands for if it is known under another owner or without a folder,
+// and in words what it is taken for; nil if it is not. A checkpoint that was saved in 4 bits has the
+// quantization_config that bitsandbytes saves.
+func Assume(name string) (*Entry, string) {
+	own := words(lastElement(name))
+	kept, format := unquantized(own)
+	if ofTimm(name) || format != "" && format != bnb4bit {
+		return nil, ""
+	}
+	kept, dtype := untyped(kept)
+	e := sameName(kept, owner(name))
+	if e == nil {
+		return nil, ""
+	}
+	if dtype != "" {
+		e.Config["dtype"] = dtype
+	}
+	if format == "" {
+		return e, e.Name
+	}
+	e.Config["quantization_config"] = savedIn4Bits()
+	text := e.Name + " saved by bitsandbytes in 4 bits (nf4, double quantization)"
+	if slices.Contains(own, "unsloth") {
+		text += "; unsloth keeps some of its layers in 16 bits, which take more"
+	}
+	return e, text
+}
+
+// untyped returns the words of a name without the type of the weights, and that type; "" if it has none.
+func untyped(words []string) (kept []string, dtype string) {
+	for _, w := range words {
+		if t := typeWords[w]; t != "" {
+			dtype = t
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	return kept, dtype
+}
+
+// owner returns the owner of a name on the hub; of a path it is the folder.
+func owner(name string) string { return path.Base(path.Dir(name)) }
+
+// Known returns the model with a name, or that of the same name, or nil.
+func Known(name string) *Entry {
+	if e := Find(name); e != nil {
+		return e
+	}
+	e, _ := Assume(name)
+	return e
+}
+
+// lastElement returns the part of a name that says which model it is: the last element of a path, or the name that a
+// folder of the Hugging Face cache stands for (models--org--name).
+func lastElement(name string) string {
+	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
+	for len(elements) > 1 && passedOver.In(elements[len(elements)-1]) {
+		elements = elements[:len(elements)-1]
+	}
+	if len(elements) == 0 {
+		return ""
+	}
+	last := elements[len(elements)-1]
+	if hub, is := strings.CutPrefix(last, "models--"); is {
+		last = path.Base(strings.ReplaceAll(hub, "--", "/"))
+	}
+	return last
+}
+
+// sameName returns the model whose name has the same words, or the same without neutralWords: that of the owner, or else
+// the original. It is nil if there is none, or if there are several of different sizes.
+func sameName(own []string, owner string) *Entry {
+	for _, key := range []func([]string) string{whole, neutral} {
+		want := key(own)
+		if want == "" {
+			return nil
+		}
+		if found := allNamed(want, key); len(found) > 0 {
+			if slices.ContainsFunc(found, func(e Entry) bool { return e.Params != found[0].Params }) {
+				return nil
+			}
+			at := slices.IndexFunc(found, func(e Entry) bool { return path.Dir(e.Hub) == owner })
+			return &found[max(at, 0)]
+		}
+	}
+	return nil
+}
+
+// allNamed returns the models whose names have a key, the originals first.
+func allNamed(want string, key func([]string) string) []Entry {
+	var out []Entry
+	for _, m := range models() {
+		if key(words(m.name)) == want || key(words(path.Base(m.hub))) == want {
+			out = append(out, decode[Entry](m.line))
+		}
+	}
+	for _, m := range variants() {
+		if key(words(path.Base(m.hub))) == want {
+			out = append(out, m.entry())
+		}
+	}
+	return out
+}
+
+// whole returns the words of a name without what separates them: llama2-7b is llama-2-7b.
+func whole(words []string) string { return strings.Join(words, "") }
+
+// neutral is whole without neutralWords. A name without a size keeps them: t5 is not t5-base.
+func neutral(words []string) string {
+	if !slices.ContainsFunc(words, sizeWord.In) {
+		return whole(words)
+	}
+	return whole(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(neutralWords, w) }))
+}

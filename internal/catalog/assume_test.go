@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAssume(t *testing.T) {
+	for name, want := range map[string]string{
+		"NousResearch/Llama-3.2-1B-Instruct":                      "meta-llama/Llama-3.2-1B-Instruct",
+		"someone/bert-base-uncased":                               "bert-base",
+		"./models/Llama-2-7b-hf":                                  "llama-2-7b",
+		"/data/llama2-7b/":                                        "llama-2-7b",
+		"/data/Llama-2-7b-hf/checkpoint-500":                      "llama-2-7b",
+		`C:\models\Qwen2.5-7B`:                                    "qwen2.5-7b",
+		"/hub/models--gpt2/snapshots/" + strings.Repeat("a1", 20): "gpt2",
+		"/hub/models--meta-llama--Llama-3.2-1B":                   "llama-3.2-1b",
+		"princeton-nlp/Llama-3-Base-8B-SFT":                       "llama-3-8b",
+		"unsloth/Meta-Llama-3.1-8B-bnb-4bit":                      "unsloth/Meta-Llama-3.1-8B saved by bitsandbytes in 4 bits (nf4, double quantization)",
+		"unsloth/Qwen2.5-7B-unsloth-bnb-4bit":                     "qwen2.5-7b saved by bitsandbytes in 4 bits (nf4, double quantization); unsloth keeps some of its layers in 16 bits, which take more",
+		"casperhansen/llama-3-70b-fp16":                           "llama-3-70b",
+		"unsloth/phi-4-bnb-4bit":                                  "unsloth/phi-4 saved by bitsandbytes in 4 bits (nf4, double quantization)",
+		"someone/phi-4":                                           "microsoft/phi-4",
+		"/data/Llama-2-7b-hf/original":                            "llama-2-7b",
+		"t5":                                                      "",
+		"someone/Llama-2-7b-chinese":                              "",
+		"someone/Mistral-7B-v0.9":                                 "",
+		"TheBloke/Llama-2-7B-GPTQ":                                "",
+		"vit_base_patch16_224":                                    "",
+		"":                                                        "",
+		"/":                                                       "",
+		"checkpoint-500":                                          "",
+	} {
+		e, got := Assume(name)
+		if got != want || (e == nil) != (want == "") {
+			t.Errorf("%s is taken for %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A checkpoint that was saved in 4 bits says so in its config; the model it was made from keeps its own.
+func TestAssumeSavedQuantized(t *testing.T) {
+	e, _ := Assume("unsloth/Meta-Llama-3.1-8B-bnb-4bit")
+	if q, _ := e.Config["quantization_config"].(map[string]any); q["load_in_4bit"] != true {
+		t.Errorf("the quantization is %v", e.Config["quantization_config"])
+	}
+	if q := Find("meta-llama/Meta-Llama-3.1-8B").Config["quantization_config"]; q != nil {
+		t.Errorf("the original is quantized: %v", q)
+	}
+}
+
+// A copy in another type has that type.
+func TestAssumeType(t *testing.T) {
+	if e, _ := Assume("casperhansen/llama-3-70b-fp16"); e == nil || e.Config["dtype"] != "float16" {
+		t.Errorf("the copy is %+v", e)
+	}
+}
+
+func TestUnsimulated(t *testing.T) {
+	for name, want := range map[string]string{
+		"tiiuae/falcon-7b":                   "a Falcon model",
+		"tiiuae/Falcon3-7B-Base":             "",
+		"cross-encoder/nli-deberta-v3-base":  "a DeBERTa model",
+		"bigscience/bloomz-560m":             "a BLOOM model",
+		"TheBloke/Llama-2-7B-GPTQ":           "a checkpoint with quantized weights (GPTQ)",
+		"Qwen/Qwen2.5-7B-Instruct-AWQ":       "a checkpoint with quantized weights (AWQ)",
+		"01-ai/Yi-6B-Chat-4bits":             "a checkpoint with quantized weights (4 bits)",
+		"Qwen/Qwen2.5-VL-7B-Instruct":        "a model for more than text (vl)",
+		"Qwen/Qwen9-57B-A14B":                "a mixture of experts (a14b)",
+		"timm/resnet50.a1_in1k":              "a model of timm",
+		"facebook/sam2-hiera-tiny":           "a SAM model",
+		"deepseek-ai/DeepSeek-V3.1":          "a DeepSeek-V3 model",
+		"someone/SmolLM-300M":                "",
+		"ehartford/samantha-mistral-7b":      "",
+		"deepseek-ai/DeepSeek-R1":            "a DeepSeek-V3 model",
+		"deepseek-ai/DeepSeek-R1-Distill-Mo": "",
+		"someone/my-model":                   "",
+		"":                                   "",
+	} {
+		if got := Unsimulated(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A text of a million words is compared as a name of a few.
+func TestLongName(t *testing.T) {
+	name := strings.Repeat("a-", 1<<20)
+	if got := Unsimulated(name + "falcon-7b"); got != "" {
+		t.Errorf("it is %q", got)
+	}
+	if e, _ := Assume(name + "llama-2-7b"); e != nil {
+		t.Errorf("it is taken for %s", e.Name)
+	}
+}
+
+// No name of the table is a family's that is not simulated: such a line would hide a misspelled one.
+func TestKnownNamesAreSimulated(t *testing.T) {
+	for _, e := range all() {
+		kind, _ := e.Config["model_type"].(string)
+		if what := Unsimulated(e.Hub); what != "" && !strings.HasSuffix(kind, "_moe") {
+			t.Errorf("%s is known, and yet %s", e.Hub, what)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"snug/internal/pattern"
+	"strings"
+)
+
+// families.txt lists models of families that are not simulated: how their names begin, and what they are. The names
+// are words without what separates them, as in whole; knownFamily marks models of a known family among them (Falcon 3 is a
+// Llama).
+//
+//go:embed families.txt
+var otherFamilies string
+
+// maxWords is how many words of a name are looked at. Published names have up to a dozen; a text of thousands is none.
+const maxWords = 24
+
+// knownFamily stands in families.txt for a family that is simulated.
+const knownFamily = "-"
+
+// Unsimulated returns what a name says that snug does not simulate, such as "a Falcon model", or "".
+func Unsimulated(name string) string {
+	kept, format := unquantized(words(lastElement(name)))
+	switch {
+	case format != "" && format != bnb4bit:
+		return fmt.Sprintf("a checkpoint with quantized weights (%s)", format)
+	case ofTimm(name):
+		return "a model of timm"
+	}
+	kept = kept[:min(len(kept), maxWords)]
+	for i := range kept {
+		if what := otherFamily(kept[i:]); what != "" {
+			return strings.TrimPrefix(what, knownFamily)
+		}
+	}
+	for _, w := range kept {
+		switch {
+		case slices.Contains(mediaWords, w):
+			return fmt.Sprintf("a model for more than text (%s)", w)
+		case w == "moe" || activeWord.In(w):
+			return fmt.Sprintf("a mixture of experts (%s)", w)
+		}
+	}
+	return ""
+}
+
+// ofTimm reports whether a name is timm's, whose models have layers of their own: vit_base_patch16_224.
+func ofTimm(name string) bool {
+	return strings.HasPrefix(name, "timm/") || strings.Contains(lastElement(name), "_patch")
+}
+
+// mediaWords mark models that take images or sound beside text.
+var mediaWords = []string{"vl", "vision", "audio", "omni", "multimodal", "video", "ocr", "speech", "tts", "asr"}
+
+// activeWord is the number of parameters that a token uses of a mixture of experts: a14b.
+var activeWord = pattern.New(`^a\d+(\.\d+)?[bm]$`)
+
+// otherFamily returns what families.txt says about the words of a name, from its longest line that they begin with;
+// "" if there is none.
+func otherFamily(words []string) string {
+	name, longest, what := whole(words), "", ""
+	for line := range strings.Lines(otherFamilies) {
+		begins, is, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if len(begins) > len(longest) && strings.HasPrefix(name, begins) && endsWord(words, len(begins)) {
+			longest, what = begins, is
+		}
+	}
+	return what
+}
+
+// endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam is no part of
+// samantha, but of sam2, and smollm3 is no part of smollm-360m.
+func endsWord(words []string, n int) bool {
+	for _, w := range words {
+		if n <= len(w) {
+			return n == len(w) || w[n] == '.' || digit(w[n]) && !digit(w[n-1])
+		}
+		n -= len(w)
+	}
+	return false
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits, the one that is simulated.
+const bnb4bit = "bitsandbytes, 4 bits"
+
+// quantizedWords are the formats of quantized checkpoints by the word that names have for them.
+var quantizedWords = map[string]string{
+	"gptq": "GPTQ", "awq": "AWQ", "gguf": "GGUF", "ggml": "GGML", "exl2": "EXL2", "aqlm": "AQLM", "hqq": "HQQ", "mlx": "MLX",
+	"fp8": "FP8", "mxfp4": "MXFP4", "nvfp4": "NVFP4", "int4": "4 bits", "int8": "8 bits", "w4a16": "4 bits", "w8a8": "8 bits", "w8a16": "8 bits",
+	"4bit": "4 bits", "4bits": "4 bits", "8bit": "8 bits", "8bits": "8 bits", "quantized": "format unknown", "bnb": "bitsandbytes", "nf4": "bitsandbytes",
+}
+
+// unquantized returns the words of a name without those for a quantized format, and the format; "" if there is none.
+func unquantized(words []string) (kept []string, format string) {
+	has := func(w string) bool { return slices.Contains(words, w) }
+	for _, w := range words {
+		switch what := quantizedWords[w]; {
+		case what == "":
+			kept = append(kept, w)
+		case format == "":
+			format = what
+		}
+	}
+	if format == "bitsandbytes" && (has("4bit") || has("4bits")) || has("nf4") {
+		format = bnb4bit
+		kept = slices.DeleteFunc(kept, func(w string) bool { return w == "unsloth" })
+	}
+	return kept, format
+}
+
+// savedIn4Bits returns the quantization_config of the 4-bit checkpoints on the hub, those of unsloth among them.
+func savedIn4Bits() map[string]any {
+	return map[string]any{
+		"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4",
+		"bnb_4bit_use_double_quant": true, "bnb_4bit_compute_dtype": "bfloat16",
+	}
+}

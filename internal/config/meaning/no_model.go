@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"snug/internal/config/projects"
+	"snug/internal/setup"
+)
+
+// NoModel is what is missing if no file names a model.
+const NoModel = "no file names the model; give --model NAME, or model: {name: ...} in snug.yaml; for custom code, snug profile -- <your command>"
+
+// noModel says what is missing if the files give no model that is known: one that they name in another way, one that
+// the program builds itself, or any.
+func (r *Run) noModel() string {
+	if why := r.notKnown("model"); why != "" {
+		return why + "; give --model NAME"
+	}
+	for _, b := range r.BindingsOf("model") {
+		switch {
+		case b.Unknown != "":
+			return notSimulated(b.Where(), b.Unknown)
+		case b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || strings.Contains(b.Text, "${"):
+			return fmt.Sprintf("%s: %s is %s, which is only known when the run starts; give --model NAME", b.Where(), b.Path, shortened(b.Text))
+		}
+	}
+	if r.Primary != nil {
+		if d := r.Primary.Described(); d != nil {
+			return described(d)
+		}
+	}
+	return NoModel
+}
+
+// described returns the error for a model that a file describes, or how to give it if it might be a published one.
+func described(d *projects.DescribedModel) string {
+	switch {
+	case d.Class == "":
+		return d.Refusal()
+	case setup.KnowsModel(d.Class):
+		return fmt.Sprintf("%s: %s a name that snug knows; if the published model is meant, give --model %s, otherwise measure the run: snug profile -- <your command>", d.Where, d.What, d.Class)
+	}
+	return notSimulated(d.Where, d.Class)
+}
+
+// notSimulated returns the error for a name of a model that is not simulated.
+func notSimulated(where, name string) string {
+	if what := setup.UnsimulatedModel(name); what != "" {
+		return fmt.Sprintf("%s: %s is %s, which is not simulated; measure the run: snug profile -- <your command>", where, name, what)
+	}
+	return fmt.Sprintf("%s: %s is not a model that snug knows; give one like it with --model NAME, or measure the run: snug profile -- <your command>", where, name)
+}
+
+// modelInFile returns the model that the files give. A path with a variable that is not known names one if its last
+// element is a name that is known, as in $MODELS/Llama-2-7b-hf.
+func (r *Run) modelInFile() any {
+	v := r.Value("model")
+	if text, is := v.(string); v != nil && !(is && strings.Contains(text, "${")) {
+		return v
+	}
+	for _, b := range r.BindingsOf("model") {
+		text := strings.Trim(b.Text, `"'`)
+		if ends := b.Place.Value.Ends; ends != "" {
+			text = "$" + ends // what comes before is not known
+		}
+		if strings.Contains(text, "$") && !strings.ContainsAny(path.Base(text), "${}") && setup.KnowsModel(text) {
+			return text
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import (
+	"snug/internal/config/doc"
+	"snug/internal/config/projects"
+	"snug/internal/pattern"
+)
+
+// unslothModel matches the classes by which Unsloth loads a model: FastLanguageModel, FastVisionModel, FastModel.
+var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]?\w*Model)\.(?:from_pretrained|get_peft_model)\(`, "Model.from_pretrained(", "Model.get_peft_model(")
+
+// ownKernels lists the call by which a script replaces a model's layers, adapters and loss by Unsloth's. They keep
+// less for backward, and how much less depends on the model and the version.
+func (r *Run) ownKernels() []Missing {
+	for _, s := range r.SourcesRead() {
+		d := s.Tree.Layers[0].Doc
+		if d.Format() != doc.Python {
+			continue
+		}
+		if at := unslothModel.Index(d.Text()); at != nil {
+			return []Missing{{Training, refusal(s.LineOf(d, at[2]), projects.Submatch(d, at, 1), "is Unsloth's, whose own kernels for layers, adapters and loss take less than transformers'")}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/tree"
+)
+
+// Many trainers name no published model: their files name a class (model._target_, model._name) or the sizes of its
+// layers (GPT-NeoX, OLMo, NeMo, Megatron). Such a model is the program's own, and an error says where that shows.
+
+// DescribedModel is how a file describes the model that its program builds.
+type DescribedModel struct {
+	Where string // file:line
+	Class string // the name of its class; "" if only its sizes are given
+	What  string // the description, as the beginning of a sentence
+}
+
+// The names under which files keep the class of a model, if they are directly under one of modelSections, the width of
+// its layers, and their number.
+var (
+	modelSections = []string{"model", "models", "net", "network", "architecture"}
+	classNames    = []string{"_target_", "_name", "_component_", "class_path", "class_name", "target", "name", "type", "arch", "model_type"}
+	widthNames    = []string{"hidden_size", "d_model", "n_embd", "embed_dim", "encoder_embed_dim", "model_dim", "hidden_dim", "dim", "emb_dim"}
+	depthNames    = []string{"num_layers", "n_layers", "n_layer", "num_hidden_layers", "encoder_layers", "depth"}
+)
+
+// Described returns the model that a source describes without naming one that is published; nil if it does not.
+func (s *Source) Described() *DescribedModel { return describedIn(s.Tree) }
+
+func describedIn(t tree.Tree) *DescribedModel {
+	if v := modelClass(t); v != nil {
+		text, _ := v.Value.Data.(string)
+		return &DescribedModel{whereIn(t, v), text, fmt.Sprintf("%s %s is", v.Path, text)}
+	}
+	width, depth := firstNamed(t, widthNames), firstNamed(t, depthNames)
+	if width == nil || depth == nil {
+		return nil
+	}
+	return &DescribedModel{whereIn(t, width), "", fmt.Sprintf("%s and %s are the sizes of", width.Path, depth.Path)}
+}
+
+// Refusal returns the error for such a model.
+func (d *DescribedModel) Refusal() string {
+	return fmt.Sprintf("%s: %s a model that the program builds itself, which is not simulated; measure the run: snug profile -- <your command>", d.Where, d.What)
+}
+
+// firstNamed returns the first value of a tree under one of the names, or nil.
+func firstNamed(t tree.Tree, names []string) *tree.Value {
+	for _, name := range names {
+		for _, v := range t.Index().Named(name) {
+			if _, yes := v.Value.Data.(bool); v.Value.Data != nil && !yes {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// modelClass returns the text that names the class of the tree's model, or nil.
+func modelClass(t tree.Tree) *tree.Value {
+	for _, name := range classNames {
+		for _, v := range t.Index().Named(name) {
+			if text, _ := v.Value.Data.(string); text != "" && ofModel(v.Parts) && !strings.Contains(text, "${") {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// ofModel reports whether a path is that of a name in a model's section, or of the class of one of its parts:
+// model.encoder._target_.
+func ofModel(parts []string) bool {
+	n := len(parts)
+	return n >= 2 && slices.Contains(modelSections, parts[n-2]) ||
+		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && parts[n-2] != "optim"
+}
+
+// whereIn returns the place of a value of a tree.
+func whereIn(t tree.Tree, v *tree.Value) string {
+	place, err := t.Stands(v.Path)
+	if err != nil {
+		return t.Nearest(v.Path).File
+	}
+	return fmt.Sprintf("%s:%d", place.File, place.Value.Line)
+}
+
+// silent returns the error for a named file without a setting: it may still describe a model.
+func (p *Found) silent(name string) error {
+	if data, err := p.files.ReadFile(name); err == nil {
+		if d, err := doc.Open(name, data); err == nil && d.Format() != doc.Python {
+			if m := describedIn(tree.New(tree.Layer{File: name, Doc: d})); m != nil {
+				return fmt.Errorf("%s", m.Refusal())
+			}
+		}
+	}
+	return p.withoutSettings(name)
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+	"snug/internal/config/systems"
+	"snug/internal/config/tree"
+)
+
+// A shell script gives a program some of its settings. The program has the others: as defaults of its arguments
+// (argparse, dataclasses), or in the calls that it makes (TrainingArguments, LoraConfig, from_pretrained).
+
+// ownSettings are the settings that a program may have for itself.
+var ownSettings = []string{
+	"model", "batch", "accumulation", "precision", "autocast", "weights", "checkpointing", "seq", "optimizer", "attention", "clip", "liger",
+	"lora", "quantized", "quant_method", "quantization", "uncounted",
+}
+
+// bindProgram binds the settings of the only program that the main script trains with, where the script does not have them.
+func (p *Found) bindProgram() {
+	s := p.Primary.programSource(p.files)
+	if s == nil {
+		return
+	}
+	p.Program = s
+	found, err := s.Bind()
+	if err != nil {
+		return // the program is not a config, and may have anything
+	}
+	given := map[string]bool{}
+	for _, b := range p.Bound {
+		given[b.Setting] = true
+	}
+	for _, b := range found {
+		group, _, _ := strings.Cut(b.Setting, ".")
+		switch {
+		case given[b.Setting] || p.ambiguous[b.Setting] != "" || !slices.Contains(ownSettings, group):
+		case len(b.rivals) > 0 || b.Value == nil:
+		default:
+			p.bind(b)
+		}
+	}
+}
+
+// programSource returns the only program that a shell script trains with as a source of settings; nil if there is none in
+// the folder, or several.
+func (s *Source) programSource(files Files) *Source {
+	if s.System.Commands == nil {
+		return nil
+	}
+	programs := s.ProgramTexts(files)
+	if len(programs) != 1 {
+		return nil
+	}
+	d, err := doc.Open(programs[0].File, []byte(programs[0].Text))
+	if err != nil {
+		return nil
+	}
+	system := *systems.OfProgram(programs[0].Text)
+	system.AlsoTelling = append(systems.SettingNames(), filesOwn...)
+	return NewSource(programs[0].File, &system, tree.New(tree.Layer{File: programs[0].File, Doc: d}))
+}

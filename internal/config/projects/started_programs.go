@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package projects
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/config/doc"
+)
+
+// StartedProgram is a program that a shell script starts for training.
+type StartedProgram struct {
+	Name string // its file, its module, or its command with the words after it
+	Line int    // where the script names it
+
+	hasBatch bool // the batch is among its flags
+}
+
+// Started returns the programs that a shell script trains with: the one that gets the batch, or else all of them
+// that by their names do nothing else.
+func (s *Source) Started() []StartedProgram {
+	var out []StartedProgram
+	for _, p := range s.commands() {
+		if p.trainsNothing() {
+			continue
+		}
+		if p.hasBatch {
+			return []StartedProgram{p}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// OnlyUses returns the program that a shell script gives its batch to if, by its name, it trains nothing: it
+// evaluates, serves or converts a model. The script then starts no other program.
+func (s *Source) OnlyUses() (p StartedProgram, ok bool) {
+	all := s.commands()
+	i := slices.IndexFunc(all, func(p StartedProgram) bool { return p.hasBatch })
+	if i < 0 || slices.ContainsFunc(all, func(p StartedProgram) bool { return !p.trainsNothing() }) {
+		return StartedProgram{}, false
+	}
+	return all[i], true
+}
+
+// findCommands returns the programs of a shell script's commands.
+func (s *Source) findCommands() []StartedProgram {
+	var out []StartedProgram
+	batch := s.batchKeys()
+	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		if p := programOf(c); p.Name != "" {
+			p.hasBatch = slices.ContainsFunc(batch, func(key string) bool { return c.Keys[key] || c.Environment[key] || c.Passes[key] })
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// trainsNothing reports whether a program does something other than training, by its name.
+func (p StartedProgram) trainsNothing() bool {
+	words := strings.FieldsFunc(strings.ToLower(strings.TrimSuffix(path.Base(p.Name), ".py")), func(c rune) bool { return c == '_' || c == '-' || c == '.' || c == ' ' })
+	has := func(of []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(of, w) })
+	}
+	return has(usingWords) && !has([]string{"train", "training", "trainer", "finetune", "finetuning", "tune", "tuning", "sft", "pretrain", "run"})
+}
+
+// usingWords are words of programs that use a model instead of training it.
+var usingWords = []string{
+	"eval", "evaluate", "evaluation", "test", "testing", "infer", "inference", "predict", "prediction", "generate", "generation", "serve", "server", "deploy",
+	"export", "merge", "convert", "tokenize", "preprocess", "prepare", "quantize", "demo", "download",
+	"benchmark", "chat", "install", "upload", "visualize", "plot", "rollout", "client",
+}
+
+// batchKeys returns the keys of a script that give a program its batch.
+func (s *Source) batchKeys() []string {
+	var out []string
+	found, _ := s.Bind()
+	for _, b := range found {
+		if b.Setting == "batch" && len(b.Place.At) > 0 {
+			out = append(out, b.Place.At[0])
+		}
+	}
+	return out
+}
+
+// programOf returns the program of a command: a Python file, a module, or the words that are no flags.
+func programOf(c doc.Command) StartedProgram {
+	if len(c.Words) > 0 && (c.Words[0] == "echo" || c.Words[0] == "printf") {
+		return StartedProgram{}
+	}
+	c = unquoted(c)
+	for i, w := range c.Words {
+		if strings.HasSuffix(w, ".py") {
+			return StartedProgram{Name: w, Line: c.Lines[i]}
+		}
+	}
+	for i, w := range c.Words {
+		if w == "-m" && i+1 < len(c.Words) && !slices.Contains(launcherModules, c.Words[i+1]) {
+			return StartedProgram{Name: strings.ReplaceAll(c.Words[i+1], ".", "/"), Line: c.Lines[i]}
+		}
+	}
+	if len(c.Words) == 0 || slices.Contains(otherTools, c.Words[0]) || !slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+		return StartedProgram{}
+	}
+	return StartedProgram{Name: strings.Join(ownWords(c.Words), " "), Line: c.Lines[0]}
+}
+
+// unquoted returns a command with the words of its quoted texts: cmd="torchrun train.py --lr 1".
+func unquoted(c doc.Command) doc.Command {
+	var out doc.Command
+	for i, w := range c.Words {
+		for field := range strings.FieldsSeq(w) {
+			out.Words = append(out.Words, strings.Trim(field, `"'`))
+			out.Lines = append(out.Lines, c.Lines[i])
+		}
+	}
+	return out
+}
+
+// ownWords returns the words of a command that are neither flags nor their values, nor files.
+func ownWords(words []string) []string {
+	var out []string
+	for i, w := range words {
+		_, file := doc.FormatOf(w, nil)
+		value := i > 0 && strings.HasPrefix(words[i-1], "-") && !strings.Contains(words[i-1], "=")
+		if !file && !value && !strings.HasPrefix(w, "-") && !strings.ContainsAny(w, "=$/") {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+var (
+	// launcherModules start other programs.
+	launcherModules = []string{"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
+	// otherTools are commands that train nothing.
+	otherTools = []string{"echo", "cd", "mkdir", "rm", "cp", "mv", "ls", "cat", "git", "pip", "pip3", "uv", "conda", "wget", "curl", "tar", "export", "source", "docker", "huggingface-cli", "hf", "aws", "gsutil", "rsync"}
+)
+
+// ProgramText is a program in the folder that a script starts.
+type ProgramText struct {
+	File string // relative to the folder
+	Text string // its contents
+}
+
+// ProgramTexts returns the Python programs that a shell script trains with, if they are in the folder.
+func (s *Source) ProgramTexts(files Files) []ProgramText {
+	if s.System.Commands == nil {
+		return nil
+	}
+	var out []ProgramText
+	for _, p := range s.Started() {
+		name := p.Name
+		if !strings.HasSuffix(name, ".py") {
+			name += ".py"
+		}
+		if text := cmp.Or(s.programText(files, path.Clean(name)), s.programText(files, path.Join(path.Dir(s.File), name))); text != (ProgramText{}) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// programText reads a program; it is empty if there is none.
+func (s *Source) programText(files Files, name string) ProgramText {
+	if path.IsAbs(name) || strings.HasPrefix(name, "..") || strings.ContainsAny(name, "$ ") {
+		return ProgramText{}
+	}
+	text, err := files.ReadFile(name)
+	if err != nil || len(text) > largestFile {
+		return ProgramText{}
+	}
+	return ProgramText{name, string(text)}
+}

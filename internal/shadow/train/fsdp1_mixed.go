@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package train
+
+import (
+	"snug/internal/shadow"
+)
+
+// FSDP1 around blocks that have trained adapters among frozen weights, as LitGPT wraps them: without a policy for the
+// adapters, and with use_orig_params, without which such a unit is refused (_flat_param.py, 2.11, where it was measured). A flat
+// parameter of which any part is trained requires a gradient as a whole, so the frozen parameters get gradients
+// too, which are reduced with the others. The optimizer updates the trained parameters' parts that are in the shard.
+
+// alignment is how many bytes the parameters of a unit that mixes them are aligned to.
+const alignment = 16
+
+// mix makes all members trained if some are and units mix them, and reports whether the unit is trained.
+func (u *flatUnit) mix() bool {
+	if !u.f.how.Mixes {
+		return u.members[0].RequiresGrad()
+	}
+	for _, p := range u.members {
+		if p.RequiresGrad() {
+			u.updated = append(u.updated, p)
+		}
+	}
+	for _, p := range u.members {
+		p.SetTrained(len(u.updated) > 0)
+	}
+	return len(u.updated) > 0
+}
+
+// room returns the elements that a parameter takes in its flat parameter.
+func (u *flatUnit) room(p *shadow.Tensor) int {
+	if !u.f.how.Mixes {
+		return p.Numel()
+	}
+	whole := alignment / int(p.DType().Bytes())
+	return (p.Numel() + whole - 1) / whole * whole
+}
+
+// cutPieces makes the parts of the trained parameters that one process updates: the one with most of them.
+func (f *FSDP1) cutPieces() {
+	if !f.how.Mixes {
+		return
+	}
+	most, busiest := 0, 0
+	for rank := range f.how.World {
+		n := 0
+		for _, u := range f.units {
+			u.inShard(rank, func(_ *shadow.Tensor, numel int) { n += numel })
+		}
+		if n > most {
+			most, busiest = n, rank
+		}
+	}
+	for _, u := range f.units {
+		u.inShard(busiest, func(p *shadow.Tensor, numel int) {
+			piece := f.w.Parameter(p.Name(), shadow.Dims(numel), u.shard.DType(), true)
+			piece.LayInto(u.shard)
+			u.pieces = append(u.pieces, piece)
+		})
+	}
+}
+
+// inShard calls do with each trained parameter of the unit that is in the shard of a process, and how much of it is.
+func (u *flatUnit) inShard(rank int, do func(p *shadow.Tensor, numel int)) {
+	if len(u.updated) == 0 {
+		return
+	}
+	from := rank * u.shard.Numel()
+	to, at, next := from+u.shard.Numel(), 0, 0
+	for _, p := range u.members {
+		if next < len(u.updated) && p == u.updated[next] {
+			next++
+			if n := min(to, at+p.Numel()) - max(from, at); n > 0 {
+				do(p, n)
+			}
+		}
+		at += u.room(p)
+	}
+}
+
+// layGrads makes the gradients of the pieces parts of the shard's.
+func (u *flatUnit) layGrads() {
+	for _, p := range u.pieces {
+		p.LayGradInto(u.shard.Grad())
+	}
+}
+
+// forget releases the gradients of units whose pieces have none any more: zero_grad does not see the frozen rest
+// (_reset_flat_param_grad_info_if_needed). A unit without pieces on this process has them released too.
+func (f *FSDP1) forget() {
+	for _, u := range f.units {
+		if !f.how.Mixes || u.shard == nil {
+			continue
+		}
+		held := false
+		for _, p := range u.pieces {
+			held = held || p.Grad() != nil
+		}
+		if !held {
+			u.shard.TakeGrad().Drop()
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shellsrc reads shell scripts and works out what they would pass to the programs they start. Nothing is
+// executed.
+//
+// A script is parsed (parse*.go) and then followed statement by statement, as a shell would (run*.go), with one
+// difference: a value may be unknown. A command's output, an argument without a default or a variable of the
+// environment is unknown, with a reason; everything else is expanded (expand*.go). If a condition is unknown, both
+// branches are followed, and a variable that differs between them is unknown afterwards.
+//
+// Each piece of an expanded word remembers where in the script its text stands, so that the value of a flag can be
+// changed where it is written: in the command, in a variable, in an array or in an argument of a function.
+package shellsrc
+
+// partKind is the kind of a part of a word.
+type partKind int
+
+const (
+	literalPart partKind = iota
+	paramPart            // $x, ${x…}
+	outputPart           // $(…), `…`
+	arithmeticPart
+	processPart // <(…)
+)
+
+// part is a part of a word as written: a literal text or an expansion.
+type part struct {
+	kind   partKind
+	text   string // the literal, the name of a parameter, or what is inside the brackets
+	at     int    // where text stands in the script, -1 if nowhere
+	places []int  // of each byte of text, if they are not in a row
+	quoted bool
+	raw    string // as written
+
+	op    string // of ${x…}: :-, %%, #, …
+	index *word  // of ${x[…]}
+	arg   []part // after op
+}
+
+// word is a word of a command as written.
+type word struct {
+	parts      []part
+	raw        string
+	start, end int // in the script; -1 if it is not written there
+}
+
+// assignment is name=value, name+=value, name[index]=value or name=(…).
+type assignment struct {
+	name   string
+	index  *word
+	adds   bool
+	value  word
+	array  []word // of name=(…)
+	isList bool
+	start  int // of the name
+}
+
+// The statements of a script.
+type (
+	simple struct {
+		assignments []assignment
+		words       []word
+		declared    map[int]assignment // by the number of the word: export A=1
+		heredocs    []*heredoc
+		target      *word // of the last > redirection
+		start       int
+	}
+	list     []statement
+	pipeline struct {
+		negated bool
+		stages  []statement
+	}
+	andOr struct {
+		left  statement
+		or    bool
+		right statement
+	}
+	group struct {
+		body     list
+		subshell bool
+	}
+	branches struct {
+		conditions, bodies []list
+		otherwise          list
+		start              int
+	}
+	forEach struct {
+		name  string
+		words []word
+		args  bool // without in: over "$@"
+		body  list
+		start int
+	}
+	loop struct {
+		condition list
+		until     bool
+		body      list
+		start     int
+	}
+	choice struct {
+		of    word
+		items []choiceItem
+		start int
+	}
+	choiceItem struct {
+		patterns []word
+		body     list
+	}
+	function struct {
+		name string
+		body statement
+	}
+	arithmetic struct { // ((…))
+		text  part
+		start int
+	}
+)
+
+// statement is one of the types above.
+type statement any
+
+// heredoc is a here-document. Its text is found when the line ends.
+type heredoc struct {
+	delimiter string
+	literal   bool // the delimiter is quoted
+	strip     bool // <<-
+	text      word
+}
+
+// RawWord is a word of a command as the script writes it.
+type RawWord struct {
+	Start, End int // its bytes
+	Command    int // words of one command have the same number
+}
+
+// maxDepth limits how deep quotes, substitutions and statements may be nested.
+const maxDepth = 64

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what a run's files say with the setup that snug answered for."""
+import re
+
+WORD = r"(?:^|[_\-./ ])(%s)(?:$|[_\-./ \d])"
+# Another objective, by the names it goes by in programs, values and classes.
+OBJECTIVES = {
+    "preferences": r"dpo|orpo|simpo|cpo|ipo|kto|bco|tpo",
+    "reinforcement learning": r"ppo|grpo|rloo|reinforce|rlhf|online_dpo|xpo|gspo|dapo",
+    "reward": r"rm|reward|reward_modeling|prm|reward_model",
+    "distillation": r"distill\w*|gkd|kd|minillm",
+    "embeddings": r"embedding|contrastive|infonce|simcse|biencoder|dense_retrieval|reranker|cross_encoder",
+    "multiple choice": r"swag|multiple_choice|mcqa",
+    "classification": r"seq_cls|sequence_classification|classification|glue|text_classification|token_classification|ner",
+    "question answering": r"qa|squad",
+    "diffusion": r"diffusion|dreambooth|text_to_image|controlnet|textual_inversion|mdlm|unconditional",
+    "speech": r"speech|ctc|asr|audio|tts",
+}
+_OBJECTIVE_KEYS = re.compile(r"^(rl|trainer_type|stage|rlhf_type|loss_type|task_type|task|trainer|objective|loss|_component_|loss_fn|algorithm|algo|method|train_type|problem_type)$")
+_CLASSES = {"DPO": "preferences", "ORPO": "preferences", "KTO": "preferences", "CPO": "preferences", "SimPO": "preferences", "BCO": "preferences",
+            "PPO": "reinforcement learning", "GRPO": "reinforcement learning", "RLOO": "reinforcement learning", "Reward": "reward", "PRM": "reward",
+            "GKD": "distillation", "Distill": "distillation", "SequenceClassification": "classification", "TokenClassification": "classification",
+            "MultipleChoice": "multiple choice", "QuestionAnswering": "question answering", "CTC": "speech", "SpeechSeq2Seq": "speech"}
+
+
+_FILES = re.compile(r"\S*/\S+|\S+\.(?:sh|ya?ml|py|json|toml|slurm)\b\S*")
+# What snug calls the system that reads a file, by what reads it in truth; and the projects whose files belong to one.
+SYSTEMS = {"axolotl": "axolotl", "llama-factory": "llama-?factory|llamafactory", "torchtune": "torchtune", "oumi": "oumi", "nanotron": "nanotron", "litgpt": "litgpt",
+           "llm-foundry": "composer|llm-foundry", "torchtitan": "torchtitan", "ms-swift": "swift", "open-instruct": "open.instruct", "openrlhf": "openrlhf",
+           "flagembedding": "flagembedding", "tevatron": "tevatron", "sentence-transformers": "sentence.transformers", "unsloth": "unsloth", "trl program": "trl|sftconfig",
+           "gpt-neox": "neox", "olmo": "olmo", "nemo": "nemo", "fairseq": "fairseq", "megatron": "megatron", "lingua": "lingua", "verl": "verl", "setfit": "setfit", "xtuner": "xtuner"}
+PROJECTS = {"huggingface/alignment-handbook": "trl", "huggingface/open-r1": "trl", "princeton-nlp/SimPO": "trl", "allenai/open-instruct": "open.instruct"}
+
+
+def suspicions(got, facts):
+    """(cause, evidence) of every difference that no note mentions."""
+    check = Check(got, facts)
+    for test in (check.system, check.objective, check.path, check.own_model, check.model, check.attention, check.texts, check.batch, check.accumulation, check.length, check.precision, check.checkpointing,
+                 check.optimizer, check.adapters, check.bits, check.sharding, check.gpus, check.splits, check.unused):
+        test()
+    return check.found
+
+
+class Check:
+    """One answered run: its setup, its notes, and the facts by key."""
+
+    def __init__(self, got, facts):
+        self.got, self.setup, self.facts, self.found = got, got["setup"], facts, []
+        self.notes = _FILES.sub("", " ".join(got["notes"])).lower()
+        self.shown = _FILES.sub("", got["shown"].split("settings of")[0]).lower()
+        self.several = next((v for k, v, _ in facts if k == "(commands)"), 1) > 1
+
+    def values(self, *names, code=True):
+        """The values of keys with one of these last names: first those of the run's own files, then those in its program."""
+        out = []
+        for k, v, w in self.facts:
+            leaf = k.split(".")[-1].lower().replace("-", "_")
+            if leaf in names and v is not None and (code or not k.startswith("(code)")):
+                out.append((k, v, w))
+        own = [x for x in out if not x[0].startswith(("(code)", "(default)"))]
+        return own or out
+
+    def noted(self, *words):
+        return any(w.lower() in self.notes for w in words)
+
+    def say(self, cause, key, value, where=""):
+        self.found.append((cause, f"{key} = {str(value)[:80]}; snug read {self.read()}"))
+
+    def read(self):
+        s = self.setup
+        return ", ".join(f"{k} {s[k]}" for k in ("batch", "seq", "accumulation", "precision", "optimizer", "rank", "bits", "dist", "gpus") if s.get(k)) + (", checkpointing" if s["checkpointing"] else "")
+
+    def system(self):
+        """The system decides the defaults: a file read as another one's is answered wrong, unless a note says whose it is."""
+        truth = PROJECTS.get(self.got["project"]) if self.got["system"] in ("trainer", "trainer flags") else None
+        truth = truth or SYSTEMS.get(self.got["system"])
+        took = self.setup.get("system") or ""
+        if not took or "…" in took:
+            took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
+        if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown):
+            self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
+        if took.startswith("a shell script") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
+            self.say("a program with its own arguments read with the defaults of TrainingArguments", "program", next((v for k, v, _ in self.facts if k == "(program)"), ""))
+
+    def _argparse(self):
+        names = {v for k, v, _ in self.facts if k in ("(code).(call)", "(code).(import)")}
+        return "ArgumentParser" in names and not any(re.search(r"TrainingArguments|HfArgumentParser|TrlParser|SFTConfig", str(n)) for n in names)
+
+    def path(self):
+        """The names of the file and its folder, which people choose by what the run does."""
+        tail = "/".join(self.got["path"].lower().split("/")[-3:])
+        tail = re.sub(r"\.\w+$", "", tail)
+        if re.search(WORD % "qlora|4bit", tail) and not self.setup["bits"] and not self.noted("4-bit", "4bit", "quantiz", "bits"):
+            self.say("4-bit weights are not in the answer", "path", self.got["path"])
+        elif re.search(WORD % "lora|dora", tail) and not self.setup["rank"] and not self.noted("lora", "adapter", "peft"):
+            self.say("LoRA is not in the answer", "path", self.got["path"])
+        seen, folders = {c for c, _ in self.found}, "/".join(self.got["path"].lower().split("/")[-6:])
+        if re.search(r"sft|pretrain|supervised|/continued?_", folders):
+            return
+        for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated"):
+                self.say(f"objective: {name}", "path", self.got["path"])
+
+    def own_model(self):
+        own = sorted({str(v) for k, v, _ in self.facts if k in ("(loads)", "(code).(loads)")})
+        if own and not self.noted(*own) and not self.noted("no model that snug knows", "is not followed", "not followed"):
+            self.say("a model class of the project's own", "class", " ".join(own))
+
+    def attention(self):
+        flash = [x for x in self.values("flash_attention", "use_flash_attn", "use_flash_attention_2", "use_flash_attention", "flash_attn", "attn_implementation", "attn_impl", "use_flash_attn_2", "_attn_implementation")
+                 if not x[0].startswith(("(code)", "(default)", "(file)")) and (_true(x[1]) or "flash" in str(x[1]).lower() or x[1] == "fa2")]
+        if flash and self.setup.get("attention") and "flash" not in self.setup["attention"] and not self.several and not self.noted("flash", "attention"):
+            self.say("attention", *flash[0])
+
+    def texts(self):
+        if self.got["system"] == "sentence-transformers" and "positive" not in self.shown and not self.noted("positive", "pair", "texts"):
+            self.say("several texts per sample", "system", "sentence-transformers")
+
+    def objective(self):
+        seen = set()
+        for k, v, _ in self.facts:
+            leaf = k.split(".")[-1].lower()
+            if k == "(program)" or _OBJECTIVE_KEYS.match(leaf) and isinstance(v, str) and not k.startswith("(code)"):
+                self._objective_word(leaf if k != "(program)" else "program", str(v), seen)
+            elif k in ("(call)", "(code).(call)"):
+                self._objective_class(str(v), seen)
+            elif leaf in ("teacher_model", "teacher_model_name_or_path", "teacher") and v and not k.startswith(("(code)", "(default)")):
+                self._objective(leaf, v, "distillation", seen)
+            elif leaf in ("do_train",) and _false(v) and not k.startswith(("(code)", "(default)")):
+                self._objective(leaf, v, "no training", seen)
+            elif leaf in ("num_labels", "num_generations", "reward_funcs", "ref_model", "dpo_beta", "simpo_gamma", "orpo_alpha") and v and k in (leaf, f"model.{leaf}", f"training.{leaf}"):
+                self._objective(leaf, v, leaf, seen)
+
+    def _objective_word(self, key, value, seen):
+        low = re.sub(r"\.py$", "", value.lower())
+        for name, words in OBJECTIVES.items():
+            if re.search(WORD % words, low):
+                self._objective(key, value, name, seen)
+
+    def _objective_class(self, name, seen):
+        m = re.match(r"^(\w+?)(Trainer|Config)$", name) or re.match(r"^AutoModelFor(\w+)$", name)
+        if m:
+            for sign, objective in _CLASSES.items():
+                if sign in m.group(1) and not name.startswith("AutoConfig"):
+                    self._objective("class", name, objective, seen)
+
+    def _objective(self, key, value, name, seen):
+        if name in seen or self.noted(str(value)) or name in self.shown or name == "classification" and "classification" in self.shown:
+            return
+        if name == "embeddings" and "positives" in self.shown:
+            return
+        seen.add(name)
+        self.say(f"objective: {name}", key, value)
+
+    def model(self):
+        names = [x for x in self.values("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "model_path", "pretrain", "pretrained_model_path", code=False)
+                 if isinstance(x[1], str) and re.match(r"^[\w.-]+/[\w.-]+$", x[1]) and not x[0].startswith("(file)")]
+        if not names or self.several:
+            return
+        took = re.sub(r"[^a-z0-9]", "", self.setup["model"].lower().split("/")[-1])
+        for k, v, w in names:
+            said = re.sub(r"[^a-z0-9]", "", v.lower().split("/")[-1])
+            if took == said or took in said or said in took or self._alike(took, said):
+                return
+        if not self.noted(names[0][1]):
+            self.say("another model", names[0][0], f"{names[0][1]} (snug: {self.setup['model']})")
+
+    @staticmethod
+    def _alike(a, b):
+        """Whether one name's letters and numbers, apart from chat, instruct and the like, are in the other."""
+        clean = lambda x: re.sub(r"(meta|chat|instruct|base|hf|it|uncased|cased|deduped|bnb4bit|v\d+|\d{4}$)", "", x)
+        return clean(a) in clean(b) or clean(b) in clean(a)
+
+    def number(self, setting, causes, *names):
+        values = [(k, v, w) for k, v, w in self.values(*names) if _int(v) is not None and not k.startswith(("(code).(default)", "(default)"))]
+        if not values or self.several:
+            return
+        if _int(values[0][1]) != self.setup.get(setting) and all(_int(v) != self.setup.get(setting) for _, v, _ in values):
+            if not self.noted(values[0][0].split(".")[-1]) and _int(values[0][1]) > 0:
+                self.say(causes, *values[0])
+
+    def batch(self):
+        self.number("batch", "batch", "per_device_train_batch_size", "micro_batch_size", "micro_train_batch_size", "per_gpu_train_batch_size",
+                    "train_micro_batch_size_per_gpu", "device_train_microbatch_size", "local_batch_size", "device_batch_size", "micro_bsz")
+
+    def accumulation(self):
+        values = [x for x in self.values("gradient_accumulation_steps", "grad_accum_steps", "accumulate_grad_batches", "batch_accumulation_per_replica") if _int(x[1]) is not None and not x[0].startswith(("(code)", "(default)"))]
+        if values and not self.several and all(_int(v) != self.setup["accumulation"] for _, v, _ in values) and not self.noted("accumulation"):
+            self.say("accumulation", *values[0])
+
+    def length(self):
+        names = ("max_seq_length", "max_seq_len", "max_length", "cutoff_len", "sequence_len", "seq_len", "seq_length", "sequence_length", "model_max_length",
+                 "block_size", "max_sequence_length", "max_len", "max_source_length", "max_seq_length_train", "truncate_max_length")
+        values = [x for x in self.values(*names) if _int(x[1]) and not x[0].startswith(("(code)", "(file)"))]
+        if not values or self.several or not self.setup.get("seq"):
+            return
+        if self.setup["seq"] not in [_int(v) for _, v, _ in values] and not self.noted(*[k.split(".")[-1] for k, _, _ in values]):
+            self.say("length", *values[0])
+
+    def precision(self):
+        took = self.setup.get("precision") or ""
+        on = {n for n in ("bf16", "fp16") if any(_true(v) for k, v, _ in self.values(n) if not k.startswith(("(code).(default)", "(default)")))}
+        on |= {"bf16"} & {n for n, words in (("bf16", ("pure_bf16",)),) if any(_true(v) for _, v, _ in self.values(*words))}
+        if len(on) == 1 and not self.several:
+            want = on.pop()
+            if want not in took and not self.noted(want, "precision"):
+                self.say("precision", want, "true")
+
+    def checkpointing(self):
+        names = ("gradient_checkpointing", "activation_checkpointing", "enable_activation_checkpointing", "fsdp_activation_checkpointing", "recompute_layer", "use_gradient_checkpointing", "use_activation_checkpointing")
+        values = [x for x in self.values(*names) if not x[0].startswith(("(code).(default)", "(default)")) and not isinstance(x[1], (dict, list))]
+        if not values or self.several or self.noted("checkpointing"):
+            return
+        on = any(_true(v) or v in ("unsloth", "full", "offload") for _, v, _ in values)
+        off = any(_false(v) for _, v, _ in values)
+        if on and not self.setup["checkpointing"]:
+            self.say("checkpointing on in the file", *[x for x in values if not _false(x[1])][0])
+        if off and not on and self.setup["checkpointing"]:
+            self.say("checkpointing off in the file", *values[0])
+
+    def optimizer(self):
+        values = [x for x in self.values("optim", "optimizer", "optimizer_name", "optimizer_type", "optim_type") if isinstance(x[1], str) and not x[0].startswith(("(code)", "(default)"))]
+        values += [(k, v, w) for k, v, w in self.facts if re.search(r"^(\(file\)\.)?optimizer\.(type|name|_component_)$", k) and isinstance(v, str)]
+        took = self.setup.get("optimizer") or ""
+        for k, v, w in values[:1]:
+            if self.several or self.noted(v, "optimizer"):
+                return
+            low = v.lower()
+            for sign, need in (("8bit", "8bit"), ("adafactor", "adafactor"), ("sgd", "sgd"), ("lion", "lion"), ("galore", "galore"), ("muon", "muon"), ("lomo", "lomo"), ("apollo", "apollo"), ("adam", "adam"), ("ademamix", "ademamix"), ("sophia", "sophia"), ("lamb", "lamb")):
+                if sign in low:
+                    if need not in took:
+                        self.say("optimizer", k, v)
+                    return
+
+    def adapters(self):
+        rank = self.setup.get("rank")
+        own = lambda *names: [x for x in self.values(*names, code=False) if not x[0].startswith("(default)")]
+        off = any(_false(v) for _, v, _ in own("use_lora", "use_peft", "lora_enable", "lora", "use_qlora")) or any(v in ("full", "freeze") for _, v, _ in own("finetuning_type", "train_type", "tuner_type", "sft_type"))
+        on = [x for x in own("use_lora", "use_peft", "lora_enable", "q_lora", "use_qlora", "lora") if _true(x[1])]
+        on += [x for x in own("finetuning_type", "train_type", "tuner_type", "sft_type", "adapter", "peft_type", "lora_type", "train_mode", "tuner_backend", "method") if str(x[1]).lower() in ("lora", "qlora", "dora", "adalora", "longlora")]
+        on += [] if off else [x for x in own("lora_r", "lora_rank", "lora_dim") if _int(x[1])]
+        on += [x for x in self.facts if x[0] in ("(call)", "(code).(call)") and x[1] in ("get_peft_model", "LoraConfig") and self.got["kind"] == "program"]
+        on += [x for x in self.facts if re.search(r"_component_$", x[0]) and "lora" in str(x[1]).lower()]
+        if on and not rank and not self.noted("lora", "adapter", "peft"):
+            self.say("LoRA is not in the answer", *on[0])
+        ranks = [x for x in own("lora_r", "lora_rank") if _int(x[1])] + [x for x in self.facts if x[0] == "LoraConfig.r" and _int(x[1])]
+        if rank and ranks and not self.several and all(_int(v) != rank for _, v, _ in ranks) and not self.noted("rank"):
+            self.say("LoRA's rank", *ranks[0])
+        if rank and off and not on:
+            self.say("LoRA in the answer, none in the file", "rank", rank)
+
+    def bits(self):
+        four = [x for x in self.values("load_in_4bit", "use_4bit", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
+        four += [x for x in self.values("quantization_bit", "bits", "quant_bits", "quantization_bits") if _int(x[1]) == 4]
+        four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
+        eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]
+        own = lambda found: [x for x in found if not x[0].startswith(("(code)", "(default)"))]
+        if own(four) and not self.setup["bits"] and not self.noted("4bit", "4-bit", "quantiz", own(four)[0][0].split(".")[-1]):
+            self.say("4-bit weights are not in the answer", *own(four)[0])
+        if own(eight) and not self.noted("8bit", "8-bit", "quantiz"):
+            self.say("8-bit weights are not in the answer", *own(eight)[0])
+        if self.setup["bits"] and not four and not eight and not any("bnb" in str(v).lower() or "4bit" in str(v).lower() for _, v, _ in self.facts):
+            self.say("4-bit in the answer, not in the file", "bits", self.setup["bits"])
+
+    def sharding(self):
+        stages = [x for x in self.values("stage", "zero_stage", "zero_optimization.stage") if _int(x[1]) in (1, 2, 3) and ("zero" in x[0] or "deepspeed" in x[0] or x[0].startswith("(file)"))]
+        took = self.setup.get("dist") or ""
+        if stages and not self.several and f"zero{_int(stages[0][1])}" not in took and not self.noted("zero", "deepspeed", "gpus"):
+            self.say("ZeRO stage", *stages[0])
+        fsdp = [x for x in self.values("fsdp") if x[1] and str(x[1]).strip() not in ("[]", "", "False", "None") and not x[0].startswith(("(code)", "(default)"))]
+        if fsdp and "fsdp" not in took and not self.noted("fsdp", "gpus"):
+            self.say("FSDP", *fsdp[0])
+
+    def gpus(self):
+        names = ("nproc_per_node", "num_processes", "num_gpus", "num_gpus_per_node", "gpus_per_node", "n_gpus_per_node")
+        values = [x for x in self.values(*names, code=False) if (_int(x[1]) or 0) > 1 and not x[0].startswith(("(default)",))]
+        if values and not self.several and (self.setup.get("gpus") or 1) < _int(values[0][1]) and not self.noted("gpus"):
+            self.say("number of GPUs", *values[0])
+
+    def splits(self):
+        visible = [v for k, v, _ in self.values("cuda_visible_devices", code=False) if isinstance(v, str)]
+        procs = [_int(v) for _, v, _ in self.values("nproc_per_node", code=False) if _int(v)]
+        if self.got["system"] == "ms-swift" and visible and len(visible[0].split(",")) > (procs[0] if procs else 1) and not self.noted("splits", "device_map"):
+            self.say("layers split over the visible GPUs (device_map)", "CUDA_VISIBLE_DEVICES", visible[0])
+        for k, v, w in self.facts:
+            leaf = k.split(".")[-1].lower().replace("-", "_")
+            if re.search(r"(tensor|pipeline|context|sequence|expert)_?(model_)?parallel\w*(size|degree)|^(tp|pp|cp|sp|ep|tp_size|pp_size|cp_size|sp_size)$", leaf) and (_int(v) or 0) > 1 and not k.startswith(("(code)", "(default)")):
+                if not self.noted(leaf, "splits"):
+                    self.say("layers or samples split over GPUs", k, v)
+                    return
+
+    _LOOKS = re.compile(r"^(qat|fp8|float8|mixture_of_depths|use_badam|use_galore|use_apollo|use_lisa|lisa\w*|spectrum\w*|quantizer|unfrozen_parameters|use_liger\w*|enable_liger\w*|use_unsloth|"
+                        r"freeze_\w+|trainable_\w+|quantize\w*|quantization\w*|fp8_\w+|enable_fp8\w*|tuner_type|use_dora|peft_use_dora|use_llama_pro|loraplus\w*|offload_\w+|cpu_offload\w*|activation_offload\w*|"
+                        r"use_eaft\w*|use_dft\w*|accumulate_grad_in_fp32|device_map|neftune\w*|optimizer_in_bwd|chunked_\w+|fused_linear\w*|cut_cross_entropy|relora\w*|moe_\w*|use_longlora|shift_attn|vision_tower|mm_\w+|train_vision\w*|image_\w+|torch_compile|compile)$", re.I)
+
+    def unused(self):
+        seen = set()
+        used = ("use_dora", "peft_use_dora", "tuner_type", "quantize", "quantization_bit", "quantization_bits", "quantization_method", "quantization")
+        for k, v, w in self.facts:
+            leaf = k.split(".")[-1].lower().replace("-", "_")
+            path = k.lower()
+            if k.startswith(("(code)", "(default)", "(call)", "(import)")) or leaf in used or self.got["kind"] == "program":
+                continue
+            if self._LOOKS.match(leaf) or ".quantizer." in path or path.startswith(("qat.", "fp8.", "quantizer.")):
+                if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
+                    top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
+                    if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
+                        seen.add(top)
+                        self.say(f"not used and not noted: {top}", k, v)
+
+    def _shown(self, leaf):
+        return "liger" in leaf and "liger" in self.shown or "offload" in leaf and "cpu memory" in self.notes or "compile" in leaf and "compile" in self.shown + self.notes
+
+
+def _int(v):
+    if isinstance(v, bool):
+        return None
+    try:
+        f = float(v)
+        return int(f) if f == int(f) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _true(v):
+    return v is True or isinstance(v, str) and v.strip().lower() in ("true", "yes", "1", "on", "auto") or v == 1 and not isinstance(v, float)
+
+
+def _false(v):
+    return v is False or isinstance(v, str) and v.strip().lower() in ("false", "no", "off", "none", "null", "0") or v == 0 and v is not None and not isinstance(v, (list, str))

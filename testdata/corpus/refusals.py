@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorts refusals: those that name what is not simulated or not said, and those that are wrong or useless."""
+import os
+import re
+
+import compare
+import reading
+
+FAMILIES = re.compile(
+    r"(llama|vicuna|alpaca|tulu|wizardlm|openchat|zephyr|mistral|mixtral|qwen|bert|roberta|electra|distil|mpnet|minilm|opt-|gpt2|gpt-2|gpt-neo|gpt-j|pythia|phi-|phi\d|gemma|"
+    r"t5|bart|bloom|falcon|smollm|olmo|deepseek|yi-|internlm|baichuan|chatglm|glm-|starcoder|codellama|vit-|resnet|xlm|mpt-|stablelm|granite|cohere|aya|minicpm|modernbert|whisper|wav2vec)", re.I)
+_LOCAL = re.compile(r"^(/|\./|\.\./|~|\$|\{|<|output|checkpoint-|ckpt|models?/|results?/|saves?/|path|your|\w*path\w*$)", re.I)
+_MISSING = (
+    ("the model", re.compile(r"no file names the model|model is missing|model has no config"), "model"),
+    ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
+    ("the length", re.compile(r"seq is missing"), "seq"),
+    ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
+    ("LoRA's rank", re.compile(r"lora.rank is missing"), "rank"),
+)
+_KEYS = {
+    "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name", "partial_pretrain", "path", "llm_version", "model_name_or_paths", "model_version", "model_arch"),
+    "batch": ("per_device_train_batch_size", "micro_batch_size", "train_micro_batch_size_per_gpu", "per_gpu_train_batch_size", "batch_size", "train_batch_size", "device_train_microbatch_size", "micro_train_batch_size", "local_batch_size"),
+    "seq": ("max_seq_length", "max_seq_len", "max_length", "cutoff_len", "sequence_len", "seq_len", "seq_length", "model_max_length", "block_size", "max_len"),
+    "targets": ("lora_target_modules", "target_modules", "lora_target", "lora_targets", "lora_modules", "lora_attn_modules"),
+    "rank": ("lora_r", "lora_rank", "r"),
+}
+_DIMENSIONS = ("num_layers", "n_layers", "d_model", "hidden_size", "n_layer", "n_embd", "dim", "encoder_embed_dim")
+
+
+def sort(root, got, facts):
+    """The verdict on a refusal, and why: (helpful | name | unhelpful, [(cause, detail)])."""
+    text = got["error"]
+    for test in (_not_simulated, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
+        verdict = test(root, got, facts, text)
+        if verdict:
+            return verdict
+    return "unhelpful", [("other: " + shape(text)[:110], text[:200])]
+
+
+def shape(text):
+    text = re.sub(r"[\w./+\-@]+\.(ya?ml|sh|py|json|toml|slurm|sbatch|conf)(:\d+)?", "F", text)
+    return re.sub(r"\d+", "N", re.sub(r'"[^"]*"', '"…"', text))
+
+
+def _not_simulated(root, got, facts, text):
+    if not re.search(r"is not estimated|not simulated|not estimated yet|is only known when the run starts|quantized weights cannot be trained", text):
+        return None
+    m = re.search(r"(?:training|weights|dist\.\w+|model|attention|optimizer): \S+: ([\w./#*-]+)(?: (\S+))?", text)
+    word = (m.group(1) if m else "").split("#")[0].split(".")[-1].strip("-")
+    if word and not _in_files(root, got, facts, word):
+        return "unhelpful", [("names something that is not in the file", text[:200])]
+    if word.isupper() and got["kind"] == "script":
+        return "unhelpful", [("a variable of the script taken for a setting", text[:200])]
+    kind = re.sub(r"^.*?: .*?: ", "", shape(text))
+    return "helpful", [("not simulated: " + kind[:90], text[:160])]
+
+
+def _in_files(root, got, facts, word):
+    own = reading.text_of(os.path.join(root, got["path"]))
+    low = word.lower().replace("-", "_")
+    return low in own.lower().replace("-", "_") or any(low in f"{k} {v}".lower().replace("-", "_") for k, v, _ in facts)
+
+
+def _wrong_type(root, got, facts, text):
+    if re.search(r"is a (yes or no|text|number|list|object), but", text):
+        return "unhelpful", [("a value of the wrong kind: " + shape(re.sub(r"^.*?:\d+: ", "", text))[:90], text[:200])]
+    if "this could be" in text:
+        return "unhelpful", [("several values, none chosen", text[:220])]
+    if re.search(r"which does not exist", text):
+        return "unhelpful", [("a reference that the program resolves", text[:200])]
+    return None
+
+
+def _unknown_name(root, got, facts, text):
+    m = re.search(r'(?:model\.name|--model|model) "([^"]*)" is not known', text)
+    if not m:
+        return None
+    name = m.group(1)
+    if " " in name or name.endswith((".yaml", ".yml", ".json", ".py")):
+        return "unhelpful", [("something else taken for the model's name", text[:160])]
+    if not _in_files(root, got, facts, name.split("/")[-1]):
+        return "unhelpful", [("a model that the file does not name", text[:160])]
+    if _LOCAL.match(name) or "$" in name:
+        return "helpful", [("the model is a path of the user's own", name)]
+    if FAMILIES.search(name):
+        return "name", [(name, "")]
+    return "helpful", [("a model that is not known", name)]
+
+
+def _missing(root, got, facts, text):
+    for what, pattern, setting in _MISSING:
+        if not pattern.search(text):
+            continue
+        other = _objective(got, facts) if got["kind"] != "program" else None
+        if other:
+            return "unhelpful", [(f"asks for {what} of a run with another objective: {other[0]}", f"{other[1]} | {text[:140]}")]
+        said = _says(facts, setting)
+        if said:
+            return "unhelpful", [(f"asks for {what}, which the files say ({got['system']})", f"{said[0]} = {str(said[1])[:80]} | {text[:140]}")]
+        if setting == "model":
+            dims = [k for k, _, _ in facts if k.split(".")[-1].replace("-", "_").lower() in _DIMENSIONS and not k.startswith(("(code)",))]
+            if dims and got["kind"] != "program":
+                return "unhelpful", [(f"asks for the model, whose dimensions the file says ({got['system']})", f"{dims[0]} | {text[:120]}")]
+        return "helpful", [(f"asks for {what}, which no file says", text[:160])]
+    return None
+
+
+def _objective(got, facts):
+    """Another objective that the file states, and where."""
+    empty = dict(model="", batch=None, seq=None, accumulation=1, precision=None, checkpointing=False, optimizer=None, rank=1, bits="4", dist=None, gpus=None, system="")
+    check = compare.Check(dict(got, setup=empty, shown="", notes=[]), facts)
+    check.objective()
+    check.path()
+    found = [x for x in check.found if x[0].startswith("objective") and not re.search("classification|question|num_labels|speech|embeddings", x[0])]
+    return (found[0][0].removeprefix("objective: "), found[0][1].split(";")[0]) if found else None
+
+
+def _says(facts, setting):
+    for k, v, _ in facts:
+        leaf = k.split(".")[-1].lower().replace("-", "_")
+        if (leaf in _KEYS[setting] or k in _KEYS[setting]) and v not in (None, "", True, False, []) and not k.startswith("(code).(default)"):
+            if setting == "model" and (not _model_like(leaf, v) or leaf == "path" and "model" not in k):
+                continue
+            if setting in ("batch", "seq", "rank") and not re.match(r"^\d+$", str(v)):
+                continue
+            if setting == "rank" and leaf == "r" and "lora" not in k.lower():
+                continue
+            return k, v
+    return None
+
+
+def _model_like(leaf, value):
+    if not isinstance(value, str) or _LOCAL.match(value) or "$" in value or len(value) < 3:
+        return False
+    if leaf == "_component_":
+        return "models." in value
+    if leaf == "path":
+        return bool(re.match(r"^[\w.-]+/[\w.-]+$", value) and FAMILIES.search(value))
+    if leaf in ("model", "model_name", "flavor"):
+        return bool(FAMILIES.search(value)) or leaf == "flavor"
+    return "/" in value or bool(FAMILIES.search(value))
+
+
+def _unknown_value(root, got, facts, text):
+    m = re.search(r'(\w+): \S+: "([^"]*)" is not known', text)
+    if not m:
+        return None
+    setting, value = m.groups()
+    if setting == "optimizer" and re.search(r"adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
+        return "unhelpful", [(f"an ordinary optimizer is not known: {value}", text[:160])]
+    return "helpful", [(f"{setting} {value} is not simulated", text[:160])]
+
+
+def _file_problem(root, got, facts, text):
+    if re.search(r"written twice|defined more than once", text):
+        return "helpful", [("a key written twice", text[:160])]
+    if re.search(r"turn on both bf|turn on both", text):
+        return "helpful", [("both bf16 and fp16", text[:160])]
+    if "not a kind of file that snug can edit" in text:
+        return "unhelpful", [("a linked file of another ending", text[:160])]
+    return None

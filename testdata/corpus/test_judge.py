@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the judge with runs written for them: python3 -m unittest discover testdata/corpus"""
+import os
+import tempfile
+import unittest
+
+import judge
+import reading
+import runs
+import score
+
+REPORT = """some/model-7b takes 20.00 GiB of GPU memory
+Name a card with --gpu to see whether it fits.
+
+7,000,000,000 parameters, all trained
+batch 2 of 1,024 tokens, accumulation 4, amp-bf16, weights in bf16 as saved,
+checkpointing, loop of trainer, adamw-fused, sdpa attention,
+{more}PyTorch 2.11, transformers 5.17 assumed
+settings of {path} ({system})"""
+
+
+class Shell(unittest.TestCase):
+    def test_variables_arrays_and_lists(self):
+        commands, _ = reading.shell_commands('N=${GPUS:-4}\nARGS=(\n --lr 1e-4\n)\ntorchrun --nproc_per_node $N train.py \\\n  --target_modules q v "${ARGS[@]}"\n')
+        got = reading.flags(commands[0])
+        self.assertEqual((got["nproc_per_node"], got["target_modules"]), ("4", "q v"))
+        self.assertEqual(runs.training_command(commands[0]), "train.py")
+
+    def test_evaluation_is_no_run(self):
+        commands, _ = reading.shell_commands("python evaluate.py --batch_size 8\necho python train.py")
+        self.assertIsNone(runs.training_command(commands[0]))
+
+
+class Setup(unittest.TestCase):
+    def test_words_become_fields(self):
+        got = score.setup(REPORT.format(path="a/nvfp4-qat.yaml", system="torchtitan (TOML, up to 0.2)", more="PEFT's LoRA rank 16 on q_proj v_proj, "))
+        self.assertEqual([got[k] for k in ("batch", "seq", "accumulation", "precision", "rank", "bits", "system")],
+                         [2, 1024, 4, "amp-bf16", 16, None, "torchtitan (TOML, up to 0.2)"])
+        self.assertTrue(got["checkpointing"])
+
+
+class Verdict(unittest.TestCase):
+    def judged(self, text, outcome="answered", **more):
+        with tempfile.TemporaryDirectory() as corpus:
+            os.makedirs(os.path.join(corpus, "who+what"))
+            with open(os.path.join(corpus, "who+what", "run.yaml"), "w", encoding="utf-8") as f:
+                f.write(text)
+            got = dict(project="who/what", path="run.yaml", system="axolotl", kind="config", outcome=outcome, notes=[], **more)
+            got.setdefault("shown", REPORT.format(path="run.yaml", system="Axolotl", more=""))
+            return judge.verdict(corpus, got)
+
+    BASE = "base_model: some/model-7b\nmicro_batch_size: 2\nsequence_len: 1024\ngradient_accumulation_steps: 4\nbf16: true\ngradient_checkpointing: true\n"
+
+    def test_agreement_is_right(self):
+        self.assertEqual(self.judged(self.BASE), ("right", []))
+
+    def test_each_difference_is_found(self):
+        for line, cause in (("adapter: qlora", "LoRA is not in the answer"), ("rl: dpo", "objective: preferences"), ("qat:\n  weight_dtype: int4", "not used and not noted: qat"),
+                            ("optimizer: lion_pytorch", "optimizer"), ("load_in_8bit: true", "8-bit weights are not in the answer"), ("tensor_parallel_size: 2", "layers or samples split over GPUs")):
+            kind, found = self.judged(self.BASE + line + "\n")
+            self.assertEqual(kind, "wrong", line)
+            self.assertIn(cause, [c for c, _ in found])
+        kind, found = self.judged(self.BASE.replace("1024", "4096"))
+        self.assertEqual((kind, found[0][0]), ("wrong", "length"))
+
+    def test_another_systems_file(self):
+        kind, found = self.judged(self.BASE, shown=REPORT.format(path="run.yaml", system="Hugging Face TrainingArguments", more=""))
+        self.assertEqual(kind, "wrong")
+        self.assertIn("read as", found[0][0])
+
+    def test_refusals(self):
+        for error, kind in (("training: run.yaml:1: rl dpo trains on pairs; this is not estimated; measure it", "unhelpful"),
+                            ("model: no file names the model; give --model NAME", "unhelpful"),
+                            ('run.yaml:1: model.name "some/model-7b" is not known; it is neither built in', "helpful"),
+                            ('optimizer: run.yaml:3: "adamw_torch_fused" is not known to snug', "unhelpful")):
+            self.assertEqual(self.judged(self.BASE, "refused", error=error)[0], kind, error)
+        self.assertEqual(self.judged(self.BASE + "rl: dpo\n", "refused", error="training: run.yaml:7: rl dpo trains on pairs; this is not estimated")[0], "helpful")
+
+
+if __name__ == "__main__":
+    unittest.main()
