@@ -40,7 +40,7 @@ func TestPagesRun(t *testing.T) {
 	script, project := newcomersFolder(t, "conf/config.yaml"), newcomersFolder(t, "train.py")
 	for _, line := range lines {
 		t.Chdir(project)
-		if strings.Contains(line, "--loop") {
+		if strings.Contains(line, "--loop") || strings.HasPrefix(line, "lint") {
 			t.Chdir(script)
 		}
 		runShown(t, line)
@@ -180,6 +180,9 @@ func newcomersFolder(t *testing.T, without string) string {
 
 // newcomersFiles are the files that the pages name.
 var newcomersFiles = map[string]string{
+	"src/a.py":          "import torch\n",
+	"notebooks/a.ipynb": `{"cells": []}`,
+	"known.jsonl":       "",
 	"train.py": `import argparse
 import torch
 from transformers import AutoModelForCausalLM
