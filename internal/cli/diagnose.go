@@ -17,6 +17,7 @@ import (
 
 	"snug/internal/diagnose"
 	"snug/internal/files"
+	"snug/internal/lint"
 	"snug/internal/snapshot"
 )
 
@@ -65,6 +66,7 @@ func runDiagnose(env Env, json bool, paths []string) error {
 			return err
 		}
 	}
+	e.Keeper = sourceFiles{env, named}.keeper
 	v := diagnose.Judge(e)
 	done()
 	if json {
@@ -170,4 +172,34 @@ func worse(known *diagnose.Recorded, rec *snapshot.Recording) *diagnose.Recorded
 		}
 	}
 	return known
+}
+
+// sourceFiles finds the source files that a snapshot names.
+type sourceFiles struct {
+	env   Env
+	given []string // the files that the user named
+}
+
+// largestSource is the most bytes of a source file that are read.
+const largestSource = 4 << 20
+
+// keeper returns the line that keeps what a line makes. The source is where the snapshot says, or under its
+// name beside the snapshot or here.
+func (s sourceFiles) keeper(file string, line int) (int, bool) {
+	places := []string{file, filepath.Base(file)}
+	for _, g := range s.given {
+		places = append(places, filepath.Join(filepath.Dir(g), filepath.Base(file)))
+	}
+	for _, p := range places {
+		f, err := s.env.find(p)
+		if err != nil {
+			continue
+		}
+		src, err := files.ReadAll(f, largestSource)
+		f.Close()
+		if err == nil {
+			return lint.Keeper(src, line)
+		}
+	}
+	return 0, false
 }

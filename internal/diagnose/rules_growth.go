@@ -48,7 +48,17 @@ func (c *failure) growth() *Growth {
 	if visits := all[0].visits; all[0].Where.evaluates() || steps <= 2*visits { // Lightning reaches its optimizer twice a step
 		steps = visits
 	}
-	return &Growth{BytesPerStep: bytes / uint64(steps), Where: all[0].Where.Where()}
+	return &Growth{BytesPerStep: bytes / uint64(steps), Where: c.keeper(all[0].Where).Where()}
+}
+
+// keeper returns the line that keeps what a line makes, if the source shows it; otherwise the line itself.
+func (c *failure) keeper(made Frame) Frame {
+	if c.Keeper != nil {
+		if line, ok := c.Keeper(made.File, made.Line); ok {
+			made.Line = line
+		}
+	}
+	return made
 }
 
 // grows is the rule for growth that a snapshot shows.
@@ -58,11 +68,16 @@ func (c *failure) grows() (v Verdict, ok bool) {
 	}
 	all, bytes := c.Recorded.growing()
 	at := all[0]
-	v = Verdict{Code: Leak, Confidence: Certain, Where: at.Where.Where(),
-		Why: fmt.Sprintf("%v made by %s are still alive, something of each of its last %d passes: they are kept from step to step", units.Bytes(bytes), at.Where.Where(), at.visits)}
+	made, kept := at.Where.Where(), c.keeper(at.Where).Where()
+	by := "made by " + made
+	if kept != made {
+		by += " and kept by " + kept
+	}
+	v = Verdict{Code: Leak, Confidence: Certain, Where: kept,
+		Why: fmt.Sprintf("%v %s are still alive: each of the last %d passes left something behind", units.Bytes(bytes), by, at.visits)}
 	if at.Where.evaluates() {
 		v.Code = Evaluation
-		v.Why = fmt.Sprintf("the evaluation keeps what each batch makes: %v made by %s are alive after %d batches", units.Bytes(bytes), at.Where.Where(), at.visits)
+		v.Why = fmt.Sprintf("the evaluation keeps what each batch makes: %v %s are alive after %d batches", units.Bytes(bytes), by, at.visits)
 	}
 	return v, true
 }

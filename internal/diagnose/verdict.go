@@ -62,6 +62,9 @@ type Growth struct {
 type Evidence struct {
 	Log      *Log      // nil if no text was given
 	Recorded *Recorded // nil if no snapshot was given
+
+	// Keeper returns the line of a source file that keeps what another line of it makes. It may be nil.
+	Keeper func(file string, line int) (int, bool)
 }
 
 // Judge decides between the causes. The order of the rules is the order of their evidence: what the figures
