@@ -30,7 +30,7 @@ _DIMENSIONS = ("num_layers", "n_layers", "d_model", "hidden_size", "n_layer", "n
 def sort(root, got, facts):
     """The verdict on a refusal, and why: (helpful | name | unhelpful, [(cause, detail)])."""
     text = got["error"]
-    for test in (_not_simulated, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
+    for test in (_by_name, _not_simulated, _from_flags, _cannot_run, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
         verdict = test(root, got, facts, text)
         if verdict:
             return verdict
@@ -45,14 +45,40 @@ def shape(text):
 def _not_simulated(root, got, facts, text):
     if not re.search(r"is not estimated|not simulated|not estimated yet|is only known when the run starts|quantized weights cannot be trained", text):
         return None
+    named = re.match(r"[\w.]+: ([\w./+\-@() ]+?):\d+: ", text)
     m = re.search(r"(?:training|weights|dist\.\w+|model|attention|optimizer): \S+: ([\w./#*-]+)(?: (\S+))?", text)
     word = (m.group(1) if m else "").split("#")[0].split(".")[-1].strip("-")
-    if word and not _in_files(root, got, facts, word):
+    where = dict(got, path=named.group(1)) if named else got  # the file that the message names may be one that the run's file links to
+    if word and not _in_files(root, got, facts, word) and not _in_files(root, where, facts, word) and not _in_files(root, got, facts, word.split("/")[-1]):
         return "unhelpful", [("names something that is not in the file", text[:200])]
     if word.isupper() and got["kind"] == "script":
         return "unhelpful", [("a variable of the script taken for a setting", text[:200])]
     kind = re.sub(r"^.*?: .*?: ", "", shape(text))
     return "helpful", [("not simulated: " + kind[:90], text[:160])]
+
+
+def _by_name(root, got, facts, text):
+    m = re.search(r"by its name \(([\w-]+)\) it ", text)
+    if m and m.group(1) in got["path"].lower():
+        return "helpful", [("not simulated, by the file's name: " + m.group(1), text[:160])]
+    return None
+
+
+def _from_flags(root, got, facts, text):
+    m = re.search(r"takes its settings from flags \((\w+)\); name the shell script", text)
+    if m and m.group(1) in reading.text_of(os.path.join(root, got["path"])):
+        return "helpful", [(f"takes its settings from flags ({m.group(1)})", text[:160])]
+    return None
+
+
+def _cannot_run(root, got, facts, text):
+    """The files say something that fails, or that needs a word only the user has."""
+    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default", text):
+        return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
+    m = re.search(r": (?:--)?([\w.]+)(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
+    if m and _in_files(root, got, facts, m.group(1).split(".")[-1]):
+        return "helpful", [("another head, which the file asks for: " + m.group(1), text[:160])]
+    return None
 
 
 def _in_files(root, got, facts, word):
