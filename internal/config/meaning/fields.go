@@ -156,7 +156,9 @@ func (r *Run) settleModel(out map[string]any) {
 		return
 	}
 	if own := r.Trainer().OwnModel; own != nil {
-		r.settleOwnModel(own, out)
+		if !r.hasOtherSizes(own) {
+			r.settleOwnModel(own, out)
+		}
 		return
 	}
 	loaded := r.scriptModel()
