@@ -51,7 +51,7 @@ def _not_simulated(root, got, facts, text):
     where = dict(got, path=named.group(1)) if named else got  # the file that the message names may be one that the run's file links to
     if word and not _in_files(root, got, facts, word) and not _in_files(root, where, facts, word) and not _in_files(root, got, facts, word.split("/")[-1]):
         return "unhelpful", [("names something that is not in the file", text[:200])]
-    if word.isupper() and got["kind"] == "script":
+    if word.isupper() and got["kind"] == "script" and word != "CUDA_VISIBLE_DEVICES":
         return "unhelpful", [("a variable of the script taken for a setting", text[:200])]
     kind = re.sub(r"^.*?: .*?: ", "", shape(text))
     return "helpful", [("not simulated: " + kind[:90], text[:160])]
@@ -158,6 +158,8 @@ def _says(facts, setting):
 def _model_like(leaf, value):
     if not isinstance(value, str) or _LOCAL.match(value) or "$" in value or len(value) < 3:
         return False
+    if re.match(r"^[a-z_]+_(model|name|path|dir)$", value):
+        return False  # a variable of the program
     if leaf == "_component_":
         return "models." in value
     if leaf == "path":

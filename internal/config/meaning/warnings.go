@@ -98,7 +98,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	var out []string
 	fields := r.Fields()
 	for _, b := range r.Bound {
-		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value)
+		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || projects.IsMade(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)
 		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {
