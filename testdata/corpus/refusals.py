@@ -15,7 +15,7 @@ _MISSING = (
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
     ("the length", re.compile(r"seq is missing"), "seq"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
-    ("LoRA's rank", re.compile(r"lora.rank is missing"), "rank"),
+    ("LoRA's rank", re.compile(r"lora.rank is missing|no file gives their rank"), "rank"),
 )
 _KEYS = {
     "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name", "partial_pretrain", "path", "llm_version", "model_name_or_paths", "model_version", "model_arch"),
@@ -75,6 +75,14 @@ def _cannot_run(root, got, facts, text):
     """The files say something that fails, or that needs a word only the user has."""
     if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default", text):
         return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
+    m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
+    if m and os.path.exists(os.path.join(root, m.group(1))):
+        return "helpful", [("the rank is in the program", text[:160])]
+    m = re.search(r": ((?:\w+\.){2,}\w+) is not a model that snug knows", text)
+    if m and _in_files(root, got, facts, m.group(1)):
+        return "helpful", [("a class of a model that is not known", m.group(1))]
+    if "which does not exist here; if another config includes this file, name that one" in text:
+        return "helpful", [("a part of a config, which another one includes", text[:160])]
     m = re.search(r": (?:--)?([\w.]+)(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
     if m and _in_files(root, got, facts, m.group(1).split(".")[-1]):
         return "helpful", [("another head, which the file asks for: " + m.group(1), text[:160])]
@@ -174,7 +182,7 @@ def _unknown_value(root, got, facts, text):
     if not m:
         return None
     setting, value = m.groups()
-    if setting == "optimizer" and re.search(r"adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
+    if setting == "optimizer" and re.search(r"^(fused_?)?adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|^sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
         return "unhelpful", [(f"an ordinary optimizer is not known: {value}", text[:160])]
     return "helpful", [(f"{setting} {value} is not simulated", text[:160])]
 

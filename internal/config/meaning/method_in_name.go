@@ -27,9 +27,9 @@ func (r *Run) methodInName(run map[string]any, notes []string) []string {
 	}
 	for where, name := range r.namesOfRun() {
 		switch {
-		case run["quantization"] == nil && systems.NamesBits(name) && !about("quantized"):
+		case run["quantization"] == nil && r.quantizing() == nil && systems.NamesBits(name) && !about("quantized"):
 			return append(notes, fmt.Sprintf("%s: by its name (%s) the run has 4-bit weights, and nothing else says so; weights are counted as not quantized; give --load-in-4bit if they are", where, name))
-		case run["lora"] == nil && systems.NamesAdapters(name) && !about("adapters") && r.adaptersMadeAt() == 0:
+		case run["lora"] == nil && len(r.BindingsOf("lora")) == 0 && systems.NamesAdapters(name) && !about("adapters") && r.adaptersMadeAt() == 0:
 			return append(notes, fmt.Sprintf("%s: by its name (%s) the run has adapters, and nothing else says so; none are counted; give --lora-rank N if there are any", where, name))
 		}
 	}

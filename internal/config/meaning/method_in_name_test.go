@@ -19,6 +19,8 @@ func TestMethodInName(t *testing.T) {
 		"results":          {"a.yaml", hf + "output_dir: out/gpt2-lora\n", "a.yaml:3: by its name (gpt2-lora) the run has adapters"},
 		"adapters":         {"a-lora.yaml", hf + "lora_rank: 8\n", ""},
 		"a key besides":    {"a-lora.yaml", hf + "tuner_type: lora\n", ""},
+		"8 bits":           {"a-qlora.yaml", hf + "lora_rank: 8\nload_in_8bit: true\n", ""},
+		"turned off":       {"a-lora.yaml", hf + "use_lora: false\n", ""},
 		"part of a word":   {"explora.yaml", hf, ""},
 		"4 bits, as named": {"a-qlora.yaml", hf + "lora_rank: 8\nload_in_4bit: true\n", ""},
 	} {

@@ -178,6 +178,8 @@ func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	switch {
 	case !ok && is && k.Setting == "checkpointing": // one_in_four
 		return unknownWord{text}, nil
+	case !ok && is && k.Setting == "noted": // --compile default: a way to do it
+		return k.Means, nil
 	case !ok:
 		return nil, k.wrong(at)
 	case k.Means != "" && on != k.Inverted:
