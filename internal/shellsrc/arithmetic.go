@@ -286,7 +286,7 @@ func (c *calculator) operand() int64 {
 func (c *calculator) variable(name string) int64 {
 	v := c.variables[name]
 	if v == nil {
-		c.why = name + " is not set in the script"
+		c.why = c.unsetWhy(name)
 		c.at = len(c.text)
 		return 0
 	}

@@ -156,7 +156,7 @@ func (r *runner) lookUp(p part) expanded {
 		return expanded{pieces: computed(".")} // the folder that the script is started in, whatever its path
 	}
 	if v == nil {
-		unset := []Piece{{At: -1, absent: true, Why: fmt.Sprintf("%s is not set in the script", p.text)}}
+		unset := []Piece{{At: -1, absent: true, Why: r.unsetWhy(p.text)}}
 		if p.index != nil && (p.index.raw == "@" || p.index.raw == "*") {
 			return expanded{several: true, words: []Word{{Pieces: manyWords(unset), Start: -1, End: -1, Raw: p.raw}}}
 		}
@@ -169,6 +169,14 @@ func (r *runner) lookUp(p part) expanded {
 		return out
 	}
 	return expanded{pieces: v.scalar(), from: from}
+}
+
+// unsetWhy returns why a variable has no value here.
+func (r *runner) unsetWhy(name string) string {
+	if r.assigned[name] {
+		return name + " is not set at this point of the script"
+	}
+	return name + " is not set in the script"
 }
 
 // element expands ${x[i]} and ${x[@]}.

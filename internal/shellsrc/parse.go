@@ -17,6 +17,7 @@ type parser struct {
 	pending []*heredoc // of this line
 	command int
 	raw     []RawWord
+	names   map[string]bool // of the variables that are assigned
 }
 
 // place returns where a byte stands in the script, -1 if nowhere.
@@ -32,7 +33,16 @@ func (p *parser) place(at int) int {
 
 // parse reads a text.
 func parse(src string, places []int) (list, []RawWord, error) {
-	p := &parser{src: src, places: places}
+	body, p, err := parsed(src, places)
+	if err != nil {
+		return nil, nil, err
+	}
+	return body, p.raw, nil
+}
+
+// parsed reads a text and returns its parser, which knows the words and names.
+func parsed(src string, places []int) (list, *parser, error) {
+	p := &parser{src: src, places: places, names: map[string]bool{}}
 	if places == nil && strings.HasPrefix(src, "\ufeff") {
 		p.at = len("\ufeff")
 	}
@@ -44,7 +54,7 @@ func parse(src string, places []int) (list, []RawWord, error) {
 		}
 		all = append(all, body...)
 		if p.at >= len(p.src) {
-			return all, p.raw, nil
+			return all, p, nil
 		}
 		p.skipStray()
 	}

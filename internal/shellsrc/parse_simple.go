@@ -115,6 +115,9 @@ func (p *parser) assigned(w word, begin int) (a assignment, size int) {
 
 // assignment reads the value of an assignment, which begins size bytes after begin.
 func (p *parser) assignment(a *assignment, w word, begin, size int) (err error) {
+	if p.names != nil {
+		p.names[a.name] = true
+	}
 	if len(w.raw) == size && p.at < len(p.src) && p.src[p.at] == '(' && p.src[p.at-1] == '=' {
 		a.isList = true
 		return p.array(a, begin)

@@ -42,19 +42,20 @@ type Definition struct {
 // Read parses a script and follows it. beside returns the text of a file that the script sources; nil means that
 // there are none.
 func Read(text string, beside func(name string) (string, bool)) (*Script, error) {
-	body, raw, err := parse(text, nil)
+	body, p, err := parsed(text, nil)
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{
-		lines: lineStarts(text), variables: map[string]*variable{}, functions: map[string]*function{}, called: map[string]bool{},
+		assigned: p.names,
+		lines:    lineStarts(text), variables: map[string]*variable{}, functions: map[string]*function{}, called: map[string]bool{},
 		definitions: map[int]*Definition{}, seen: map[string]bool{}, beside: beside,
 		frame: frame{of: "the script", caller: true}, budget: 1000 + 2*len(text),
 	}
 	r.directives(text)
 	r.list(body)
 	r.uncalled()
-	return r.result(raw), nil
+	return r.result(p.raw), nil
 }
 
 // Words returns the words of the commands and arrays of a script, as it writes them.
@@ -69,14 +70,16 @@ type runner struct {
 	variables map[string]*variable
 	functions map[string]*function
 	called    map[string]bool
-	names     []string // of the functions, in order
+	assigned  map[string]bool // the variables that the script assigns somewhere
+	names     []string        // of the functions, in order
 	frame     frame
 
 	journal    []change
 	journaling int
-	exportAll  bool // set -a
-	assumed    bool // the last test counts on a script without arguments
-	holders    int  // variables that stand for something unknown
+	exports    []string // the variables that are exported, in order
+	exportAll  bool     // set -a
+	assumed    bool     // the last test counts on a script without arguments
+	holders    int      // variables that stand for something unknown
 
 	commands    []Command
 	definitions map[int]*Definition

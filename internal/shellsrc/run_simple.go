@@ -105,11 +105,7 @@ func (r *runner) record(s simple, words []Word, environment []int) {
 		return
 	}
 	r.seen[key.String()] = true
-	for name, v := range r.variables {
-		if v.exported && v.definition >= 0 && name != "" {
-			environment = append(environment, v.definition)
-		}
-	}
+	environment = append(environment, r.environment()...)
 	slices.Sort(environment)
 	c := Command{At: s.start, Words: words, Environment: environment, Maybe: r.maybe > 0}
 	if len(s.heredocs) > 0 {

@@ -35,7 +35,24 @@ func (r *runner) set(name string, v *variable) {
 	if old != nil && old.exported || r.exportAll {
 		v.exported = true
 	}
+	if v.exported && len(r.exports) < maxExports && !slices.Contains(r.exports, name) {
+		r.exports = append(r.exports, name)
+	}
 	r.variables[name] = v
+}
+
+// maxExports limits the variables of the environment that are looked at for each command.
+const maxExports = 200
+
+// environment returns the assignments of the variables that programs get.
+func (r *runner) environment() []int {
+	var out []int
+	for _, name := range r.exports {
+		if v := r.variables[name]; v != nil && v.exported && v.definition >= 0 {
+			out = append(out, v.definition)
+		}
+	}
+	return out
 }
 
 // attempt calls f and takes back what it assigned. It returns the variables that f left different.

@@ -63,6 +63,16 @@ func (w Word) Known() string {
 	return b.String()
 }
 
+// Ends returns the text that a word ends in, after the last unknown part; "" if it ends in one.
+func (w Word) Ends() string {
+	last := len(w.Pieces) - 1
+	for last >= 0 && w.Pieces[last].Why == "" {
+		last--
+	}
+	text, _ := textOf(w.Pieces[last+1:])
+	return text
+}
+
 // Cut returns the word without its first n bytes, which must be known: the value of --flag=value.
 func (w Word) Cut(n int) Word {
 	out := w

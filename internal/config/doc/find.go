@@ -81,7 +81,7 @@ func (d *Document) value(p Path, n *node) Value {
 	v.Line, v.Column = d.position(n.start)
 	v.Len = len(n.entries)
 	if n.kind == Expression {
-		v.Why = n.fixed
+		v.Why, v.Ends = n.fixed, n.ends
 	}
 	if n.kind == Map {
 		v.Keys = make([]string, 0, len(n.entries))

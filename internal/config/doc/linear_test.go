@@ -63,7 +63,7 @@ var large = []struct {
 	{Shell, "flags below comments", lines("  # c\n  --a%d 1 \\\n")},
 	{Shell, "branches", lines("if [ -f x%d ]; then A=%d; fi\n")},
 	{Shell, "elements", lines("A+=(--a%d 1)\n")},
-	{Shell, "functions", lines("f%d() { x --a $1; }\nf%d 1\n")},
+	{Shell, "exports", lines("export V%d=1\nx --a $V%d\n")},
 	{Shell, "quoted commands", lines("C%d=\"python x --f%d 1\"\n")},
 	{TOML, "keys", lines("k%d = 1\n")},
 	{TOML, "fractions", lines("k%d = 1.5e-3\n")},

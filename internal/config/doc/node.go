@@ -17,6 +17,8 @@ type node struct {
 	derived []*node
 	// more are further words after a flag's value.
 	more []string
+	// ends is the text that a value of a shell script ends in, of which the beginning is not known.
+	ends string
 	// style is the format's own note of how the value is written.
 	style string
 	// parent is the map or list that contains the node, as its entry slot; index holds the keys of a large

@@ -21,6 +21,7 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 		return n
 	}
 	if n.fixed != "" {
+		n.ends = w.Ends()
 		return n
 	}
 	text, _ := w.Text()

@@ -52,6 +52,8 @@ type Value struct {
 	More []string
 	// Why says why an expression of a shell script is not known.
 	Why string
+	// Ends is the text that such an expression ends in: /llama-7b of $MODELS/llama-7b.
+	Ends string
 }
 
 // Reference is a place that takes its value from elsewhere.

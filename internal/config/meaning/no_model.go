@@ -67,6 +67,9 @@ func (r *Run) modelInFile() any {
 	}
 	for _, b := range r.BindingsOf("model") {
 		text := strings.Trim(b.Text, `"'`)
+		if ends := b.Place.Value.Ends; ends != "" {
+			text = "$" + ends // what comes before is not known
+		}
 		if strings.Contains(text, "$") && !strings.ContainsAny(path.Base(text), "${}") && setup.KnowsModel(text) {
 			return text
 		}

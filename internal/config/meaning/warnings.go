@@ -20,6 +20,9 @@ func (r *Run) Warnings(run map[string]any) []string {
 	if r.Unsearched != "" {
 		out = append(out, r.Unsearched)
 	}
+	for _, s := range r.SourcesRead() {
+		out = append(out, s.CommandNotes()...)
+	}
 	out = append(out, r.unknownSpread()...)
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)

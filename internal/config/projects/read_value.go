@@ -172,7 +172,7 @@ func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	on, ok := systems.AsBool(at.Value)
 	text, is := at.Value.Data.(string)
 	if !ok && is {
-		means, known := k.Understand(text) // a way to do it turns it on
+		means, known := k.Understand(text) // a word that names a method also turns the switch on
 		on, ok = means == "true", known
 	}
 	switch {
