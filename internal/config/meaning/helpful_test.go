@@ -23,6 +23,8 @@ func TestHelpful(t *testing.T) {
 			"no file names the model"},
 		"beside a model": {map[string]string{"a.yaml": "batch_size: 2\nmodel:\n  normalizer:\n    _target_: text.Normalizer\n  decoder:\n    _target_: own.Decoder\n"},
 			"a.yaml:6: own.Decoder is not a model"},
+		"only beside": {map[string]string{"a.yaml": "batch_size: 2\nmodel:\n  spec_augment:\n    _target_: lib.asr.Augment\n"},
+			"a.yaml:4: lib.asr.Augment is"},
 		"sizes beside": {map[string]string{"run/a.sh": "here=`pwd`\npython a.py --cf $here/../big.json --per_device_train_batch_size 2\n", "big.json": `{"net": {"hidden_size": 64, "num_hidden_layers": 2}}`},
 			"big.json:1: net.hidden_size and net.num_hidden_layers are the sizes of a model"},
 		"a rank in a branch": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(task=T(1), r=16)\n"},

@@ -98,16 +98,24 @@ func firstNamed(t tree.Tree, names []string) *tree.Value {
 	return nil
 }
 
-// modelClass returns the text that names the class of the tree's model, or nil.
+// modelClass returns the text that names the class of the tree's model, or else of something around its layers; nil if there
+// is none.
 func modelClass(t tree.Tree) *tree.Value {
+	var around *tree.Value
 	for _, name := range classNames {
 		for _, v := range t.Index().Named(name) {
-			if text, _ := v.Value.Data.(string); text != "" && ofModel(v.Parts) && !strings.Contains(text, "${") {
+			if text, _ := v.Value.Data.(string); text == "" || !ofModel(v.Parts) || strings.Contains(text, "${") {
+				continue
+			}
+			if !isAround(v.Parts[len(v.Parts)-2]) {
 				return v
+			}
+			if around == nil {
+				around = v
 			}
 		}
 	}
-	return nil
+	return around
 }
 
 // ofModel reports whether a path is that of a name in a model's section, or of the class of one of its parts:
@@ -115,7 +123,7 @@ func modelClass(t tree.Tree) *tree.Value {
 func ofModel(parts []string) bool {
 	n := len(parts)
 	return n >= 2 && slices.Contains(modelSections, parts[n-2]) ||
-		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && !isAround(parts[n-2])
+		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && parts[n-2] != "optim"
 }
 
 // isAround reports whether a section within a model's is about what comes before its layers or after them.
