@@ -47,7 +47,7 @@ func TestOpenErrors(t *testing.T) {
 			"there are several configs here: run.sh starts a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a forms a cycle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
-			"config.yaml:2:20: ${nope} names nope, which does not exist"},
+			"config.yaml:2:20: ${nope} names nope, which does not exist here; if another config includes this file, name that one"},
 		{"defaults", map[string]string{"config.yaml": "defaults: [_self_, {data: a}]\n", "data/a.yaml": "defaults: 3\nbatch_size: 1\n"}, []string{"config.yaml"},
 			"data/a.yaml:1:11: defaults contains a whole number, not a list"},
 		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; passed over: config.yaml: its defaults form a cycle"},

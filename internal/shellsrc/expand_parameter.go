@@ -152,6 +152,9 @@ func (r *runner) lookUp(p part) expanded {
 		return r.positional(p.text)
 	}
 	v := r.variables[p.text]
+	if v == nil && p.text == "PWD" {
+		return expanded{pieces: computed(".")} // the folder that the script is started in, whatever its path
+	}
 	if v == nil {
 		unset := []Piece{{At: -1, absent: true, Why: r.unsetWhy(p.text)}}
 		if p.index != nil && (p.index.raw == "@" || p.index.raw == "*") {

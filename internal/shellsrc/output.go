@@ -77,7 +77,9 @@ func (r *runner) printed(words []string) (string, bool) {
 		if len(args) == 2 && name != args[1] {
 			name = strings.TrimSuffix(name, args[1])
 		}
-		return name, true
+		return name, name != "."
+	case words[0] == "pwd" && len(args) == 0:
+		return ".", true
 	case words[0] == "dirname" && len(args) == 1 && args[0] != "" && args[0][0] != '-':
 		return path.Dir(args[0]), path.Clean(args[0]) == args[0]
 	case words[0] == "seq":

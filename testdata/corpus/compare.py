@@ -77,9 +77,9 @@ class Check:
         took = self.setup.get("system") or ""
         if not took or "…" in took:
             took = f"a loop of {self.setup['loop']}" if self.setup.get("loop") in ("trainer", "script") else ""
-        if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown):
+        if truth and took and not re.search(truth, took.lower()) and not re.search(truth, self.notes) and not re.search(r"loop of " + truth, self.shown) and not self.noted("has its own defaults, which snug does not know"):
             self.say(f"a file of {self.got['system'] if self.got['system'] in SYSTEMS else truth} read as {took}", "file", self.got["path"])
-        if took.startswith("a shell script") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
+        if took.startswith("a shell script with") and self._argparse() and "adamw-fused" in self.shown and not self.values("optim", code=False) and not self.noted("default"):
             self.say("a program with its own arguments read with the defaults of TrainingArguments", "program", next((v for k, v, _ in self.facts if k == "(program)"), ""))
 
     def _argparse(self):
@@ -98,7 +98,7 @@ class Check:
         if re.search(r"sft|pretrain|supervised|/continued?_", folders):
             return
         for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
-            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated", "a loss over tokens is counted, as nothing else says so"):
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):
@@ -290,7 +290,7 @@ class Check:
                     return
 
     _LOOKS = re.compile(r"^(qat|fp8|float8|mixture_of_depths|use_badam|use_galore|use_apollo|use_lisa|lisa\w*|spectrum\w*|quantizer|unfrozen_parameters|use_liger\w*|enable_liger\w*|use_unsloth|"
-                        r"freeze_\w+|trainable_\w+|quantize\w*|quantization\w*|fp8_\w+|enable_fp8\w*|tuner_type|use_dora|peft_use_dora|use_llama_pro|loraplus\w*|offload_\w+|cpu_offload\w*|activation_offload\w*|"
+                        r"freeze_\w+|trainable_\w+|quantize\w*|quantization\w*|fp8_\w+|enable_fp8\w*|tuner_type|use_dora|peft_use_dora|use_llama_pro|offload_\w+|cpu_offload\w*|activation_offload\w*|"
                         r"use_eaft\w*|use_dft\w*|accumulate_grad_in_fp32|device_map|neftune\w*|optimizer_in_bwd|chunked_\w+|fused_linear\w*|cut_cross_entropy|relora\w*|moe_\w*|use_longlora|shift_attn|vision_tower|mm_\w+|train_vision\w*|image_\w+|torch_compile|compile)$", re.I)
 
     def unused(self):

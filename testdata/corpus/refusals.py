@@ -15,7 +15,7 @@ _MISSING = (
     ("the batch", re.compile(r"no file contains the batch|batch is missing"), "batch"),
     ("the length", re.compile(r"seq is missing"), "seq"),
     ("LoRA's layers", re.compile(r"no file names the layers to adapt|lora.targets is empty"), "targets"),
-    ("LoRA's rank", re.compile(r"lora.rank is missing"), "rank"),
+    ("LoRA's rank", re.compile(r"lora.rank is missing|no file gives their rank"), "rank"),
 )
 _KEYS = {
     "model": ("model_name_or_path", "base_model", "pretrained_model_name_or_path", "model_id", "model_name", "model", "from_pretrained.model", "checkpoint_dir", "_component_", "pretrain", "model_path", "llm_backbone", "flavor", "encoder_name", "base_model_name", "partial_pretrain", "path", "llm_version", "model_name_or_paths", "model_version", "model_arch"),
@@ -30,7 +30,7 @@ _DIMENSIONS = ("num_layers", "n_layers", "d_model", "hidden_size", "n_layer", "n
 def sort(root, got, facts):
     """The verdict on a refusal, and why: (helpful | name | unhelpful, [(cause, detail)])."""
     text = got["error"]
-    for test in (_not_simulated, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
+    for test in (_by_name, _not_simulated, _from_flags, _cannot_run, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
         verdict = test(root, got, facts, text)
         if verdict:
             return verdict
@@ -45,14 +45,48 @@ def shape(text):
 def _not_simulated(root, got, facts, text):
     if not re.search(r"is not estimated|not simulated|not estimated yet|is only known when the run starts|quantized weights cannot be trained", text):
         return None
+    named = re.match(r"[\w.]+: ([\w./+\-@() ]+?):\d+: ", text)
     m = re.search(r"(?:training|weights|dist\.\w+|model|attention|optimizer): \S+: ([\w./#*-]+)(?: (\S+))?", text)
     word = (m.group(1) if m else "").split("#")[0].split(".")[-1].strip("-")
-    if word and not _in_files(root, got, facts, word):
+    where = dict(got, path=named.group(1)) if named else got  # the file that the message names may be one that the run's file links to
+    if word and not _in_files(root, got, facts, word) and not _in_files(root, where, facts, word) and not _in_files(root, got, facts, word.split("/")[-1]):
         return "unhelpful", [("names something that is not in the file", text[:200])]
-    if word.isupper() and got["kind"] == "script":
+    if word.isupper() and got["kind"] == "script" and word != "CUDA_VISIBLE_DEVICES":
         return "unhelpful", [("a variable of the script taken for a setting", text[:200])]
     kind = re.sub(r"^.*?: .*?: ", "", shape(text))
     return "helpful", [("not simulated: " + kind[:90], text[:160])]
+
+
+def _by_name(root, got, facts, text):
+    m = re.search(r"by its name \(([\w-]+)\) it ", text)
+    if m and m.group(1) in got["path"].lower():
+        return "helpful", [("not simulated, by the file's name: " + m.group(1), text[:160])]
+    return None
+
+
+def _from_flags(root, got, facts, text):
+    m = re.search(r"takes its settings from flags \((\w+)\); name the shell script", text)
+    if m and m.group(1) in reading.text_of(os.path.join(root, got["path"])):
+        return "helpful", [(f"takes its settings from flags ({m.group(1)})", text[:160])]
+    return None
+
+
+def _cannot_run(root, got, facts, text):
+    """The files say something that fails, or that needs a word only the user has."""
+    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default", text):
+        return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
+    m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
+    if m and os.path.exists(os.path.join(root, m.group(1))):
+        return "helpful", [("the rank is in the program", text[:160])]
+    m = re.search(r": ((?:\w+\.){2,}\w+) is not a model that snug knows", text)
+    if m and _in_files(root, got, facts, m.group(1)):
+        return "helpful", [("a class of a model that is not known", m.group(1))]
+    if "which does not exist here; if another config includes this file, name that one" in text:
+        return "helpful", [("a part of a config, which another one includes", text[:160])]
+    m = re.search(r": (?:--)?([\w.]+)(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
+    if m and _in_files(root, got, facts, m.group(1).split(".")[-1]):
+        return "helpful", [("another head, which the file asks for: " + m.group(1), text[:160])]
+    return None
 
 
 def _in_files(root, got, facts, word):
@@ -132,6 +166,8 @@ def _says(facts, setting):
 def _model_like(leaf, value):
     if not isinstance(value, str) or _LOCAL.match(value) or "$" in value or len(value) < 3:
         return False
+    if re.match(r"^[a-z_]+_(model|name|path|dir)$", value):
+        return False  # a variable of the program
     if leaf == "_component_":
         return "models." in value
     if leaf == "path":
@@ -146,7 +182,7 @@ def _unknown_value(root, got, facts, text):
     if not m:
         return None
     setting, value = m.groups()
-    if setting == "optimizer" and re.search(r"adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
+    if setting == "optimizer" and re.search(r"^(fused_?)?adamw?(_torch|_hf|_apex)?(_fused)?$|^adamw?_(torch|bnb)\w*|^sgd", value, re.I) and not re.search(r"4bit|torch_8bit|npu|xla", value):
         return "unhelpful", [(f"an ordinary optimizer is not known: {value}", text[:160])]
     return "helpful", [(f"{setting} {value} is not simulated", text[:160])]
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snug/internal/config/projects"
@@ -92,10 +93,19 @@ func (r *Run) Missing() []Missing {
 	out = append(out, r.uncounted(fields)...)
 	for _, b := range r.BindingsOf("dist.world") {
 		if b.Value == projects.Auto && (r.Own == nil || r.Own.Set["dist.world"] == nil) {
-			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is only known when the run starts; give --gpus N", b.Where(), b.Path)})
+			out = append(out, Missing{"dist.world", fmt.Sprintf("%s: %s is only known when the run starts; give --gpus N", b.Where(), worldAsWritten(b))})
 		}
 	}
 	return append(out, r.unknownWords(fields)...)
+}
+
+// worldAsWritten returns a key for the number of GPUs, with its value if that is a word other than auto.
+func worldAsWritten(b projects.Bound) string {
+	text, _ := b.Place.Value.Data.(string)
+	if _, err := strconv.ParseFloat(text, 64); err == nil || text == "" || strings.EqualFold(text, projects.Auto) {
+		return b.Path.String()
+	}
+	return b.Path.String() + " " + shortened(text)
 }
 
 // unknownWords lists values of files that are not understood, unless something else gives the setting.
@@ -156,7 +166,9 @@ func (r *Run) settleModel(out map[string]any) {
 		return
 	}
 	if own := r.Trainer().OwnModel; own != nil {
-		r.settleOwnModel(own, out)
+		if !r.hasOtherSizes(own) {
+			r.settleOwnModel(own, out)
+		}
 		return
 	}
 	loaded := r.scriptModel()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"snug/internal/config/projects"
+	"snug/internal/pattern"
 	"snug/internal/setup"
 )
 
@@ -112,11 +113,33 @@ func (r *Run) usualTargets() bool {
 func (r *Run) unknownRank(fields map[string]any) []Missing {
 	for _, b := range r.BindingsOf("lora") {
 		if b.Value == true && r.Value("lora") == true && fields["lora"] == nil {
-			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and no file gives their rank; give --lora-rank N, and --lora-targets", b.Where(), b.Path)}}
+			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and %s, and --lora-targets", b.Where(), b.Path, r.rankInProgram())}}
 		}
 	}
 	return nil
 }
+
+// rankInProgram says where the rank is that a script leaves to its program, and how to give it.
+func (r *Run) rankInProgram() string {
+	for _, p := range r.Primary.ProgramTexts(r.Files()) {
+		at := loraConfig.Index(p.Text)
+		if at == nil {
+			continue
+		}
+		where := fmt.Sprintf("%s:%d", p.File, 1+strings.Count(p.Text[:at[2]], "\n"))
+		if rank := plainRank.Find(p.Text[at[3]:]); rank != nil {
+			return fmt.Sprintf("%s gives %s the rank %s; give --lora-rank %s", where, p.Text[at[2]:at[3]], rank[1], rank[1])
+		}
+		return fmt.Sprintf("%s computes their rank for %s; give --lora-rank N", where, p.Text[at[2]:at[3]])
+	}
+	return "no file gives their rank; give --lora-rank N"
+}
+
+// loraConfig matches the call that makes a description of adapters, and plainRank the rank among its arguments.
+var (
+	loraConfig = pattern.New(`(?m)^[^#\n]*\b([A-Z]\w*raConfig)\(`, "raConfig(")
+	plainRank  = pattern.New(`^\((?:[^()]|\([^()]*\))*?\br\s*=\s*(\d+)\s*[,)]`, "r")
+)
 
 // uncounted lists why adapters take more than is simulated.
 func (r *Run) uncounted(fields map[string]any) []Missing {

@@ -32,6 +32,9 @@ func (r *Run) noModel() string {
 		if d := r.Primary.Described(); d != nil {
 			return described(d)
 		}
+		if d := r.DescribedBeside(); d != nil {
+			return d.Refusal()
+		}
 	}
 	return NoModel
 }

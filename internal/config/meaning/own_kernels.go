@@ -8,8 +8,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// unslothModel matches the classes by which Unsloth loads a model: FastLanguageModel, FastVisionModel, FastModel.
-var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]?\w*Model)\.(?:from_pretrained|get_peft_model)\(`, "Model.from_pretrained(", "Model.get_peft_model(")
+// unslothModel matches the classes by which Unsloth loads a model: FastModel, FastVisionModel, FastSentenceTransformer.
+var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained|get_peft_model)\(`, ".from_pretrained(", ".get_peft_model(")
 
 // ownKernels lists the call by which a script replaces a model's layers, adapters and loss by Unsloth's. They keep
 // less for backward, and how much less depends on the model and the version.

@@ -37,6 +37,17 @@ func (r *Run) settleOwnModel(own *systems.OwnModel, out map[string]any) {
 	out["model"] = map[string]any{"config": config}
 }
 
+// hasOtherSizes reports whether a file like the trainer's own gives its model sizes under other names: it builds another
+// model, as llama2.c's train.py does.
+func (r *Run) hasOtherSizes(own *systems.OwnModel) bool {
+	if r.Primary == nil || len(r.BindingsOf("shape.n_layer"))+len(r.BindingsOf("shape.n_embd")) > 0 {
+		return false
+	}
+	_, loaded := r.loadedShape(own)
+	d := r.Primary.Described()
+	return !loaded && d != nil && d.Class == ""
+}
+
 // ownTokens returns the vocabulary size of a model from scratch: the trainer reads it from a meta.pkl next to
 // the data. It returns a warning if that file does not have it.
 func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {

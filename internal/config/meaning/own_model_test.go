@@ -3,6 +3,7 @@
 package meaning
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -38,6 +39,15 @@ func FuzzPickledVocabulary(f *testing.F) {
 			t.Errorf("%d", n)
 		}
 	})
+}
+
+// TestOtherSizes refuses a file like nanoGPT's whose model has sizes under other names.
+func TestOtherSizes(t *testing.T) {
+	const file = "init_from = 'scratch'\nbatch_size = 4\nmax_seq_len = 64\ndim = 64\nn_layers = 2\nn_heads = 2\n"
+	r := opened(t, fstest.MapFS{"train.py": {Data: []byte(file)}})
+	if got := r.Missing(); len(got) != 1 || !strings.HasPrefix(got[0].Say, "train.py:4: dim and n_layers are the sizes of a model that the program builds itself") {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestOwnTokens checks where the vocabulary size of a model from scratch comes from, and the warning if it

@@ -3,7 +3,10 @@
 package meaning
 
 import (
+	"fmt"
+
 	"snug/internal/config/doc"
+	"snug/internal/config/projects"
 	"snug/internal/config/systems"
 	"snug/internal/pattern"
 )
@@ -24,6 +27,22 @@ func (r *Run) prepares() bool {
 }
 
 var prepares = pattern.New(`(?m)^[^#\n]*\bprepare_model_for_kbit_training\(`, "prepare_model_for_kbit_training(")
+
+// quantizedBySwitch returns the note that a script quantizes weights in a branch that is not taken, or in a way that is
+// not followed.
+func (r *Run) quantizedBySwitch(run map[string]any) []string {
+	if !r.inCode() || run["quantization"] != nil || r.quantizing() != nil {
+		return nil
+	}
+	d := r.Primary.Tree.Layers[0].Doc
+	at := quantizes.Index(d.Text())
+	if at == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s is in the program and not known to be used; weights are counted as not quantized, and checkpointing as the arguments say", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+}
+
+var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")
 
 // inCode reports whether the project's main file is a Python script.
 func (r *Run) inCode() bool {

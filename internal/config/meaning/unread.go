@@ -37,15 +37,28 @@ func (r *Run) unread(run map[string]any) []string {
 // idleRank returns the note that a file gives a rank, and the trainer makes no adapters unless another key says so.
 func (r *Run) idleRank(run map[string]any) []string {
 	ranks := r.BindingsOf("lora.rank")
-	if run["lora"] != nil || len(ranks) == 0 || len(r.BindingsOf("lora")) > 0 {
+	if run["lora"] != nil || len(ranks) == 0 || slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Place.Value.Kind != doc.Null }) {
 		return nil
 	}
 	for _, k := range r.Trainer().ForSetting("lora") {
-		if projects.Default(k, 1) == false {
-			return []string{fmt.Sprintf("%s: %s has no effect in %s unless %s is on, so no adapters are counted", ranks[0].Where(), ranks[0].Path, r.Trainer().Title, k.Path)}
+		needs := "is on"
+		if k.Kind == systems.Word {
+			needs = "names them"
+		}
+		if offUnlessSet(k) {
+			return []string{fmt.Sprintf("%s: %s has no effect in %s unless %s %s, so no adapters are counted", ranks[0].Where(), ranks[0].Path, r.Trainer().Title, k.Path, needs)}
 		}
 	}
 	return nil
+}
+
+// offUnlessSet reports whether a key turns something on, and nothing is on without it.
+func offUnlessSet(k *systems.Key) bool {
+	if k.Kind == systems.Word && k.Default == "" {
+		means, known := k.Understand("")
+		return known && means == "false"
+	}
+	return projects.Default(k, 1) == false
 }
 
 // unreadIn returns the unread keys of a source, by topic in the order of the file.
@@ -60,6 +73,9 @@ func (r *Run) unreadIn(s *projects.Source, run map[string]any) []unreadKeys {
 			continue
 		}
 		topic := topicOf(v)
+		if topic == systems.OfAdapters && run["lora"] != nil && systems.NamesBits(textOf(v)) {
+			topic = systems.OfBits // the adapters are counted
+		}
 		if topic == "" || read[p] || !r.deviates(topic, v, run) || r.isNoted(v.Parts[len(v.Parts)-1]) {
 			continue
 		}

@@ -31,6 +31,8 @@ func TestUnread(t *testing.T) {
 		"a list":             {"a.yaml", hf + "unfrozen_layers: [head]\n", "a.yaml:4: unfrozen_layers is not read; all weights are counted as trained"},
 		"no effect":          {"a.yaml", "per_device_train_batch_size: 2\nmax_length: 64\nlora_r: 8\n", "a.yaml:3: lora_r has no effect in TRL unless use_peft is on"},
 		"on":                 {"a.yaml", "per_device_train_batch_size: 2\nmax_length: 64\nlora_r: 8\nuse_peft: true\n", ""},
+		"no effect, by name": {"a.yaml", "base_model: gpt2\nmicro_batch_size: 2\nsequence_len: 64\nadapter:\nlora_r: 8\n", "a.yaml:5: lora_r has no effect in Axolotl unless adapter names them"},
+		"bits of a tuner":    {"a.yaml", hf + "lora_rank: 8\ntrain_mode: qlora\n", "a.yaml:5: train_mode qlora is not read; weights are counted as not quantized"},
 		"attention":          {"a.yaml", "batch_size: 2\nflash_attn: true\n", "a.yaml:2: flash_attn true is not read; sdpa is counted"},
 	} {
 		t.Run(name, func(t *testing.T) {

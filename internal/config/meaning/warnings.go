@@ -27,7 +27,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
 	out = append(out, r.namedOtherwise()...)
-	out = append(out, r.unread(run)...)
+	out = append(out, r.methodInName(run, r.unread(run))...)
 	out = append(out, r.checkpointedTwice()...)
 	out = append(out, r.ownLayers()...)
 	out = append(out, r.castsWithoutFlash()...)
@@ -37,6 +37,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownTokens()...)
 	out = append(out, r.unknownDefaults()...)
 	out = append(out, r.quantizationWarnings(run)...)
+	out = append(out, r.quantizedBySwitch(run)...)
 	out = append(out, r.computedSettings(run)...)
 	out = append(out, r.ambiguousSettings()...)
 	out = append(out, r.dividedBatch(run)...)
@@ -100,7 +101,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 	var out []string
 	fields := r.Fields()
 	for _, b := range r.Bound {
-		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value)
+		computed := b.Place.Computed != "" || projects.IsComputed(b.Place.Value) || projects.IsMade(b.Place.Value)
 		counted := field(fields, b.Setting)
 		flag := flagOf(b.Setting)
 		if b.Value != nil || b.Unknown != "" || !computed || flag == "" || !reflect.DeepEqual(counted, field(run, b.Setting)) {

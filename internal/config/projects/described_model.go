@@ -4,6 +4,7 @@ package projects
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ var (
 	modelSections = []string{"model", "models", "net", "network", "architecture"}
 	classNames    = []string{"_target_", "_name", "_component_", "class_path", "class_name", "target", "name", "type", "arch", "model_type"}
 	widthNames    = []string{"hidden_size", "d_model", "n_embd", "embed_dim", "encoder_embed_dim", "model_dim", "hidden_dim", "dim", "emb_dim"}
-	depthNames    = []string{"num_layers", "n_layers", "n_layer", "num_hidden_layers", "encoder_layers", "depth"}
+	depthNames    = []string{"num_layers", "n_layers", "n_layer", "num_hidden_layers", "encoder_layers", "encoder_num_layers", "depth"}
 )
 
 // Described returns the model that a source describes without naming one that is published; nil if it does not.
@@ -43,6 +44,41 @@ func describedIn(t tree.Tree) *DescribedModel {
 		return nil
 	}
 	return &DescribedModel{whereIn(t, width), "", fmt.Sprintf("%s and %s are the sizes of", width.Path, depth.Path)}
+}
+
+// DescribedBeside returns the model whose sizes are in a file that the main script passes to its program; nil if there is
+// none.
+func (p *Found) DescribedBeside() *DescribedModel {
+	if p.Primary == nil || p.Primary.System.Commands == nil {
+		return nil
+	}
+	for _, v := range p.Primary.OwnValues() {
+		text, _ := v.Value.Data.(string)
+		if !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(text)) {
+			continue
+		}
+		for _, name := range []string{path.Clean(text), path.Join(path.Dir(p.Primary.File), text)} {
+			if d := p.opened(name); d != nil {
+				if m := describedIn(tree.New(tree.Layer{File: name, Doc: d})); m != nil && m.Class == "" {
+					return m
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// opened returns a file as a document; nil if it is none, or a program.
+func (p *Found) opened(name string) *doc.Document {
+	data, err := p.files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil || d.Format() == doc.Python {
+		return nil
+	}
+	return d
 }
 
 // Refusal returns the error for such a model.
@@ -62,16 +98,24 @@ func firstNamed(t tree.Tree, names []string) *tree.Value {
 	return nil
 }
 
-// modelClass returns the text that names the class of the tree's model, or nil.
+// modelClass returns the text that names the class of the tree's model, or else of something around its layers; nil if there
+// is none.
 func modelClass(t tree.Tree) *tree.Value {
+	var around *tree.Value
 	for _, name := range classNames {
 		for _, v := range t.Index().Named(name) {
-			if text, _ := v.Value.Data.(string); text != "" && ofModel(v.Parts) && !strings.Contains(text, "${") {
+			if text, _ := v.Value.Data.(string); text == "" || !ofModel(v.Parts) || strings.Contains(text, "${") {
+				continue
+			}
+			if !isAround(v.Parts[len(v.Parts)-2]) {
 				return v
+			}
+			if around == nil {
+				around = v
 			}
 		}
 	}
-	return nil
+	return around
 }
 
 // ofModel reports whether a path is that of a name in a model's section, or of the class of one of its parts:
@@ -80,6 +124,16 @@ func ofModel(parts []string) bool {
 	n := len(parts)
 	return n >= 2 && slices.Contains(modelSections, parts[n-2]) ||
 		n >= 3 && parts[n-1] == "_target_" && slices.Contains(modelSections, parts[n-3]) && parts[n-2] != "optim"
+}
+
+// isAround reports whether a section within a model's is about what comes before its layers or after them.
+func isAround(section string) bool {
+	return slices.ContainsFunc(aroundModels, func(word string) bool { return strings.Contains(section, word) })
+}
+
+// aroundModels are parts of the names of such sections.
+var aroundModels = []string{
+	"optim", "sched", "token", "normaliz", "process", "augment", "loss", "metric", "dataset", "data", "sampler", "g2p", "collat", "logg", "callback", "vocab", "transform_fn",
 }
 
 // whereIn returns the place of a value of a tree.
@@ -93,11 +147,9 @@ func whereIn(t tree.Tree, v *tree.Value) string {
 
 // silent returns the error for a named file without a setting: it may still describe a model.
 func (p *Found) silent(name string) error {
-	if data, err := p.files.ReadFile(name); err == nil {
-		if d, err := doc.Open(name, data); err == nil && d.Format() != doc.Python {
-			if m := describedIn(tree.New(tree.Layer{File: name, Doc: d})); m != nil {
-				return fmt.Errorf("%s", m.Refusal())
-			}
+	if d := p.opened(name); d != nil {
+		if m := describedIn(tree.New(tree.Layer{File: name, Doc: d})); m != nil {
+			return fmt.Errorf("%s", m.Refusal())
 		}
 	}
 	return p.withoutSettings(name)

@@ -5,6 +5,7 @@ package projects
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
@@ -38,6 +39,9 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	}
 	if IsComputed(v) && k.Kind != systems.Present && k.Kind != systems.Schedule {
 		return k.readType(v), nil
+	}
+	if IsMade(v) && k.Kind != systems.Object && k.Kind != systems.Present && k.Kind != systems.Schedule {
+		return nil, nil
 	}
 	switch k.Kind {
 	case systems.Whole:
@@ -84,6 +88,9 @@ func Read(k *systems.Key, t tree.Tree, at tree.Place) (any, error) { return valu
 func IsComputed(v doc.Value) bool {
 	return v.Kind == doc.Expression || v.Kind == doc.Map && isCall(v.Text)
 }
+
+// IsMade reports whether a value is a section that a program makes it from, by the class or function that _target_ names.
+func IsMade(v doc.Value) bool { return v.Kind == doc.Map && slices.Contains(v.Keys, "_target_") }
 
 // isCall reports whether text is a call in a program: name(…) or a.b.name(…).
 func isCall(text string) bool {
@@ -147,7 +154,10 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 		}
 	}
 	f, ok := systems.AsNumber(at.Value)
+	_, word := at.Value.Data.(string)
 	switch {
+	case !ok && word && k.Setting == "dist.world": // --nproc_per_node gpu
+		return Auto, nil
 	case !ok:
 		return nil, k.wrong(at)
 	case f < 0 || f > 0 && f < 1 || f == 0 && k.Setting == "seq": // -1, shares and no limit: let the system choose
@@ -160,11 +170,16 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 
 func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	on, ok := systems.AsBool(at.Value)
-	if text, is := at.Value.Data.(string); !ok && is {
+	text, is := at.Value.Data.(string)
+	if !ok && is {
 		means, known := k.Understand(text) // a word that names a method also turns the switch on
 		on, ok = means == "true", known
 	}
 	switch {
+	case !ok && is && k.Setting == "checkpointing": // one_in_four
+		return unknownWord{text}, nil
+	case !ok && is && k.Setting == "noted": // --compile default: a way to do it
+		return k.Means, nil
 	case !ok:
 		return nil, k.wrong(at)
 	case k.Means != "" && on != k.Inverted:

@@ -104,6 +104,16 @@ func isLength(words []string) bool {
 	return strings.Join(words, "_") == "n_ctx"
 }
 
+// NamesBits reports whether a name says that weights are quantized to 4 bits, as qlora and llama-7b-4bit do.
+func NamesBits(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(w string) bool { return slices.Contains([]string{"qlora", "qdora", "4bit", "int4", "nf4"}, w) })
+}
+
+// NamesAdapters reports whether a name says that adapters are trained, as llama-7b-lora does.
+func NamesAdapters(name string) bool {
+	return NamesBits(name) || slices.ContainsFunc(nameWords(name), func(w string) bool { return slices.Contains([]string{"lora", "dora", "adalora", "peft"}, w) })
+}
+
 // TopicOfTuner returns what the value of a key is about that names a way of tuning; "" if it trains everything.
 func TopicOfTuner(key, value string) Topic {
 	words := nameWords(key)

@@ -165,7 +165,7 @@ var (
 		"objective", "loss", "algorithm", "algo", "method", "stage", "task", "trainer", "recipe", "rl", "rlhf", "type", "mode", "component", "target", "class", "path", "name", "fn",
 	}
 	ofOthers = []string{
-		"model", "dataset", "data", "run", "project", "experiment", "exp", "group", "hub", "repo", "tokenizer", "tag", "wandb", "logger", "output", "optimizer", "scheduler", "job", "save", "file",
+		"model", "dataset", "data", "run", "project", "experiment", "exp", "group", "hub", "repo", "tokenizer", "tag", "wandb", "logger", "output", "optimizer", "scheduler", "job", "save", "file", "collator",
 	}
 )
 

@@ -60,6 +60,6 @@ func openInstructKeys() []Key {
 		shares("sequence_parallel_size", instructArgs),
 	}
 	keys = append(keys, refusedFlags(comparesPairs, "open-instruct, open_instruct/dpo_tune_cache.py", "dpo_beta", "dpo_loss_type", "dpo_use_paged_optimizer")...)
-	keys = append(keys, objective("loss_type", "open-instruct, open_instruct/dpo.py"))
+	keys = append(keys, refusedFlags(comparesPairs, "open-instruct, open_instruct/dpo.py", "loss_type")...)
 	return append(keys, refusedFlags(samplesFirst, "open-instruct, open_instruct/grpo_fast.py", "num_samples_per_prompt_rollout", "num_unique_prompts_rollout", "reward_model_path")...)
 }

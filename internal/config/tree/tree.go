@@ -82,7 +82,7 @@ func (t Tree) follow(p doc.Path, through []string) (Place, error) {
 	}
 	next, err := t.follow(target, append(through, text))
 	if errors.Is(err, ErrAbsent) {
-		return Place{}, fmt.Errorf("%s:%d:%d: %s names %s, which does not exist", found.File, found.Value.Line, found.Value.Column, text, target)
+		return Place{}, fmt.Errorf("%s:%d:%d: %s names %s, which does not exist here; if another config includes this file, name that one", found.File, found.Value.Line, found.Value.Column, text, target)
 	}
 	next.At = p
 	return next, err

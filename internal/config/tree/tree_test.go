@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		"size":            "main.yaml data.batch_size 8",
 		"env":             "computed",
 		"data.absent":     "absent",
-		"lost":            "main.yaml:4:7: ${nowhere} names nowhere, which does not exist",
+		"lost":            "main.yaml:4:7: ${nowhere} names nowhere, which does not exist here; if another config includes this file, name that one",
 		"a":               "cycle",
 	} {
 		at, err := tree.Find(strings.Split(path, "."))
