@@ -87,8 +87,8 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 	}
 }
 
-// commandNotes returns what the user should know about the commands of a script.
-func (s *Source) commandNotes() []string {
+// CommandNotes returns what the user should know about the commands of a script.
+func (s *Source) CommandNotes() []string {
 	if s.System.Commands == nil {
 		return nil
 	}

@@ -206,7 +206,6 @@ func (p *Found) bindSource(s *Source) error {
 	if err != nil {
 		return err
 	}
-	p.Notes = append(p.Notes, s.commandNotes()...)
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
