@@ -99,7 +99,7 @@ func scriptFigures(t *testing.T) []string {
 	}
 	return []string{
 		fmt.Sprintf("We measured %d runs of %d kinds of programs", runs, kinds),
-		fmt.Sprintf("snug simulates %d of them. In every kind the median error is 0.00 %%, and nine in ten are within %.2f %%", runs-left, within),
+		fmt.Sprintf("snug simulates %d of them. For every kind, the median error is 0.00 %%, and nine in ten are within %.2f %%", runs-left, within),
 	}
 }
 

@@ -35,7 +35,7 @@ V100 to H100, in READMEs, documentation and benchmark tables. No constant was fi
 were missing. The median error is 11 %. By
 source it is 4 % for fms-acceleration (28 runs on A100), 4 % for transformers' guide (V100), 10 % for Qwen's LoRA table (A100)
 and 9 % for timm (RTX 3090, where it is not known whether channels-last was used), and 20 to 29 % too fast for llm-foundry (FSDP on A100 and H100).
-The largest errors are for FSDP over four RTX 4090 (five times too fast) and NVIDIA's BERT without padding (2.5 times too slow).
+The largest errors are for FSDP over four RTX 4090s (five times too fast) and NVIDIA's BERT without padding (2.5 times too slow).
 `
 
 // times writes the section on step times, for the runs that were made to measure them.
@@ -47,7 +47,7 @@ func (r *Report) times(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Step times\n\nEach run was alone on the card; the time is the median from the fourth step on. The constants of kernels (`internal/cost`)\n"+
 		"come from measurements of single kernels, and those of the host were fitted on %d runs together: %s.\n", len(fitted), summary(fitted))
 	if len(held) > 0 {
-		fmt.Fprintf(b, "On %d runs from another day, which they were not fitted on: %s.\n", len(held), summary(held))
+		fmt.Fprintf(b, "On %d runs from another day, which were not used for fitting, %s.\n", len(held), summary(held))
 	}
 	if again := timedOf(r.Again); len(again) > 0 {
 		writeRepeated(b, slices.Concat(fitted, held), held, again)
@@ -73,9 +73,9 @@ func writeRepeated(b *strings.Builder, all, held, again []timed) {
 	}
 	first := func(t timed) timed { return timed{t.id, t.true, second[t.id]} }
 	mean := func(t timed) timed { return timed{t.id, t.estimated, (t.true + second[t.id]) / 2} }
-	fmt.Fprintf(b, "\nSteps that are limited by the CPU take longer on one day than on another. %d of these runs were timed again. Of the first measurement as an\n"+
-		"estimate of the second, %s. Of the estimates, compared with the mean of\n"+
-		"both measurements: on the %d runs that nothing was fitted on, %s; on all %d, %s.\n",
+	fmt.Fprintf(b, "\nSteps that are limited by the CPU take longer on some days than on others. %d of these runs were timed again. If the first measurement is\n"+
+		"taken as an estimate of the second, %s. The estimates of snug, compared with the\n"+
+		"mean of both measurements: on the %d runs that were not used for fitting, %s; on all %d, %s.\n",
 		len(all), summary(of(all, first)), len(held), summary(of(held, mean)), len(all), summary(of(all, mean)))
 }
 
@@ -97,7 +97,7 @@ func summary(all []timed) string {
 		abs = append(abs, math.Abs(t.off()))
 	}
 	slices.Sort(abs)
-	return fmt.Sprintf("the median error is %s, nine in ten are within %s, the rank correlation is %.3f",
+	return fmt.Sprintf("the median error is %s, nine in ten are within %s, and the rank correlation is %.3f",
 		percent(abs[len(abs)/2]), percent(abs[len(abs)*9/10]), rankCorrelation(all))
 }
 

@@ -40,7 +40,7 @@ func TestPagesRun(t *testing.T) {
 	script, project := newcomersFolder(t, "conf/config.yaml"), newcomersFolder(t, "train.py")
 	for _, line := range lines {
 		t.Chdir(project)
-		if strings.Contains(line, "--loop") {
+		if strings.Contains(line, "--loop") || strings.HasPrefix(line, "lint") {
 			t.Chdir(script)
 		}
 		runShown(t, line)
@@ -151,7 +151,7 @@ func newcomersFolder(t *testing.T, without string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"snapshot.pickle", "snapshot.pickle.gz"} {
+	for _, name := range []string{"snapshot.pickle", "snapshot.pickle.gz", "oom.pickle"} {
 		if err := os.Symlink(recorded, name); err != nil {
 			t.Fatal(err)
 		}
@@ -180,6 +180,11 @@ func newcomersFolder(t *testing.T, without string) string {
 
 // newcomersFiles are the files that the pages name.
 var newcomersFiles = map[string]string{
+	"src/a.py":             "import torch\n",
+	"train.log":            "RuntimeError: CUDA error: out of memory\n",
+	"outputs/run-17/a.log": "step 1 loss 2.0\n",
+	"notebooks/a.ipynb":    `{"cells": []}`,
+	"known.jsonl":          "",
 	"train.py": `import argparse
 import torch
 from transformers import AutoModelForCausalLM

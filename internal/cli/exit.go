@@ -24,7 +24,7 @@ var exits = []struct {
 	meaning string
 }{
 	{exitDone, "done; if the question was whether a run fits, it does"},
-	{exitFound, "done, but the run does not fit, or some setups have errors"},
+	{exitFound, "done, but the run does not fit, or something wrong was found"},
 	{exitFailed, "failed: bad arguments, unreadable file, no such GPU"},
 }
 
@@ -37,7 +37,7 @@ func exitHelp() string {
 	return b.String()
 }
 
-// found is an error that is an answer: the run does not fit, or some setups have errors. Its text is
+// found is an error that is an answer: the run does not fit, some setups have errors, or lint found something. Its text is
 // empty if standard output has everything.
 type found struct{ text string }
 

@@ -68,6 +68,14 @@ var flagCases = map[string]flagCase{
 	"revert --dir":        {"apply --set batch=8 --yes --dir ../other; revert", "apply --set batch=8 --yes --dir ../other; revert --dir ../other"},
 	"gpus --all":          {"gpus", "gpus --all"},
 
+	"lint --format":         {"lint lint.txt", "lint lint.txt --format github"},
+	"lint --select":         {"lint lint.txt", "lint lint.txt --select SNG1"},
+	"lint --ignore":         {"lint lint.txt", "lint lint.txt --ignore SNG8"},
+	"lint --baseline":       {"lint lint.txt", "lint lint.txt --baseline known.txt"},
+	"lint --write-baseline": {"lint lint.txt --baseline known.txt", "lint lint.txt --baseline known.txt --write-baseline"},
+	"lint --fix":            {"lint lint.txt", "lint lint.txt --fix"},
+	"lint --explain":        {"lint lint.txt", "lint lint.txt --explain SNG101"},
+
 	"replay --script":     {"replay rules.txt", "replay --script rules.txt"},
 	"replay --torch":      {"replay --script rules.txt", "replay --script rules.txt --torch 2.12"},
 	"replay --alloc-conf": {"replay $S --json", "replay $S --json --alloc-conf max_split_size_mb:20"},
@@ -99,6 +107,8 @@ var folderFiles = map[string]string{
 	"several/b.yaml":         "per_device_train_batch_size: 2\noutput_dir: out\n",
 	"several/c.yaml":         "per_device_train_batch_size: 3\noutput_dir: out\n",
 	"other/b.yaml":           "model_name_or_path: distilgpt2\nblock_size: 64\nper_device_train_batch_size: 2\noutput_dir: out\n",
+	"here/lint.txt":          "import torch\ntorch.cuda.amp.GradScaler()\n",
+	"here/known.txt":         `{"rule": "SNG801", "path": "lint.txt", "source": "torch.cuda.amp.GradScaler()", "count": 1}`,
 	"here/rules.txt":         "a 1 1048064\na 2 512\na 3 512\nf 1\na 4 1048064\nsnap\n",
 }
 

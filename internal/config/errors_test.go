@@ -43,6 +43,8 @@ func TestOpenErrors(t *testing.T) {
 			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
 			"there are several configs here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
+		{"a script that starts two", map[string]string{"run.sh": "swift sft a.yaml\nswift sft b.yaml\n", "a.yaml": "{model: gpt2, tuner_type: full}\n", "b.yaml": "{model: gpt2-xl, tuner_type: full}\n"}, []string{"run.sh"},
+			"there are several configs here: run.sh starts a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a circle", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${a}'}\na: ${b}\nb: ${a}\n"}, nil, "a forms a cycle: ${a}, ${b}"},
 		{"nowhere", map[string]string{"config.yaml": "defaults: [_self_]\ndata: {batch_size: '${nope}'}\n"}, nil,
 			"config.yaml:2:20: ${nope} names nope, which does not exist"},
@@ -55,7 +57,7 @@ func TestOpenErrors(t *testing.T) {
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
 		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
 		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; known: fp32, amp-bf16, amp-fp16, bf16, fp16`},
-		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml has the keys model, files, bind, set and command, not a list"},
+		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml must be a map with the keys model, files, bind, set and command, but this is a list"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(files(c.files), ".", c.named...)

@@ -82,7 +82,7 @@ func (k *clock) convolving(w shadow.Kernel) float64 {
 	return max(bytes, w.Flops/rate) + float64(w.B)*converted*bytes
 }
 
-// attending returns the rate of an attention kernel. Narrow heads and short sequences leave it idle more.
+// attending returns the rate of an attention kernel. Narrow heads and short sequences leave it idle more of the time.
 func (k *clock) attending(w shadow.Kernel) float64 {
 	rate := k.rates.Older * k.c.Attention
 	switch {

@@ -115,7 +115,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	}
 	say(v.CUDA != "", "versions.cuda is "+v.CUDA+" and has no effect: kernels are simulated as in CUDA 13.0")
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
-	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no adapters of PEFT's are simulated")
+	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
 	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: only the loss that TRL computes depends on it (loss trl)")
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is counted as in TRL "+setup.NewestTRL)

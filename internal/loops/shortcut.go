@@ -44,13 +44,13 @@ type role struct {
 	owner         owner  // locate: owner of the block
 	of            int32  // beside: the neighbour; born: the void after it
 	side          int8   // beside: -1 before it, 1 after it
-	left, right   int32  // its neighbours at the beginning: roles, none, or somebody
+	left, right   int32  // its neighbours at the beginning: a role, none, or some other block
 
 	void       bool  // it is a void, and has no layouts
 	low, high  int64 // the range of its size
 	moves      int64 // change of its address
 	widens     int64 // change of its size
-	prev, next int32 // its neighbours at the end: roles, none, or somebody
+	prev, next int32 // its neighbours at the end: a role, none, or some other block
 }
 
 // somebody is a neighbour without a role, which does not change.

@@ -14,9 +14,9 @@ var rungs = []struct {
 	risk    string
 	counted string // the risk if an evaluation is part of the run, and simulated
 }{
-	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes", "has the evaluation in it; leaves room for longer samples and other processes"},
-	{"medium", 0.8, true, "leaves room for evaluation at the same batch", "has the evaluation in it; leaves room for other processes"},
-	{"aggressive", 0.9, true, "anything else on the card may make the run fail", "has the evaluation in it; anything else on the card may make the run fail"},
+	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes", "includes the evaluation; leaves room for longer samples and other processes"},
+	{"medium", 0.8, true, "leaves room for evaluation at the same batch", "includes the evaluation; leaves room for other processes"},
+	{"aggressive", 0.9, true, "anything else on the card may make the run fail", "includes the evaluation; anything else on the card may make the run fail"},
 	{"maximum", 1, false, "fits exactly in the simulation; anything unexpected ends the run", "fits exactly in the simulation, with the evaluation; anything unexpected ends the run"},
 }
 

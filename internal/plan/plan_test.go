@@ -86,7 +86,7 @@ func TestLadderCountsEvaluation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Contains(p.Ladder[0].Risk, "has the evaluation in it"); said != evaluates {
+		if said := strings.Contains(p.Ladder[0].Risk, "includes the evaluation"); said != evaluates {
 			t.Errorf("evaluates is %v, and the first step says %q", evaluates, p.Ladder[0].Risk)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pysrc parses Python source, up to the syntax of 3.13, into a small syntax
+// Package pysrc parses Python source, up to the syntax of 3.14, into a small syntax
 // tree. Nothing is executed.
 //
 // The parser is our own: a lexer that makes tokens of lines, blocks and f-strings, and
@@ -61,7 +61,7 @@ type (
 		Pos
 		Value string
 	}
-	// FString is a formatted string: Str for its literal parts, and the expressions in its fields.
+	// FString is a formatted string, or a template (t-string): Str for its literal parts, and the expressions in its fields.
 	FString struct {
 		Pos
 		Parts []Expr

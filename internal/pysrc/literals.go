@@ -19,17 +19,17 @@ type fstring struct {
 // isPrefix reports whether a word may precede the quote of a string.
 func isPrefix(word string) bool {
 	switch strings.ToLower(word) {
-	case "r", "b", "u", "f", "br", "rb", "fr", "rf":
+	case "r", "b", "u", "f", "t", "br", "rb", "fr", "rf", "tr", "rt":
 		return true
 	}
 	return false
 }
 
-// stringLiteral reads a string whose quote is at the given offset; of an f-string, only
+// stringLiteral reads a string whose quote is at the given offset; of an f-string or t-string, only
 // the beginning.
 func (l *lexer) stringLiteral(quoteAt int) {
 	quote := quoteOf(l.src[quoteAt:])
-	if strings.ContainsAny(l.src[l.at:quoteAt], "fF") {
+	if strings.ContainsAny(l.src[l.at:quoteAt], "fFtT") {
 		if len(l.strings) >= maxDepth {
 			l.fail("f-strings are nested more than %d deep", maxDepth)
 			return

@@ -110,6 +110,7 @@ func TestStrings(t *testing.T) {
 		{`'\N{DASH}'`, []string{`\N{DASH}`}},
 		{`f''`, nil},
 		{`f'a{b}c' 'd'`, []string{"a", "{}", "cd"}},
+		{`t'a{b}' rt"\c"`, []string{"a", "{}", `\c`}},
 		{`f'{{{a}}}'`, []string{"{", "{}", "}"}},
 		{`f'{a!r:>{w}.{p}}|'`, []string{"{}", "|"}},
 		{`f'{a:=^5}{b!=c}{d:{{e}}}'`, []string{"{}", "{}", "{}"}},
@@ -148,4 +149,18 @@ func texts(x Expr) []string {
 		return list
 	}
 	return nil
+}
+
+// Python 3.14 allows several exceptions without parentheses.
+func TestExceptionsWithoutParentheses(t *testing.T) {
+	f, err := Parse("x.py", []byte("try: a\nexcept B, C.d: e\nexcept F,: g\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers := f.Body[0].(*Try).Handlers
+	for i, want := range []int{2, 1} {
+		if got := len(handlers[i].Type.(*Tuple).Elts); got != want {
+			t.Errorf("handler %d has %d exceptions, want %d", i, got, want)
+		}
+	}
 }

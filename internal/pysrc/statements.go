@@ -214,7 +214,7 @@ func (p *parser) handler() Handler {
 	if star || !p.is(":") {
 		h.Type = p.expr()
 		if p.is(",") {
-			p.fail("several exceptions need parentheses around them; 'except E, e' is Python 2's 'except E as e'")
+			h.Type = p.exceptions(h.Type)
 		}
 		if p.accept("as") {
 			h.Name = p.name()
@@ -222,4 +222,16 @@ func (p *parser) handler() Handler {
 	}
 	h.Body = p.block()
 	return h
+}
+
+// exceptions reads the rest of "except A, B:", which Python 3.14 allows without a name.
+func (p *parser) exceptions(first Expr) Expr {
+	t := &Tuple{Pos: first.At(), Elts: []Expr{first}}
+	for p.accept(",") && !p.is(":") {
+		t.Elts = append(t.Elts, p.expr())
+	}
+	if p.is("as") {
+		p.fail("several exceptions with a name need parentheses around them")
+	}
+	return t
 }

@@ -76,7 +76,7 @@ func parse(in *json.Decoder) (*Header, error) {
 		return nil, notJSON(err)
 	}
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the safetensors header is not JSON: something follows it")
+		return nil, errors.New("the safetensors header has extra data after its JSON")
 	}
 	return h, nil
 }

@@ -75,7 +75,7 @@ func (in *interpreter) unmeasured(name string) {
 func unlike(class string) string {
 	switch strings.ToLower(class) {
 	case "asgd":
-		return ", which keeps one state more"
+		return ", which keeps one more state"
 	case "rprop":
 		return "; it keeps as many states, and more temporaries"
 	case "lbfgs":

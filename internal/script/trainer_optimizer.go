@@ -108,7 +108,7 @@ func optimizerOf(optim, extra string) (name, text string) {
 		return optim, ""
 	case "rmsprop":
 		if given(extra, "momentum") || given(extra, "centered") {
-			return optim, "with a momentum or centered keeps one state more than is counted; the run takes more"
+			return optim, "with a momentum or centered keeps one more state than is counted; the run takes more"
 		}
 		return optim, ""
 	case "adamw_bnb_8bit", "adamw_8bit":
@@ -128,7 +128,7 @@ func optimizerOf(optim, extra string) (name, text string) {
 	case strings.HasPrefix(optim, "galore"), strings.HasPrefix(optim, "apollo"), strings.Contains(optim, "lomo"):
 		return "adamw-fused", as("adamw") + ", and takes less"
 	case strings.Contains(optim, "ademamix"):
-		return "adamw-fused", as("adamw") + ", and keeps one state more"
+		return "adamw-fused", as("adamw") + ", and keeps one more state"
 	}
 	return "adamw-fused", as("adamw")
 }

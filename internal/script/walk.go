@@ -43,7 +43,7 @@ func (v *walker) stmt(s pysrc.Stmt) {
 		v.stmts(s.Body)
 		v.within--
 	default:
-		parts(s, v.expr, v.stmts)
+		pysrc.Parts(s, v.expr, v.stmts)
 	}
 }
 
@@ -75,144 +75,7 @@ func (v *walker) expr(e pysrc.Expr) {
 		v.expr(e.Body)
 		v.within--
 	default:
-		exprParts(e, v.expr)
-	}
-}
-
-// parts calls expr and block for the expressions and blocks of a statement.
-func parts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
-	all := func(es []pysrc.Expr) {
-		for _, e := range es {
-			expr(e)
-		}
-	}
-	switch s := s.(type) {
-	case *pysrc.ExprStmt:
-		expr(s.X)
-	case *pysrc.Assign:
-		expr(s.Value)
-		all(s.Targets)
-	case *pysrc.AugAssign:
-		expr(s.Target)
-		expr(s.Value)
-	case *pysrc.AnnAssign:
-		expr(s.Value)
-		expr(s.Target)
-	case *pysrc.Return:
-		expr(s.X)
-	case *pysrc.Del:
-		all(s.Targets)
-	case *pysrc.Raise:
-		expr(s.X)
-	case *pysrc.Assert:
-		expr(s.Test)
-	default:
-		blockParts(s, expr, block)
-	}
-}
-
-// blockParts is parts for statements that have blocks.
-func blockParts(s pysrc.Stmt, expr func(pysrc.Expr), block func([]pysrc.Stmt)) {
-	switch s := s.(type) {
-	case *pysrc.If:
-		expr(s.Test)
-		block(s.Then)
-		block(s.Else)
-	case *pysrc.While:
-		expr(s.Test)
-		block(s.Body)
-		block(s.Else)
-	case *pysrc.For:
-		expr(s.Target)
-		expr(s.Iter)
-		block(s.Body)
-		block(s.Else)
-	case *pysrc.With:
-		for _, i := range s.Items {
-			expr(i.X)
-			expr(i.As)
-		}
-		block(s.Body)
-	case *pysrc.Try:
-		block(s.Body)
-		for _, h := range s.Handlers {
-			block(h.Body)
-		}
-		block(s.Else)
-		block(s.Finally)
-	case *pysrc.FunctionDef:
-		block(s.Body)
-	case *pysrc.ClassDef:
-		block(s.Body)
-	case *pysrc.Match:
-		expr(s.Subject)
-		for _, c := range s.Cases {
-			block(c.Body)
-		}
-	}
-}
-
-// exprParts calls expr for the expressions inside an expression.
-func exprParts(e pysrc.Expr, expr func(pysrc.Expr)) {
-	all := func(es []pysrc.Expr) {
-		for _, e := range es {
-			expr(e)
-		}
-	}
-	switch e := e.(type) {
-	case *pysrc.FString:
-		all(e.Parts)
-	case *pysrc.Attribute:
-		expr(e.X)
-	case *pysrc.Subscript:
-		expr(e.X)
-		expr(e.Index)
-	case *pysrc.Slice:
-		all([]pysrc.Expr{e.Lo, e.Hi, e.Step})
-	case *pysrc.Call:
-		expr(e.Func)
-		for _, a := range e.Args {
-			expr(a.Value)
-		}
-	case *pysrc.Unary:
-		expr(e.X)
-	case *pysrc.Binary:
-		expr(e.L)
-		expr(e.R)
-	case *pysrc.BoolOp:
-		all(e.Values)
-	case *pysrc.Compare:
-		expr(e.Left)
-		all(e.Rights)
-	case *pysrc.Conditional:
-		all([]pysrc.Expr{e.Test, e.Then, e.Else})
-	case *pysrc.Lambda:
-		expr(e.Body)
-	case *pysrc.Tuple:
-		all(e.Elts)
-	case *pysrc.List:
-		all(e.Elts)
-	case *pysrc.Set:
-		all(e.Elts)
-	case *pysrc.Dict:
-		all(e.Keys)
-		all(e.Values)
-	case *pysrc.Comprehension:
-		for _, c := range e.Clauses {
-			expr(c.Iter)
-			expr(c.Target)
-			all(c.Ifs)
-		}
-		expr(e.Elt)
-		expr(e.Value)
-	case *pysrc.Starred:
-		expr(e.X)
-	case *pysrc.Await:
-		expr(e.X)
-	case *pysrc.Yield:
-		expr(e.X)
-	case *pysrc.Walrus:
-		expr(e.Value)
+		pysrc.ExprParts(e, v.expr)
 	}
 }
 
@@ -229,11 +92,11 @@ func mentions(body []pysrc.Stmt, names map[string]bool) bool {
 			found = true
 			return
 		}
-		exprParts(e, expr)
+		pysrc.ExprParts(e, expr)
 	}
 	block = func(ss []pysrc.Stmt) {
 		for _, s := range ss {
-			parts(s, expr, block)
+			pysrc.Parts(s, expr, block)
 		}
 	}
 	block(body)

@@ -308,7 +308,7 @@ func (s *Setup) completeLoop() error {
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
-		return Wrong("{loop} %s trains causal language models, and %s is none; use {loop=script}", name, s.Model.Title())
+		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
 		s.Script = nil // which is simulated with its own loop, on several GPUs too
 	case name == "timm" && !s.Model.facts().Positions.Images:

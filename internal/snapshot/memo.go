@@ -39,7 +39,7 @@ func (m *machine) memoize(slot int) error {
 	}
 	v := m.stack[len(m.stack)-1]
 	if v.kind < vText {
-		return m.fail("%v is given a name; a snapshot never does that", v.kind)
+		return m.fail("%v is stored in the memo, which a snapshot never does", v.kind)
 	}
 	switch r := refTo(v.kind, int(v.n)); {
 	case v.n > refMax:

@@ -57,7 +57,7 @@ func (m *machine) blocksOf(v value) (list, error) {
 	}
 	l := m.lists[v.n]
 	if l.n > 0 && l.class != aBlock {
-		return list{}, m.fail("the blocks of a segment are something else")
+		return list{}, m.fail("a segment's list of blocks contains something other than blocks")
 	}
 	return l, nil
 }

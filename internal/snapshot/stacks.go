@@ -107,12 +107,12 @@ func (m *machine) stackOf(v value) (uint32, error) {
 	case l.n == 0:
 		return 0, nil
 	case l.class != aFrame:
-		return 0, m.fail("the frames are something else")
+		return 0, m.fail("the list of frames contains something other than frames")
 	}
 	return l.start, nil
 }
 
-// maxShapes is more different stacks than training code has. If a file has more, the machine forgets them
+// maxShapes is larger than the number of distinct stacks in training code. If a file has more, the machine forgets them
 // and starts again.
 const maxShapes = 1 << 12
 

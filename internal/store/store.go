@@ -189,7 +189,7 @@ func isMade(db interface {
 	}
 	switch {
 	case have == 0 && tables > 0 || have > 0 && tables > 0 && ours == 0:
-		return false, errors.New("it is a database of another program")
+		return false, errors.New("it is another program's database")
 	case have > version:
 		return false, fmt.Errorf("it has format %d, but this version of snug reads only up to %d", have, version)
 	}

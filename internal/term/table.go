@@ -37,7 +37,10 @@ func (s Screen) Table(t Table) []string {
 	if over := total - s.Width; over > 0 {
 		widths[0] = max(widths[0]-over, 8)
 	}
-	lines := []string{s.Paint(Dim, t.line(s, t.Header, widths))}
+	var lines []string
+	if t.Header != nil {
+		lines = append(lines, s.Paint(Dim, t.line(s, t.Header, widths)))
+	}
 	for _, r := range t.Rows {
 		lines = append(lines, t.line(s, r, widths))
 	}
@@ -45,7 +48,11 @@ func (s Screen) Table(t Table) []string {
 }
 
 func (t Table) widths() []int {
-	widths := make([]int, len(t.Header))
+	columns := len(t.Header)
+	for _, row := range t.Rows {
+		columns = max(columns, len(row))
+	}
+	widths := make([]int, columns)
 	for _, row := range append([][]string{t.Header}, t.Rows...) {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))

@@ -68,6 +68,32 @@ func (s *Store) Plan(edits []Edit, creates []Create) (*Change, error) {
 	return change, nil
 }
 
+// Rewrite is a file whose text changes in several places at once, such as a script that lint repairs.
+type Rewrite struct {
+	File          string // relative to the folder
+	Before, After []byte // all of it, as it was read and as it will be
+}
+
+// PlanRewrites returns a change that replaces whole files. A file that is no longer as it was read is an error.
+func (s *Store) PlanRewrites(list []Rewrite) (*Change, error) {
+	p := planning{store: s, files: map[string]*File{}}
+	for _, r := range list {
+		f, err := p.open(r.File)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(f.Before, r.Before) {
+			return nil, fmt.Errorf("%s: the file changed while snug read it; run snug again", r.File)
+		}
+		f.After = r.After
+	}
+	change := &Change{Warnings: p.warnings}
+	for _, name := range p.order {
+		change.Files = append(change.Files, *p.files[name])
+	}
+	return change, nil
+}
+
 type planning struct {
 	store    *Store
 	files    map[string]*File // by path: two names of one file are one

@@ -30,7 +30,7 @@ func (r *Run) programLoop() string {
 		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
 	}
 	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
-		return "" // the table knows what this program does; other files are its plugins or copies of it
+		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins
 	}
 	program, args := r.Primary.Program(r.Files())
 	if program == "" {

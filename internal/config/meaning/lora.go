@@ -123,6 +123,12 @@ func (r *Run) uncounted(fields map[string]any) []Missing {
 	if fields["lora"] == nil {
 		return nil
 	}
+	for _, b := range r.BindingsOf("lora.targets") {
+		if names, _ := b.Value.([]string); len(names) > 1 && slices.Contains(names, setup.AllLinear) {
+			return []Missing{{Weights, fmt.Sprintf("%s: %s has %s besides %s, which is not estimated yet; measure it: snug profile -- <your command>", b.Where(), b.Path,
+				strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == setup.AllLinear }), ", "), setup.AllLinear)}}
+		}
+	}
 	for _, b := range r.BindingsOf("uncounted") {
 		what := ""
 		switch v := b.Value.(type) {

@@ -20,6 +20,9 @@ func (r *Run) Warnings(run map[string]any) []string {
 	if r.Unsearched != "" {
 		out = append(out, r.Unsearched)
 	}
+	for _, s := range r.SourcesRead() {
+		out = append(out, s.CommandNotes()...)
+	}
 	out = append(out, r.unknownSpread()...)
 	out = append(out, r.firstFSDP()...)
 	out = append(out, r.noted()...)
@@ -35,7 +38,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.unknownDefaults()...)
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.computedSettings(run)...)
-	out = append(out, r.commandWarnings()...)
+	out = append(out, r.unknownElsewhere()...)
 	out = append(out, r.ambiguousSettings()...)
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
@@ -92,13 +95,9 @@ func (r *Run) castsWithoutFlash() []string {
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
 }
 
-// commandWarnings returns the warnings about the commands of scripts: which one is read, what it may get besides, and
-// values that no flag of snug stands for.
-func (r *Run) commandWarnings() []string {
+// unknownElsewhere returns the warnings about values of scripts that are not known and that no flag of snug stands for.
+func (r *Run) unknownElsewhere() []string {
 	var out []string
-	for _, s := range r.SourcesRead() {
-		out = append(out, s.CommandNotes()...)
-	}
 	for _, b := range r.Bound {
 		if why := b.Place.Value.Why; why != "" && b.Value == nil && !systems.IsSetting(b.Setting) {
 			out = append(out, fmt.Sprintf("%s: %s is not known (%s); it is not counted", b.Where(), b.Path, why))

@@ -42,6 +42,9 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	if s := started(found, mains); s != nil && !named {
 		mains = []*Source{s}
 	}
+	if several := severalStarted(found); named && len(several) > 1 {
+		return nil, nil, fmt.Errorf("%w: %s starts %s; name the one to use: --config-path %s", ErrSeveral, found[0].File, Enumerate(fileNames(several)), several[0].File)
+	}
 	if s := started(found[:1], found[1:]); s != nil && named && !s.System.Tied && s.Tree.Layers[0].Doc.Format() != doc.Python {
 		mains = []*Source{s} // the user named the script that starts it
 	}
@@ -52,6 +55,21 @@ func (p *Found) choose(found []*Source, named bool) (main *Source, rest []*Sourc
 	}
 	main = mains[0]
 	return main, slices.DeleteFunc(slices.Clone(found), func(s *Source) bool { return s == main }), nil
+}
+
+// severalStarted returns the configurations that the first source starts, if it is a script; programs do not count.
+func severalStarted(found []*Source) []*Source {
+	s := found[0]
+	if s.System.Commands == nil {
+		return nil
+	}
+	var out []*Source
+	for _, m := range append(s.linked(found[1:]), s.startedBy(found[1:])...) {
+		if !slices.Contains(out, m) && !m.System.Tied && m.Tree.Layers[0].Doc.Format() != doc.Python {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // holds reports whether a source binds any of some settings.

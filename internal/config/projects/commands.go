@@ -87,7 +87,8 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 	}
 }
 
-// CommandNotes returns what the user should know about the commands of a script.
+// CommandNotes returns what the user should know about the commands of a script: which one is read, and what is not
+// known of it.
 func (s *Source) CommandNotes() []string {
 	if s.System.Commands == nil {
 		return nil

@@ -105,7 +105,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 		attached = withTied(main, beside, append(attached, p.stages(main)...))
 	}
 	p.Primary = main
-	for _, s := range append([]*Source{main}, attached...) {
+	for _, s := range overridden(main, attached) {
 		if err := p.bindSource(s); err != nil {
 			return err
 		}
@@ -115,6 +115,14 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	}
 	p.bindProgram()
 	return nil
+}
+
+// overridden returns the sources of a run, those first whose values win: the flags of a script that starts the main
+// source with it, then that source.
+func overridden(main *Source, attached []*Source) []*Source {
+	starts := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return !s.startsMain(main) })
+	rest := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts, s) })
+	return slices.Concat(starts, []*Source{main}, rest)
 }
 
 // withTied returns the sources that belong to a main file that the user named, each once: the attached
@@ -146,6 +154,9 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
+			s = p.startingScript(name)
+		}
+		if s == nil {
 			return nil, p.silent(name)
 		}
 		out = append(out, s)
@@ -206,6 +217,7 @@ func (p *Found) bindSource(s *Source) error {
 	if err != nil {
 		return err
 	}
+	p.Notes = append(p.Notes, s.CommandNotes()...)
 	for _, b := range found {
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {

@@ -161,7 +161,7 @@ func (k valueReader) readWhole(t tree.Tree, at tree.Place) (any, error) {
 func (k valueReader) readSwitch(at tree.Place) (any, error) {
 	on, ok := systems.AsBool(at.Value)
 	if text, is := at.Value.Data.(string); !ok && is {
-		means, known := k.Understand(text) // a way to do it turns it on
+		means, known := k.Understand(text) // a word that names a method also turns the switch on
 		on, ok = means == "true", known
 	}
 	switch {

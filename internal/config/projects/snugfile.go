@@ -83,7 +83,7 @@ func ParseSnugFile(data []byte) (*OwnFile, error) {
 		return r.own, nil
 	}
 	if root.Kind != doc.Map {
-		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml has the keys model, files, bind, set and command, not a %s", SnugFile, root.Line, root.Column, root.Kind)
+		return nil, fmt.Errorf("%s:%d:%d: a snug.yaml must be a map with the keys model, files, bind, set and command, but this is a %s", SnugFile, root.Line, root.Column, root.Kind)
 	}
 	for _, key := range root.Keys {
 		if err := r.section(key); err != nil {

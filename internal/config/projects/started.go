@@ -25,10 +25,8 @@ func started(found, mains []*Source) *Source {
 		if s.System.Commands == nil {
 			continue
 		}
-		for _, link := range links(s) {
-			if i := slices.IndexFunc(mains, func(m *Source) bool { return m.File == path.Clean(link) }); i >= 0 {
-				return mains[i]
-			}
+		if linked := s.linked(mains); len(linked) > 0 {
+			return linked[0]
 		}
 		byPlace = append(byPlace, s.startedBy(mains)...)
 	}
@@ -36,6 +34,20 @@ func started(found, mains []*Source) *Source {
 		return nil
 	}
 	return byPlace[0]
+}
+
+// linked returns the sources that the flags of a script name, each once.
+func (s *Source) linked(of []*Source) []*Source {
+	var out []*Source
+	for _, link := range links(s) {
+		for _, m := range of {
+			there := m.File == path.Clean(link) || m.File == path.Join(path.Dir(s.File), link)
+			if there && m != s && !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
 }
 
 // startedBy returns the sources that the commands of a script start, one per command: of a program and the
@@ -90,8 +102,7 @@ func placed(words []string) []string {
 
 // startsMain reports whether a script names the main source, by a flag or by place.
 func (s *Source) startsMain(main *Source) bool {
-	return s.System.Commands != nil && (slices.ContainsFunc(links(s), func(l string) bool { return path.Clean(l) == main.File }) ||
-		len(s.startedBy([]*Source{main})) > 0)
+	return s.System.Commands != nil && (len(s.linked([]*Source{main})) > 0 || len(s.startedBy([]*Source{main})) > 0)
 }
 
 // startedConfigs returns the configurations that scripts name which the user named.
@@ -112,6 +123,23 @@ func (p *Found) startedConfigs(named []*Source) []*Source {
 		}
 	}
 	return out
+}
+
+// startingScript returns a script that holds no setting itself and names a configuration; nil for anything else.
+func (p *Found) startingScript(name string) *Source {
+	data, err := p.files.ReadFile(name)
+	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Shell {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil {
+		return nil
+	}
+	s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d}))
+	if len(p.startedConfigs([]*Source{s})) == 0 {
+		return nil
+	}
+	return s
 }
 
 // namedFiles returns the files that a script names by a flag or by their place in a command.

@@ -31,7 +31,7 @@ func llamaFactoryKeys() []Key {
 		case "gradient_checkpointing", "attn_implementation":
 			continue
 		case "bf16", "fp16":
-			keys = append(keys, k.deciding("autocast"))
+			keys = append(keys, k.decidingAutocast())
 		}
 		keys = append(keys, k)
 	}

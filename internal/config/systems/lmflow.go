@@ -45,7 +45,7 @@ func lmflowKeys() []Key {
 		Key{Setting: "quantization.double", Path: "double_quant", Kind: Switch, Default: "true", Source: lmflowArgs},
 		Key{Setting: "quantization.compute", Kind: Word, Words: computeTypes, Default: "bfloat16", Source: lmflowModel},
 		less("use_lisa", "trains some layers at a time and freezes the others", lmflowArgs),
-		either("use_customized_optim", "uses an optimizer of LMFlow's own", lmflowArgs),
+		either("use_customized_optim", "uses one of LMFlow's own optimizers", lmflowArgs),
 		Key{Setting: "refused", Path: "quant_bit", Kind: Word, Words: []Term{{"4", ""}, {"8", "quantizes weights to 8 bits"}}, Source: lmflowModel},
 	)
 	return append(keys, refusedFlags("trains an image encoder or a projection beside the language model", lmflowArgs, "image_encoder_name_or_path", "image_folder", "custom_vision_model")...)

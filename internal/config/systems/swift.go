@@ -62,7 +62,7 @@ func swiftKeys() []Key {
 		switch k.Path {
 		case "bf16", "fp16":
 			k.Default = ""
-			keys = append(keys, k, k.deciding("autocast"))
+			keys = append(keys, k, k.decidingAutocast())
 		case "gradient_checkpointing":
 			k.Default, k.Source = "true", swiftTrain
 			keys = append(keys, k)

@@ -46,9 +46,9 @@ func trlKeys() []Key {
 		switch k.Path {
 		case "bf16":
 			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
-			keys = append(keys, k.deciding("autocast"))
+			keys = append(keys, k.decidingAutocast())
 		case "fp16":
-			keys = append(keys, k.deciding("autocast"))
+			keys = append(keys, k.decidingAutocast())
 		case "gradient_checkpointing":
 			k.Default, k.Source = "true", "trl 1.16, trainer/base_config.py"
 		}

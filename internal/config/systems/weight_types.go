@@ -12,9 +12,9 @@ const (
 // torchTypes are the types that models are loaded in.
 var torchTypes = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}, {"auto", setup.Saved}}
 
-// deciding returns a copy of the key that decides another setting.
-func (k Key) deciding(setting string) Key {
-	k.Setting = setting
+// decidingAutocast returns a copy of the key that decides whether there is autocast.
+func (k Key) decidingAutocast() Key {
+	k.Setting = "autocast"
 	return k
 }
 

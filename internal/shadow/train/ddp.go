@@ -21,7 +21,7 @@ import (
 
 const (
 	ddpBroadcastBytes = 250 << 20 // bytes of a flat copy when states are broadcast
-	ddpFirstBytes     = 1 << 20   // the bucket that is full first
+	ddpFirstBytes     = 1 << 20   // size of the first bucket to fill
 	ddpBucketBytes    = 25 << 20  // bucket_cap_mb
 	ddpInFlight       = 2         // concurrent broadcasts
 )

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/diagnose"
+	"snug/internal/term"
+	"snug/internal/units"
+)
+
+// diagnoseAnswer is the verdict as FORMATS.md has it.
+type diagnoseAnswer struct {
+	Verdict    diagnose.Code       `json:"verdict"`
+	Why        string              `json:"why"`
+	Where      string              `json:"where,omitempty"`
+	Numbers    map[string]uint64   `json:"numbers"`
+	Holders    []holderAnswer      `json:"holders"`
+	Growth     *growthAnswer       `json:"growth,omitempty"`
+	Fixes      []fixAnswer         `json:"fixes"`
+	Confidence diagnose.Confidence `json:"confidence"`
+}
+
+type holderAnswer struct {
+	What  string `json:"what"`
+	Bytes uint64 `json:"bytes"`
+	Where string `json:"where,omitempty"`
+}
+
+type growthAnswer struct {
+	BytesPerStep uint64 `json:"bytes_per_step"`
+	Where        string `json:"where"`
+}
+
+type fixAnswer struct {
+	Change  string `json:"change"`
+	Saves   uint64 `json:"saves,omitempty"`
+	Command string `json:"command,omitempty"`
+}
+
+// shownHolders is how many holders are listed.
+const shownHolders = 12
+
+func diagnosis(v *diagnose.Verdict) diagnoseAnswer {
+	a := diagnoseAnswer{Verdict: v.Code, Why: v.Why, Where: v.Where, Numbers: map[string]uint64{}, Holders: []holderAnswer{}, Fixes: []fixAnswer{}, Confidence: v.Confidence}
+	for _, n := range v.Numbers() {
+		a.Numbers[n.Name] = n.Bytes
+	}
+	for _, h := range v.Holders[:min(len(v.Holders), shownHolders)] {
+		a.Holders = append(a.Holders, holderAnswer{h.What, h.Bytes, h.Place()})
+	}
+	if g := v.Growth; g != nil {
+		a.Growth = &growthAnswer{g.BytesPerStep, g.Where}
+	}
+	for _, f := range v.Fixes {
+		a.Fixes = append(a.Fixes, fixAnswer(f))
+	}
+	return a
+}
+
+// diagnosisText writes the verdict for people.
+func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
+	var b strings.Builder
+	title := v.Code.Title()
+	if v.Confidence != diagnose.Certain {
+		title += " (" + string(v.Confidence) + ")"
+	}
+	b.WriteString(s.Paint(term.Bold, title) + "\n")
+	indented(&b, s, v.Why+".", 2)
+	if v.Where != "" {
+		fmt.Fprintf(&b, "  at %s\n", v.Where)
+	}
+	block(&b, s, "", numberRows(v))
+	block(&b, s, "What held the memory", holderRows(v))
+	if g := v.Growth; g != nil {
+		fmt.Fprintf(&b, "\n  %v more after each step, made at %s\n", units.Bytes(g.BytesPerStep), g.Where)
+	}
+	if len(v.Fixes) > 0 {
+		b.WriteString("\n" + s.Paint(term.Bold, "What to do") + "\n")
+		for _, f := range v.Fixes {
+			indented(&b, s, fixText(f), 2)
+		}
+	}
+	return b.String()
+}
+
+func fixText(f diagnose.Fix) string {
+	text := f.Change
+	if f.Saves > 0 {
+		text += fmt.Sprintf(" (%v)", units.Bytes(f.Saves))
+	}
+	if f.Command != "" {
+		text += ": " + f.Command
+	}
+	return text
+}
+
+// indented writes a text in indented lines that fit the screen.
+func indented(b *strings.Builder, s term.Screen, text string, indent int) {
+	for _, line := range wrap(strings.Fields(text), " ", s.Width-indent) {
+		b.WriteString(strings.Repeat(" ", indent) + line + "\n")
+	}
+}
+
+func block(b *strings.Builder, s term.Screen, title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	if title != "" {
+		b.WriteString(s.Paint(term.Bold, title) + "\n")
+	}
+	for _, line := range s.Table(term.Table{Rows: rows, Right: []int{1}, Indent: 2}) {
+		b.WriteString(line + "\n")
+	}
+}
+
+func numberRows(v *diagnose.Verdict) (rows [][]string) {
+	for _, n := range v.Numbers() {
+		rows = append(rows, []string{n.Text, units.Bytes(n.Bytes).String()})
+	}
+	return rows
+}
+
+func holderRows(v *diagnose.Verdict) (rows [][]string) {
+	for _, h := range v.Holders[:min(len(v.Holders), shownHolders)] {
+		rows = append(rows, []string{h.What, units.Bytes(h.Bytes).String(), h.Place()})
+	}
+	return rows
+}

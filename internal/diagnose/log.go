@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"snug/internal/pattern"
+	"strings"
+)
+
+// Log is what the output of a run shows about the memory it ran out of.
+type Log struct {
+	Messages []Found    // in order
+	Steps    []StepLine // lines that tell of a finished step
+	Lines    int        // of the whole log
+	Resumed  int        // line that says that a checkpoint is loaded; 0 if none does
+	Binary   bool       // whether it begins with bytes that no text has
+}
+
+// Found is a message with the traceback that it ends.
+type Found struct {
+	Message
+	Frames []Frame
+	Text   string // the line, without its prefix
+}
+
+// The limits that keep the memory of reading a log bounded, whatever it holds.
+const (
+	longestLine  = 64 << 10 // of a longer line only the start is read
+	mostFrames   = 400      // per traceback
+	mostMessages = 1000
+	mostSteps    = 200_000
+	mostPrefixes = 4096
+	joined       = 8 // lines that a message of several lines may have
+)
+
+var (
+	ansi    = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
+	resumes = pattern.New(`(?i)\bresum(?:e|ing|ed)\b|load(?:ing|ed) (?:the )?(?:checkpoint|optimizer)`)
+)
+
+// reader gathers a log line by line.
+type reader struct {
+	log   Log
+	open  map[string][]Frame // frames of tracebacks that have not ended, by prefix
+	await string             // the prefix whose last frame waits for its source line
+	whole string             // the last message so far, while further lines may belong to it
+	more  int                // the number of lines that may still belong to it
+}
+
+// ReadLog reads the output of a run. It reads to the end, however long.
+func ReadLog(r io.Reader) (*Log, error) {
+	in := bufio.NewReaderSize(r, longestLine)
+	g := &reader{open: map[string][]Frame{}}
+	for {
+		line, err := in.ReadSlice('\n')
+		text := string(line)
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a very long line
+			_, err = in.ReadSlice('\n')
+		}
+		if g.log.Lines == 0 && strings.ContainsRune(text[:min(len(text), 512)], 0) {
+			g.log.Binary = true
+		}
+		if len(text) > 0 {
+			g.line(text)
+		}
+		if err == io.EOF {
+			return &g.log, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// line takes one line. Progress bars rewrite theirs with carriage returns: each part counts as a line.
+func (g *reader) line(text string) {
+	g.log.Lines++
+	text = ansi.Regexp().ReplaceAllString(strings.TrimRight(text, "\r\n"), "")
+	for part := range strings.SplitSeq(text, "\r") {
+		if strings.TrimSpace(part) != "" {
+			g.part(strings.ToValidUTF8(part, "?"))
+		}
+	}
+}
+
+func (g *reader) part(text string) {
+	switch {
+	case g.continued(text):
+	case g.frame(text):
+	case g.code(text):
+	default:
+		g.other(text)
+	}
+}
+
+// continued takes a line that completes the last message: its text has several lines, or was wrapped when it
+// was copied.
+func (g *reader) continued(text string) bool {
+	if g.more == 0 {
+		return false
+	}
+	g.more--
+	g.whole += " " + strings.TrimSpace(text)
+	last := &g.log.Messages[len(g.log.Messages)-1]
+	m, ok := messageIn(g.whole)
+	if !ok || m.figures() <= last.figures() {
+		return false
+	}
+	m.Line, m.Prefix = last.Line, last.Prefix
+	last.Message, last.Text = m, g.whole
+	return true
+}
+
+// frame takes the line of a frame.
+func (g *reader) frame(text string) bool {
+	m := frameLine.Find(text)
+	if m == nil {
+		return false
+	}
+	prefix := strings.TrimSpace(m[1])
+	if len(g.open) < mostPrefixes && len(g.open[prefix]) < mostFrames {
+		g.open[prefix] = append(g.open[prefix], Frame{File: m[2], Line: atoi(m[3]), Func: strings.TrimSpace(m[4])})
+	}
+	g.await = prefix
+	return true
+}
+
+// code takes the source line below a frame, or the marks below that.
+func (g *reader) code(text string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), g.await)
+	frames := g.open[g.await]
+	if !ok || len(frames) == 0 {
+		return false
+	}
+	rest = strings.TrimSpace(rest)
+	if strings.Trim(rest, "^~ ") == "" {
+		return true
+	}
+	last := &frames[len(frames)-1]
+	if last.Code != "" || !indented(text, g.await) {
+		return false
+	}
+	last.Code = rest
+	return true
+}
+
+// indented reports whether a line is indented as source lines in tracebacks are.
+func indented(text, prefix string) bool {
+	at := strings.Index(text, prefix)
+	return at >= 0 && strings.HasPrefix(text[at+len(prefix):], "    ") || strings.HasPrefix(text, "    ")
+}
+
+// other takes a line that is in no traceback.
+func (g *reader) other(text string) {
+	if at := strings.Index(text, "Traceback (most recent call last)"); at >= 0 {
+		delete(g.open, strings.TrimSpace(text[:at]))
+		return
+	}
+	if m, ok := g.message(text); ok {
+		if len(g.log.Messages) < mostMessages {
+			g.log.Messages = append(g.log.Messages, m)
+			g.whole, g.more = m.Text, joined
+		}
+		return
+	}
+	if resumes.In(text) && g.log.Resumed == 0 {
+		g.log.Resumed = g.log.Lines
+	}
+	if s, ok := stepLine(text); ok && len(g.log.Steps) < mostSteps {
+		s.line = g.log.Lines
+		g.log.Steps = append(g.log.Steps, s)
+	}
+}
+
+// message looks for a message in a line, and in the lines before it if its text has several.
+func (g *reader) message(text string) (Found, bool) {
+	m, ok := messageIn(text)
+	if !ok {
+		return Found{}, false
+	}
+	m.Line = g.log.Lines
+	f := Found{Message: m, Text: text}
+	f.Prefix, f.Frames = g.traceback(text)
+	return f, true
+}
+
+// traceback returns the open traceback that a message ends: that of the longest prefix of its line.
+func (g *reader) traceback(text string) (prefix string, frames []Frame) {
+	found := false
+	for p := range g.open {
+		if strings.HasPrefix(strings.TrimSpace(text), p) && (!found || len(p) > len(prefix)) {
+			prefix, found = p, true
+		}
+	}
+	frames = g.open[prefix]
+	delete(g.open, prefix)
+	return prefix, frames
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+// Number is one figure of a verdict, with its name in JSON and for people.
+type Number struct {
+	Name, Text string
+	Bytes      uint64
+}
+
+// Numbers returns the figures that are known, in the order in which they are shown.
+func (v *Verdict) Numbers() (out []Number) {
+	m := v.Message
+	if m == nil {
+		return nil
+	}
+	for _, n := range []struct {
+		Number
+		known bool
+	}{
+		{Number{"tried", "asked for", m.Tried}, m.Tried > 0},
+		{Number{"total", "the card", m.Total}, m.Total > 0},
+		{Number{"free", "free on the card", m.Free}, m.known.free && m.Total > 0},
+		{Number{"limit", "cap of this process", m.Limit}, m.Limit > 0},
+		{Number{"process", "held by this process", m.Process}, m.Process > 0},
+		{Number{"others", "held by other processes", m.Others}, m.Others > 0},
+		{Number{"allocated", "in tensors", m.Allocated}, m.Allocated > 0},
+		{Number{"reserved_unallocated", "reserved, in no tensor", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
+		{Number{"private_pools", "unused in CUDA graphs' pools", m.Private}, m.Private > 0},
+	} {
+		if n.known {
+			out = append(out, n.Number)
+		}
+	}
+	return out
+}
+
+// Title returns what a code means, for people.
+func (c Code) Title() string { return titles[c] }
+
+var titles = map[Code]string{
+	TooBig:             "The run is too big for the card",
+	LogitsTooBig:       "The logits are too big",
+	Loading:            "The model does not fit when it is loaded",
+	FirstOptimizerStep: "The optimizer's state does not fit",
+	Evaluation:         "The evaluation needs more than training",
+	LongBatch:          "One batch is longer than the others",
+	Leak:               "Memory is kept from step to step",
+	Fragmentation:      "Memory is fragmented",
+	OtherProcess:       "Other processes hold the card",
+	PrivatePool:        "CUDA graphs hold memory of their own",
+	Resume:             "The checkpoint does not fit beside the run",
+	HostMemory:         "The host's memory ran out",
+	BadDriver:          "The driver refused memory that it had",
+	None:               "No sign of missing memory",
+}
+
+// Place returns where held memory was made, "" if that is unknown.
+func (h Held) Place() string {
+	if h.Where == (Frame{}) {
+		return ""
+	}
+	return h.Where.Where()
+}
+
+// Add adds a log to the evidence. Of several, the messages and steps of all count.
+func (e *Evidence) Add(l *Log) {
+	if e.Log == nil || len(e.Log.Messages) == 0 && len(l.Messages) > 0 {
+		if e.Log != nil {
+			l.Steps = append(l.Steps, e.Log.Steps...)
+		}
+		e.Log = l
+		return
+	}
+	e.Log.Messages = append(e.Log.Messages, l.Messages...)
+}

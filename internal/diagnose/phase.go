@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"snug/internal/pattern"
+	"strings"
+)
+
+// The kinds of memory, by the code that made it.
+const (
+	Parameters  = "parameters"
+	Gradients   = "gradients"
+	Optimizer   = "optimizer"
+	Activations = "activations"
+	Logits      = "logits"
+	Checkpoint  = "checkpoint"
+	Data        = "data"
+	Workspace   = "workspace"
+	Unknown     = "unknown"
+)
+
+var (
+	// evaluates matches names of functions that evaluate: evaluate, validation_step, run_eval, do_test.
+	evaluates = pattern.New(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
+	// losses matches what turns logits into a loss, in names and in source lines.
+	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
+	// restores matches functions that read a checkpoint.
+	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
+	// builds matches functions that make or move a model.
+	builds = pattern.New(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
+)
+
+func (f Frame) optimizes() bool {
+	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
+}
+
+func (f Frame) evaluates() bool { return evaluates.In(f.Func) }
+
+func (f Frame) loses() bool { return losses.In(f.Func) || losses.In(f.Code) }
+
+func (f Frame) restores() bool {
+	return restores.In(f.Func) || f.of("torch/serialization.py") || strings.Contains(f.Code, "load_state_dict(") || strings.Contains(f.Code, "torch.load(")
+}
+
+// builds is true in code that makes a module or moves it to the card.
+func (f Frame) builds() bool {
+	return f.of("torch/nn/modules/") && (f.Func == "__init__" || f.Func == "_apply" || f.Func == "reset_parameters") || builds.In(f.Func)
+}
+
+func (f Frame) moves() bool { return f.of("torch/nn/modules/module.py") && f.Func == "_apply" }
+
+// calls is true in PyTorch's code around the forward of a module.
+func (f Frame) calls() bool {
+	return f.of("torch/nn/modules/module.py") && (f.Func == "_call_impl" || f.Func == "_wrapped_call_impl")
+}
+
+func (f Frame) backward() bool {
+	return f.of("torch/autograd/") && (f.Func == "backward" || f.Func == "_engine_run_backward" || f.Func == "grad")
+}
+
+// site returns the user's line that caused an allocation: the innermost of their frames outside of any
+// module. It stands in the loop, not in the model.
+func site(frames []Frame) (Frame, bool) {
+	for i, f := range frames {
+		if f.calls() {
+			if at, ok := innermost(frames[:i], Frame.users); ok {
+				return at, true
+			}
+			break
+		}
+	}
+	return innermost(frames, Frame.users)
+}
+
+// updates reports whether the innermost code is the optimizer's. Lightning runs the whole step inside of the
+// optimizer's, as a closure.
+func updates(frames []Frame) bool {
+	for i := len(frames) - 1; i >= 0; i-- {
+		switch f := frames[i]; {
+		case f.optimizes():
+			return true
+		case f.calls() || f.backward() || f.users():
+			return false
+		}
+	}
+	return false
+}
+
+// kindOf returns what an allocation is for, by its stack.
+func kindOf(frames []Frame) string {
+	switch {
+	case len(frames) == 0:
+		return Gradients // the engine's threads, which run the backward pass, have no Python stack
+	case updates(frames):
+		return Optimizer
+	case some(frames, Frame.moves) || some(frames, Frame.builds) && !some(frames, Frame.calls):
+		return Parameters
+	case some(frames, Frame.restores):
+		return Checkpoint
+	case some(frames, Frame.backward):
+		return Gradients
+	case some(frames, Frame.loses):
+		return Logits
+	case some(frames, Frame.calls):
+		return Activations
+	}
+	return Data
+}

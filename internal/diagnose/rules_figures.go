@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+
+	"snug/internal/units"
+)
+
+// The rules that rest on the figures of a message or a snapshot.
+
+func (c *failure) onHost() (v Verdict, ok bool) {
+	why := map[Form]string{
+		Host:   "the host's memory ran out, not the card's",
+		Worker: "a worker of the data loader was killed, most often because the host's memory ran out",
+		Killed: "the system killed the process, most often because the host's memory ran out",
+		Shared: "the workers of the data loader ran out of shared memory (/dev/shm)",
+	}[c.message.Form]
+	if why == "" {
+		return v, false
+	}
+	v = Verdict{Code: HostMemory, Why: why, Confidence: Certain}
+	if c.message.Form == Worker || c.message.Form == Killed {
+		v.Confidence = Likely
+	}
+	return v, true
+}
+
+// slack is how much a driver keeps to itself: a request may fail although this much more is free.
+const slack = 64 * units.MiB
+
+// impossible recognises requests that the driver refused although it had the memory.
+func (c *failure) impossible() (v Verdict, ok bool) {
+	m := c.message
+	if m.Form == Driver && len(c.steps) == 0 && m.figures() == 0 {
+		return Verdict{Code: OtherProcess, Confidence: Possible,
+			Why: "the driver had no memory left even to start: most often other processes hold the card (nvidia-smi lists them)"}, true
+	}
+	held := m.Allocated + m.Unallocated + m.Private
+	capped := m.Limit > 0 && held+m.Tried > m.Limit
+	if !m.known.free || m.Tried == 0 || capped || m.Free < m.Tried+slack || m.Form != Torch {
+		return v, false
+	}
+	return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside of PyTorch (WSL, MIG, a container, ulimit -v) or a driver in a bad state",
+		units.Bytes(m.Tried), units.Bytes(m.Free))}, true
+}
+
+// leastOthers is the part of a card from which other processes are a cause, not a detail.
+const leastOthers = 0.1
+
+func (c *failure) byOthers() (v Verdict, ok bool) {
+	m := c.message
+	if m.Limit > 0 && m.Allocated+m.Unallocated+m.Private+m.Tried > m.Limit || m.Total == 0 || m.Form == MPS {
+		return v, false
+	}
+	others, confidence := m.Others, Certain
+	if m.Process == 0 && others == 0 && m.known.free && m.Allocated > 0 { // NVML said nothing: what neither PyTorch nor its context holds
+		if rest := int64(m.Total) - int64(m.Free) - int64(m.Allocated+m.Unallocated+m.Private) - contextSize; rest > 0 {
+			others, confidence = uint64(rest), Possible
+		}
+	}
+	if float64(others) < leastOthers*float64(m.Total) || m.Free+others < m.Tried {
+		return v, false
+	}
+	if confidence == Certain && others < m.Process/2 {
+		confidence = Likely
+	}
+	return Verdict{Code: OtherProcess, Confidence: confidence,
+		Why: fmt.Sprintf("other processes hold %v of the card's %v; without them the request of %v would have been met", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
+}
+
+// contextSize is a generous bound of what a CUDA context and its libraries take outside of PyTorch.
+const contextSize = 2 * units.GiB
+
+func (c *failure) inPools() (v Verdict, ok bool) {
+	m := c.message
+	if m.Private == 0 || m.Private < m.Tried && c.share(m.Private) < leastOthers {
+		return v, false
+	}
+	return Verdict{Code: PrivatePool, Confidence: Certain, Why: fmt.Sprintf("%v lie unused in the private pools of CUDA graphs, where nothing else may use them; %v were asked for",
+		units.Bytes(m.Private), units.Bytes(m.Tried))}, true
+}
+
+// leastApart is the part of PyTorch's memory that must lie unused before fragmentation is the cause.
+const leastApart = 0.08
+
+// apart recognises fragmentation: what is reserved and unused would do, but not in one piece.
+func (c *failure) apart() (v Verdict, ok bool) {
+	m := c.message
+	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {
+		return v, false
+	}
+	return Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v are reserved and unused, but not in one piece: %v in one piece were asked for",
+		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}, true
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"snug/internal/units"
+)
+
+// The rules about memory that grows from step to step.
+
+// leastGrowth is the part of the memory that must have grown before growth is the cause.
+const leastGrowth = 0.15
+
+// growing returns what each step left alive, and its bytes.
+func (r *Recorded) growing() (out []Held, bytes uint64) {
+	for _, h := range r.Held {
+		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters {
+			out = append(out, h)
+			bytes += h.Bytes
+		}
+	}
+	return out, bytes
+}
+
+// leaks reports whether what grows is a large part of all memory.
+func (c *failure) leaks() bool {
+	if c.Recorded == nil {
+		return false
+	}
+	_, bytes := c.Recorded.growing()
+	return float64(bytes) >= leastGrowth*float64(max(1, c.Recorded.Allocated))
+}
+
+// growth returns how much each step leaves behind, and where.
+func (c *failure) growth() *Growth {
+	if !c.leaks() {
+		return nil
+	}
+	all, _ := c.Recorded.growing()
+	bytes, steps := uint64(0), c.Recorded.Steps
+	for _, h := range all {
+		bytes += h.grown
+	}
+	if visits := all[0].visits; all[0].Where.evaluates() || steps <= 2*visits { // Lightning reaches its optimizer twice a step
+		steps = visits
+	}
+	return &Growth{BytesPerStep: bytes / uint64(steps), Where: c.keeper(all[0].Where).Where()}
+}
+
+// keeper returns the line that keeps what a line makes, if the source shows it; otherwise the line itself.
+func (c *failure) keeper(made Frame) Frame {
+	if c.Keeper != nil {
+		if line, ok := c.Keeper(made.File, made.Line); ok {
+			made.Line = line
+		}
+	}
+	return made
+}
+
+// grows is the rule for growth that a snapshot shows.
+func (c *failure) grows() (v Verdict, ok bool) {
+	if !c.leaks() {
+		return v, false
+	}
+	all, bytes := c.Recorded.growing()
+	at := all[0]
+	made, kept := at.Where.Where(), c.keeper(at.Where).Where()
+	by := "made by " + made
+	if kept != made {
+		by += " and kept by " + kept
+	}
+	v = Verdict{Code: Leak, Confidence: Certain, Where: kept,
+		Why: fmt.Sprintf("%v %s are still alive: each of the last %d passes left something behind", units.Bytes(bytes), by, at.visits)}
+	if at.Where.evaluates() {
+		v.Code = Evaluation
+		v.Why = fmt.Sprintf("the evaluation keeps what each batch makes: %v %s are alive after %d batches", units.Bytes(bytes), by, at.visits)
+	}
+	return v, true
+}
+
+// longer is how much larger than all before the last batch must be to be the cause.
+const longer = 1.3
+
+// lengthens recognises a batch that is longer than all before it.
+func (c *failure) lengthens() (v Verdict, ok bool) {
+	if r := c.Recorded; r != nil && r.Longest >= longer && (r.Steps > 1 || len(c.steps) > 1) {
+		return Verdict{Code: LongBatch, Confidence: Certain, Why: fmt.Sprintf("the batch that failed is larger than all %d before it: its largest tensor is %.1f times theirs", max(r.Steps, len(c.steps)), r.Longest)}, true
+	}
+	if len(c.steps) < leastVisits {
+		return v, false
+	}
+	low, high := c.lengths()
+	if high > 0 && float64(high) >= 1.2*float64(low) && !c.memoryGrew() {
+		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches of different lengths trained (%d to %d), and one that needs more came: %s", low, high, c.request())}, true
+	}
+	return v, false
+}
+
+// lengths returns the shortest and the longest batch that the log prints.
+func (c *failure) lengths() (low, high int) {
+	for _, s := range c.steps {
+		if len(s.Shape) == 0 {
+			continue
+		}
+		n := slices.Max(s.Shape)
+		if low == 0 || n < low {
+			low = n
+		}
+		high = max(high, n)
+	}
+	return low, high
+}
+
+// memoryGrew reports whether the memory that the log prints rises from its first third to its last.
+func (c *failure) memoryGrew() bool {
+	var seen []uint64
+	for _, s := range c.steps {
+		if s.Memory > 0 {
+			seen = append(seen, s.Memory)
+		}
+	}
+	third := len(seen) / 3
+	if third == 0 || len(seen) < leastVisits {
+		return false
+	}
+	return float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
+}
+
+// ordinary is the part of the room below which a request is one of many like it.
+const ordinary = 0.03
+
+// grewInLog is the rule for growth that only the log shows: many steps went well, and then an ordinary
+// request failed.
+func (c *failure) grewInLog() (v Verdict, ok bool) {
+	at, users := innermost(c.frames, Frame.users)
+	keeps := users && (strings.Contains(at.Code, ".append(") || strings.Contains(at.Code, "deepcopy("))
+	switch {
+	case c.memoryGrew():
+		return Verdict{Code: Leak, Confidence: Certain, Why: "the memory in use rises from step to step, as the log itself shows: something of each step is kept"}, true
+	case c.finished() < leastSteps || c.Recorded != nil:
+		return v, false
+	case keeps:
+		return Verdict{Code: Leak, Confidence: Likely, Where: at.Where(), Why: fmt.Sprintf("%d steps went well, and the request failed in a line that keeps what it makes: %s", c.finished(), at.Code)}, true
+	case c.share(c.tried) < ordinary:
+		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
+	}
+	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then %v could not be had: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
+}
+
+// leastSteps is the number of good steps after which a failure is not the size of the run alone: the
+// allocator and the optimizer have taken what they need.
+const leastSteps = 5
+
+// finished returns the number of training steps that the log shows, at least.
+func (c *failure) finished() int {
+	n, highest := 0, 0
+	for _, s := range c.steps {
+		if !s.Evaluates {
+			n++
+			highest = max(highest, min(s.Step, 1<<30))
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return max(n, highest)
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"path"
+	"snug/internal/pattern"
+	"strconv"
+	"strings"
+)
+
+// Frame is one line of a Python traceback.
+type Frame struct {
+	File string // as printed
+	Line int    // in the file
+	Func string // the function
+	Code string // the source line, if it was printed
+}
+
+// Where returns the frame's place as people say it: train.py:33.
+func (f Frame) Where() string {
+	return path.Base(strings.ReplaceAll(f.File, `\`, "/")) + ":" + strconv.Itoa(f.Line)
+}
+
+// frameLine is the line of a frame, with what a launcher put in front of it.
+var frameLine = pattern.New(`^(.*?)\s*File "([^"]+)", line (\d+)(?:, in (.*))?$`)
+
+// libraries are parts of the paths of code that the user did not write.
+var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}
+
+// users reports whether a frame is in the user's own code.
+func (f Frame) users() bool {
+	for _, l := range libraries {
+		if strings.Contains(f.File, l) {
+			return false
+		}
+	}
+	return true
+}
+
+// of reports whether a frame is in a file of a library, such as "torch/optim/".
+func (f Frame) of(part string) bool {
+	return strings.Contains(strings.ReplaceAll(f.File, `\`, "/"), part)
+}
+
+// innermost returns the last frame for which is holds.
+func innermost(frames []Frame, is func(Frame) bool) (Frame, bool) {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if is(frames[i]) {
+			return frames[i], true
+		}
+	}
+	return Frame{}, false
+}
+
+// some reports whether is holds for a frame.
+func some(frames []Frame, is func(Frame) bool) bool {
+	_, ok := innermost(frames, is)
+	return ok
+}

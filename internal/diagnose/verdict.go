@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/units"
+)
+
+// Code is the cause of a lack of memory.
+type Code string
+
+// The codes, as FORMATS.md lists them.
+const (
+	TooBig             Code = "too-big"
+	LogitsTooBig       Code = "logits"
+	Loading            Code = "loading"
+	FirstOptimizerStep Code = "first-optimizer-step"
+	Evaluation         Code = "evaluation"
+	LongBatch          Code = "long-batch"
+	Leak               Code = "leak"
+	Fragmentation      Code = "fragmentation"
+	OtherProcess       Code = "other-process"
+	PrivatePool        Code = "private-pool"
+	Resume             Code = "resume"
+	HostMemory         Code = "host-memory"
+	BadDriver          Code = "driver"
+	None               Code = "none"
+)
+
+// Confidence is how far the evidence goes.
+type Confidence string
+
+// The levels of confidence.
+const (
+	Certain  Confidence = "certain"
+	Likely   Confidence = "likely"
+	Possible Confidence = "possible"
+)
+
+// Verdict is the answer.
+type Verdict struct {
+	Code       Code
+	Why        string // one sentence
+	Where      string // the user's line; "" if none is known
+	Confidence Confidence
+	Message    *Message // the text that it rests on; nil if there is none
+	Holders    []Held   // largest first
+	Growth     *Growth  // nil if nothing grows
+	Fixes      []Fix
+}
+
+// Growth is memory that each step leaves behind.
+type Growth struct {
+	BytesPerStep uint64
+	Where        string
+}
+
+// Evidence is everything that was read.
+type Evidence struct {
+	Log      *Log      // nil if no text was given
+	Recorded *Recorded // nil if no snapshot was given
+
+	// Keeper returns the line of a source file that keeps what another line of it makes. It may be nil.
+	Keeper func(file string, line int) (int, bool)
+}
+
+// Judge decides between the causes. The order of the rules is the order of their evidence: what the figures
+// prove comes before what the traceback shows, and that before what the steps suggest.
+func Judge(e Evidence) *Verdict {
+	c := newCase(e)
+	if c == nil {
+		return &Verdict{Code: None, Confidence: Certain, Why: "there is no sign of missing memory"}
+	}
+	v := c.decide()
+	v.Message = c.message
+	if e.Recorded != nil {
+		v.Holders = e.Recorded.Held
+		v.Growth = c.growth()
+	}
+	if v.Where == "" {
+		v.Where = c.where()
+	}
+	v.Fixes = c.fixes(v)
+	return v
+}
+
+// rule is one way to recognise a cause; ok is false if the evidence is not there.
+type rule func(*failure) (v Verdict, ok bool)
+
+var rules = []rule{
+	(*failure).onHost, (*failure).impossible, (*failure).byOthers, (*failure).inPools, (*failure).apart, (*failure).grows,
+	(*failure).restoring, (*failure).loading, (*failure).firstStep, (*failure).evaluating, (*failure).lengthens, (*failure).grewInLog, (*failure).inLogits,
+}
+
+// failure is the request that failed, with all evidence about it.
+type failure struct {
+	Evidence
+	message *Message
+	frames  []Frame
+	steps   []StepLine // finished before it
+	tried   uint64
+	room    uint64 // what the process may use: the card, or its cap
+}
+
+// newCase picks the request that the verdict is about: the first that failed, unless the program caught that
+// and failed again.
+func newCase(e Evidence) *failure {
+	c := &failure{Evidence: e}
+	if e.Log != nil && len(e.Log.Messages) > 0 {
+		at := deciding(e.Log.Messages)
+		c.message, c.frames = &e.Log.Messages[at].Message, e.Log.Messages[at].Frames
+		c.tried, c.room = c.message.Tried, c.message.Total
+		if l := c.message.Limit; l > 0 && (l < c.room || c.room == 0) {
+			c.room = l
+		}
+		for _, s := range e.Log.Steps {
+			if s.line < c.message.Line && s.line > e.Log.Resumed {
+				c.steps = append(c.steps, s)
+			}
+		}
+	}
+	if r := e.Recorded; r != nil && r.OOM != nil {
+		if len(c.frames) == 0 {
+			c.frames = r.Frames
+		}
+		if c.message == nil {
+			c.message = &Message{Form: Torch, GPU: -1, Tried: r.OOM.Size, Allocated: r.Allocated, Unallocated: r.Reserved - r.Allocated - r.Private, Private: r.Private}
+		}
+		c.tried = max(c.tried, r.OOM.Size)
+		if c.room == 0 {
+			c.room = r.room()
+		}
+	}
+	if c.message == nil && (e.Recorded == nil || !c.leaks()) {
+		return nil
+	}
+	if c.message == nil {
+		c.message = &Message{Form: Torch, GPU: -1}
+	}
+	return c
+}
+
+// deciding returns the index of the message that a verdict is about. Messages about the card come before
+// those about the host: a launcher kills the other ranks once one has failed.
+func deciding(all []Found) int {
+	first := -1
+	for i := range all {
+		if all[i].onCard() && (first < 0 || all[i].Prefix == all[first].Prefix && all[i].Line-all[first].Line < 400 && len(all[i].Frames) > 0 && all[first].figures() <= all[i].figures()) {
+			first = i
+		}
+	}
+	return max(first, 0)
+}
+
+func (m *Message) onCard() bool {
+	switch m.Form {
+	case Host, Worker, Killed, Shared:
+		return false
+	}
+	return true
+}
+
+// decide applies the rules in order.
+func (c *failure) decide() *Verdict {
+	for _, r := range rules {
+		if v, ok := r(c); ok {
+			return &v
+		}
+	}
+	v := Verdict{Code: TooBig, Confidence: Likely, Why: "the run needs more memory than the card has: " + c.request()}
+	if c.message.figures() == 0 {
+		v.Confidence = Possible
+	}
+	return &v
+}
+
+// request says what could not be had, with the figures that are known.
+func (c *failure) request() string {
+	m := c.message
+	var parts []string
+	if m.Tried > 0 {
+		parts = append(parts, fmt.Sprintf("%v more were asked for", units.Bytes(m.Tried)))
+	}
+	if m.Allocated > 0 {
+		parts = append(parts, fmt.Sprintf("%v were in tensors", units.Bytes(m.Allocated)))
+	}
+	if c.room > 0 {
+		of := "on the card"
+		if m.Limit > 0 && m.Limit == c.room {
+			of = "allowed"
+		}
+		parts = append(parts, fmt.Sprintf("%v are %s", units.Bytes(c.room), of))
+	}
+	if len(parts) == 0 {
+		return "the message has no figures"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// where returns the user's line at which the request failed.
+func (c *failure) where() string {
+	f, ok := innermost(c.frames, Frame.users)
+	if !ok {
+		return ""
+	}
+	return f.Where()
+}
+
+// share returns a part of the room, 0 if the room is unknown.
+func (c *failure) share(bytes uint64) float64 {
+	if c.room == 0 {
+		return 0
+	}
+	return float64(bytes) / float64(c.room)
+}
+
+// room returns what the process could use. If the card had enough left, a cap was in force, and what was
+// reserved is near it.
+func (r *Recorded) room() uint64 {
+	free := uint64(max(0, r.OOM.DeviceFree))
+	if free > r.OOM.Size+slack {
+		return r.Reserved + r.OOM.Size
+	}
+	return r.Reserved + free
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+// Keeper returns the line of a file that keeps the tensors that were made on another line of it: the append to
+// a list, the sum, the hook. A snapshot tells where a tensor was allocated, not who holds it. ok is false if
+// the source does not show it.
+func Keeper(src []byte, line int) (keeper int, ok bool) {
+	file, err := pysrc.Parse("source", src)
+	if err != nil {
+		return 0, false
+	}
+	var kept []Finding
+	for _, f := range check("", src, file.Body, keepers(), "") {
+		if len(f.made) > 0 {
+			kept = append(kept, f)
+		}
+	}
+	first, after := statementAt(file.Body, line)
+	for _, f := range kept {
+		for _, made := range f.made {
+			if made >= first && made < after {
+				return f.Line, true
+			}
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0].Line, true
+	}
+	return 0, false
+}
+
+// keepers returns the rules about memory that is kept.
+func keepers() []Rule {
+	var out []Rule
+	for _, r := range Rules() {
+		if strings.HasPrefix(r.Code, "SNG1") {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// statementAt returns the lines of the innermost statement that a line belongs to: its first, and that of the
+// statement after it.
+func statementAt(body []pysrc.Stmt, line int) (first, after int) {
+	first, after = line, line+1
+	next := 1 << 30
+	var walk func([]pysrc.Stmt)
+	walk = func(body []pysrc.Stmt) {
+		for _, s := range body {
+			at := s.At().Line
+			if at <= line {
+				first = max(min(first, line), at)
+			} else {
+				next = min(next, at)
+			}
+			pysrc.Parts(s, func(pysrc.Expr) {}, walk)
+		}
+	}
+	first = 0
+	walk(body)
+	return first, max(after, min(next, line+100))
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lint finds code in training scripts that costs GPU memory: tensors that are kept with their graphs,
+// evaluation with gradients, an environment variable that nobody reads. It reads Python without running it.
+//
+// A rule is a value (rule.go). It sees a module: the functions of a file, each with its calls and assignments
+// and the loops, with blocks and except clauses around them. What an expression is, as far as it comes from a
+// model or a loss, is followed back through the assignments of its function (values.go). What is not known is
+// not reported: a false finding costs more than a missed one.
+//
+//	rule.go, finding.go          the rules' table; what they report
+//	module.go, walker.go, places.go, names.go  a file as rules see it
+//	models.go, loops.go, values.go, keeps.go   models, steps, tensors, and what grows
+//	kept_*.go, hooks.go, copies.go, exceptions.go  SNG1xx: memory that is kept
+//	evaluation.go                SNG2xx
+//	zero_grad.go, retain_graph.go  SNG3xx: gradients
+//	logits.go, sizes.go          SNG4xx: sizes
+//	checkpointing.go             SNG5xx
+//	empty_cache.go, environment.go  SNG6xx: the allocator
+//	loaders.go                   SNG7xx: loading data
+//	amp.go                       SNG8xx: deprecated calls
+//	lint.go, source.go, notebook.go  one file: reading, parsing, ignoring
+//	paths.go, settings.go, baseline.go, fix.go  many files: which, with which rules, and repairs
+//	sarif.go, page.go            findings for other programs; docs/lint.md
+//	keeper.go                    the line that keeps a tensor, for diagnose
+package lint
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+// Options say what to look for.
+type Options struct {
+	Rules func(path string) []Rule // nil: all that are not optional
+	Torch string                   // release of PyTorch that the project uses, "" if not known
+}
+
+// defaults returns the rules that are not optional.
+func defaults() []Rule {
+	return slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Optional })
+}
+
+// Source returns the findings in one file, in order. An error is one line with the place of the first syntax
+// error. Names that end in .ipynb are notebooks.
+func Source(path string, src []byte, o Options) ([]Finding, error) {
+	rules := defaults()
+	if o.Rules != nil {
+		rules = o.Rules(path)
+	}
+	if strings.HasSuffix(path, ".ipynb") {
+		return lintNotebook(path, src, rules, o.Torch)
+	}
+	code, exact, err := decoded(src)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	file, err := pysrc.Parse(path, code)
+	if err != nil {
+		return nil, err
+	}
+	found := check(path, code, file.Body, rules, o.Torch)
+	for i := range found {
+		found[i].Path = path
+		if !exact {
+			found[i].edits = nil
+		}
+		found[i].Fixed = fixedLine(code, found[i])
+	}
+	return found, nil
+}
+
+// mentionsTraining reports whether a file can have findings at all: most files of a project do not.
+func mentionsTraining(src []byte) bool {
+	for _, word := range []string{"torch", "TORCH", "lightning", "transformers", "accelerate", "peft", "padding"} {
+		if bytes.Contains(src, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// check applies rules to a parsed file.
+func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch string) []Finding {
+	if !mentionsTraining(src) {
+		return nil
+	}
+	m := readModule(src, body)
+	if m.isGenerated() {
+		return nil
+	}
+	m.torch = torch
+	tests := m.isUnitTest(path)
+	var out []Finding
+	for _, rule := range rules {
+		if tests && !rule.InTests {
+			continue
+		}
+		r := &reporter{code: rule.Code}
+		rule.check(m, r)
+		out = append(out, r.findings...)
+	}
+	out = placed(src, out)
+	slices.SortFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Rule, b.Rule))
+	})
+	return out
+}
+
+// placed adds the lines of code to findings, and removes those on lines with "# snug: ignore" or
+// "# snug: ignore[CODE, …]".
+func placed(src []byte, findings []Finding) []Finding {
+	if len(findings) == 0 {
+		return nil
+	}
+	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(string(src), "\r\n", "\n"), "\r", "\n"), "\n")
+	out := findings[:0]
+	for _, f := range findings {
+		if f.Line <= len(lines) {
+			f.Source = strings.TrimSpace(lines[f.Line-1])
+		}
+		if !ignores(f.Source, f.Rule) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ignores reports whether a line's comment ignores a rule.
+func ignores(line, code string) bool {
+	_, comment, ok := strings.Cut(line, "#")
+	if !ok {
+		return false
+	}
+	_, rest, ok := strings.Cut(comment, "snug: ignore")
+	if !ok {
+		return false
+	}
+	list, ok := strings.CutPrefix(rest, "[")
+	if !ok {
+		return rest == "" || !isWordByte(rest[0])
+	}
+	list, _, ok = strings.Cut(list, "]")
+	for c := range strings.SplitSeq(list, ",") {
+		if ok && matches(strings.TrimSpace(c), code) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// matches reports whether a selector covers a code: SNG101, SNG1 for a group, SNG or ALL for all.
+func matches(selector, code string) bool {
+	return selector == "ALL" || selector != "" && strings.HasPrefix(code, selector)
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"snug/internal/pysrc"
+)
+
+// module is one file as the rules see it: its functions, each with its calls and assignments and their places.
+type module struct {
+	src       []byte
+	starts    []int             // where its lines begin
+	imports   map[string]string // what an imported name stands for
+	libraries map[string]bool   // first parts of the modules that are imported
+	classes   map[string]*class
+	functions []*function     // in the order of the source; the first is the module's own body
+	words     map[string]bool // every name and attribute in the file
+	models    map[string]bool // names of models, see models.go
+	defined   map[string]bool // functions of the file
+	dicts     map[string]bool // names that a dict is assigned to
+	cleared   map[string]bool // names of containers that are emptied or replaced somewhere; last parts only
+	quiet     map[string]bool // functions that are called where gradients are off
+	gradless  bool            // gradients are switched off for the whole program
+	torch     string          // release of PyTorch that the settings name, "" if none
+}
+
+// class is a class of the file.
+type class struct {
+	name   string
+	bases  []string        // full names
+	layers map[string]bool // attributes that are modules
+}
+
+// isModule reports whether a class is a torch module, as far as its bases tell.
+func (c *class) isModule() bool { return c.hasBase("Module") }
+
+// isLightning reports whether a class is a LightningModule.
+func (c *class) isLightning() bool { return c.hasBase("LightningModule") }
+
+func (c *class) hasBase(suffix string) bool {
+	if c == nil {
+		return false
+	}
+	for _, b := range c.bases {
+		if strings.HasSuffix(b, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// function is a function, a method, or the body of the module.
+type function struct {
+	*module
+	name    string
+	def     *pysrc.FunctionDef // nil for the module's body
+	class   *class             // whose method it is
+	outer   *function          // that it is defined in; nil for the module's body
+	top     *place
+	calls   []*call
+	assigns map[string][]*assign // by target: x, self.x
+	keeps   []*keep
+	stmts   []*statement
+	globals map[string]bool // names declared global or nonlocal
+	params  map[string]bool
+	words   map[string]bool // names and attributes in its body
+
+	backs     []*backward
+	losses    map[string]bool     // names that a backward pass starts from
+	emptied   map[string][]*place // where a container is replaced or emptied
+	trains    map[pysrc.Stmt]bool // loops in which gradients are computed or weights updated
+	steps     map[pysrc.Stmt]bool // of these, the innermost ones
+	feeds     map[string]bool     // names from which a loss is computed
+	evalCall  *call               // the first x.eval()
+	evaluated string              // its x
+}
+
+// call is one call.
+type call struct {
+	*pysrc.Call
+	fn    *function
+	name  string // full name of what is called, "" if it is no name
+	place *place
+	stmt  pysrc.Stmt
+}
+
+// assign is one target of an assignment.
+type assign struct {
+	target  pysrc.Expr
+	value   pysrc.Expr // nil if the value is not known, as for the target of a loop
+	element int        // of the value that is unpacked, -1 for all of it
+	op      string     // "+" for +=
+	at      pysrc.Pos
+	place   *place
+	stmt    pysrc.Stmt
+}
+
+// statement is one statement with its place.
+type statement struct {
+	pysrc.Stmt
+	place *place
+}
+
+// readModule prepares a parsed file for the rules.
+func readModule(src []byte, body []pysrc.Stmt) *module {
+	m := &module{
+		src: src, starts: lineStarts(src), imports: map[string]string{}, libraries: map[string]bool{}, classes: map[string]*class{},
+		words: map[string]bool{}, models: map[string]bool{}, cleared: map[string]bool{},
+		defined: map[string]bool{}, dicts: map[string]bool{}, quiet: map[string]bool{},
+	}
+	m.readNames(body)
+	m.readFunction(nil, nil, nil, body, false)
+	m.findModels()
+	for _, f := range m.functions {
+		f.findContainers()
+		f.findBackward()
+	}
+	return m
+}
+
+// readNames collects imports and classes, also those inside functions: a name may be used before.
+func (m *module) readNames(body []pysrc.Stmt) {
+	for _, s := range body {
+		m.readImports(s)
+		if c, ok := s.(*pysrc.ClassDef); ok {
+			m.classes[c.Name] = m.readClass(c)
+		}
+		pysrc.Parts(s, func(pysrc.Expr) {}, m.readNames)
+	}
+}
+
+func (m *module) readClass(c *pysrc.ClassDef) *class {
+	out := &class{name: c.Name, layers: map[string]bool{}}
+	for _, b := range c.Bases {
+		if b.Name != "" {
+			continue
+		}
+		base := m.imported(b.Value)
+		if known := m.classes[base]; known != nil {
+			out.bases = append(out.bases, known.bases...)
+		}
+		out.bases = append(out.bases, base)
+	}
+	return out
+}
+
+// readFunction reads a function, and those inside it.
+func (m *module) readFunction(outer *function, c *class, def *pysrc.FunctionDef, body []pysrc.Stmt, gradless bool) {
+	f := &function{
+		module: m, def: def, class: c, outer: outer, top: &place{gradless: gradless},
+		assigns: map[string][]*assign{}, globals: map[string]bool{}, params: map[string]bool{}, words: map[string]bool{},
+		trains: map[pysrc.Stmt]bool{}, steps: map[pysrc.Stmt]bool{}, feeds: map[string]bool{},
+		losses: map[string]bool{}, emptied: map[string][]*place{},
+	}
+	if def != nil {
+		f.name = def.Name
+		if c == nil {
+			m.defined[f.name] = true
+		}
+		for _, p := range def.Params {
+			f.params[p.Name] = true
+		}
+	}
+	m.functions = append(m.functions, f)
+	w := &walker{f: f, place: f.top}
+	w.block(body)
+}
+
+// ofTraining reports whether the file uses PyTorch at all.
+func (m *module) ofTraining() bool {
+	for _, name := range []string{"torch", "lightning", "pytorch_lightning", "transformers", "accelerate", "trl", "peft"} {
+		if m.libraries[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnitTest reports whether a file holds unit tests, which keep things on purpose.
+func (m *module) isUnitTest(path string) bool {
+	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "tests") {
+		return true
+	}
+	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
+}
+
+// isGenerated reports whether a file has more functions, or a function more calls, than anyone writes by hand. Rules compare calls with each
+// other, so such a file would take long, for nothing.
+func (m *module) isGenerated() bool {
+	return len(m.functions) > 3000 || slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
+}
+
+// onGPU reports whether the file uses a GPU, as far as its words tell.
+func (m *module) onGPU() bool {
+	for _, word := range []string{"cuda", "device", "accelerator", "Accelerator", "fabric", "Trainer", "LightningModule", "local_rank"} {
+		if m.words[word] {
+			return true
+		}
+	}
+	return false
+}

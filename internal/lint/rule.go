@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import "slices"
+
+// Rule is one thing that lint looks for.
+type Rule struct {
+	Code     string // SNG and three digits; the first is the group
+	Name     string // in words, for SARIF and the page
+	Title    string // one line: what is wrong
+	Why      string // what it costs
+	Evidence string // what was measured, or where the fact was read
+	Bad      string // an example with the finding
+	Good     string // the same without it
+	Fixes    bool   // --fix can repair it, at least in simple cases
+	Optional bool   // off unless it is selected
+	InTests  bool   // also applies to unit tests
+
+	check func(*module, *reporter)
+}
+
+// Groups are the groups of rules, by the first digit of their codes.
+func Groups() map[byte]string {
+	return map[byte]string{
+		'1': "memory that is kept",
+		'2': "evaluation",
+		'3': "gradients",
+		'4': "sizes",
+		'5': "checkpointing",
+		'6': "the allocator",
+		'7': "loading data",
+		'8': "deprecated calls",
+	}
+}
+
+// Rules returns all rules, by code.
+func Rules() []Rule {
+	return []Rule{
+		keptGraph, summedLoss, keptOutput, collectedOutputs, concatenated, hookKeeps, copiedWeights, retriedInHandler, keptOnSelf,
+		evaluationWithGraph,
+		zeroGradMissing, zeroGradMisplaced, retainedGraph,
+		logitsOfEvaluation, logitsForLoss, tooLarge, paddedToMaximum,
+		cacheWithCheckpoints, frozenInputs,
+		emptiedCache, misspeltVariable, lateVariable, newVariable,
+		noWorkers, notPinned,
+		deprecatedAMP,
+	}
+}
+
+// RuleOf returns the rule with a code.
+func RuleOf(code string) (Rule, bool) {
+	rules := Rules()
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return rules[i], true
+}
+
+// Codes returns the codes of all rules.
+func Codes() []string {
+	var out []string
+	for _, r := range Rules() {
+		out = append(out, r.Code)
+	}
+	return out
+}
