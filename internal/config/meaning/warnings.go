@@ -39,6 +39,7 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.quantizedBySwitch(run)...)
 	out = append(out, r.computedSettings(run)...)
+	out = append(out, r.unknownElsewhere()...)
 	out = append(out, r.ambiguousSettings()...)
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
@@ -93,6 +94,17 @@ func (r *Run) castsWithoutFlash() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
+}
+
+// unknownElsewhere returns the warnings about values of scripts that are not known and that no flag of snug stands for.
+func (r *Run) unknownElsewhere() []string {
+	var out []string
+	for _, b := range r.Bound {
+		if why := b.Place.Value.Why; why != "" && b.Value == nil && !systems.IsSetting(b.Setting) {
+			out = append(out, fmt.Sprintf("%s: %s is not known (%s); it is not counted", b.Where(), b.Path, why))
+		}
+	}
+	return out
 }
 
 // computedSettings lists settings that only the run itself computes, and what is counted for them unless

@@ -128,9 +128,6 @@ func (b Bound) notes() []string {
 	if b.Place.Computed != "" {
 		out = append(out, fmt.Sprintf("%s: %s is %s, which only the program can compute", where, b.Place.At, b.Place.Computed))
 	}
-	if b.Place.Value.Why != "" && b.Value == nil && !systems.IsSetting(b.Setting) {
-		out = append(out, fmt.Sprintf("%s: %s is not known: %s", where, b.Path, b.Place.Value.Why))
-	}
 	if b.Unknown != "" {
 		out = append(out, fmt.Sprintf("%s: %s %q is not known to snug", where, b.Setting, b.Unknown))
 	}
