@@ -32,6 +32,7 @@ func main() {
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
 		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // for longer than a moment
+		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // otherwise the collector would never rest
 	}, os.Args[1:]))
 }
 

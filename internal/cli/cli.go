@@ -58,6 +58,7 @@ type Env struct {
 	Environ        func() []string                          // the environment of the commands that snug starts
 	Runner         run.Runner                               // starts them; nil: this machine
 	GoesOn         func()                                   // called when a command will take a long time; may be nil
+	HoldsMuch      func()                                   // called when it will hold many simulations at once; may be nil
 	Build          Build                                    // which snug this is
 }
 

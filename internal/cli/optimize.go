@@ -212,6 +212,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 		r.Reserve += uint64(size)
 	}
 	if len(where.cards) > 1 {
+		if env.HoldsMuch != nil {
+			env.HoldsMuch()
+		}
 		return plan.SearchAll(r, where.cards)
 	}
 	p, err := plan.Search(r)
