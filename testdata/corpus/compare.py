@@ -145,7 +145,7 @@ class Check:
                     self._objective("class", name, objective, seen)
 
     def _objective(self, key, value, name, seen):
-        if name in seen or self.noted(str(value)) or name in self.shown or name == "classification" and "classification" in self.shown:
+        if name in seen or self.noted(str(value)) or name in self.shown or name == "classification" and ("classification" in self.shown or self.noted("classification: counted as")):
             return
         if name == "embeddings" and "positives" in self.shown:
             return
@@ -250,7 +250,7 @@ class Check:
             self.say("LoRA in the answer, none in the file", "rank", rank)
 
     def bits(self):
-        four = [x for x in self.values("load_in_4bit", "use_4bit", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
+        four = [x for x in self.values("load_in_4bit", "use_4bit", "use_4bit_quantization", "q_lora", "use_qlora", "load_4bit") if _true(x[1])]
         four += [x for x in self.values("quantization_bit", "bits", "quant_bits", "quantization_bits") if _int(x[1]) == 4]
         four += [x for x in self.values("quantize", "adapter", "load_precision", "train_mode", "method") if re.search(r"nf4|qlora|fp4", str(x[1]).lower())]
         eight = [x for x in self.values("load_in_8bit", "use_8bit", "load_8bit") if _true(x[1])] + [x for x in self.values("quantization_bit", "bits", "quant_bits") if _int(x[1]) == 8]

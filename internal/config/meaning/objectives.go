@@ -66,6 +66,7 @@ func refusedFor(where, what, does string) *Missing {
 // These match the classes that Python code makes or passes to a parser.
 var (
 	madeClass   = pattern.New(`(?m)^[^#\n]*?\b([A-Za-z]\w*(?:Trainer|Config|Arguments|Args|Loss|Model))\(`, "Trainer(", "Config(", "Arguments(", "Args(", "Loss(", "Model(")
+	imported    = pattern.New(`(?m)^[ \t]*(?:from|import)[ \t]+(setfit)\b`, "setfit") // a library with one objective, whose classes have common names
 	parsedClass = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)`, "TrlParser(", "HfArgumentParser(")
 )
 
@@ -97,6 +98,10 @@ func classIn(file, text string) *Missing {
 			return refusedFor(at(from+found[2]), name, does)
 		}
 		from += found[3]
+	}
+	if found := imported.Index(text); found != nil {
+		_, does := systems.ObjectiveOf(text[found[2]:found[3]])
+		return refusedFor(at(found[2]), text[found[2]:found[3]], does)
 	}
 	if found := parsedClass.Index(text); found != nil {
 		for name := range strings.FieldsFuncSeq(text[found[2]:found[3]], func(c rune) bool { return strings.ContainsRune(", \n\t", c) }) {

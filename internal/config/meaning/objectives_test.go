@@ -59,6 +59,7 @@ func TestOtherTrainers(t *testing.T) {
 		"a named file":      {"conf/llama-simpo.yaml", batch + ": 2\nmax_length: 64\n", comparesPairs},
 		"open-instruct's":   {"conf/dpo/a.yaml", batch + ": 2\nwith_tracking: true\n", comparesPairs},
 		"its sft":           {"conf/sft/a.yaml", batch + ": 2\nwith_tracking: true\n", ""},
+		"a library":         {"a.py", "from setfit import Trainer\n" + batch + " = 2\n", "compares texts by their embeddings"},
 		"Unsloth's":         {"a.py", batch + " = 2\nm = FastSentenceTransformer.from_pretrained('x')\n", "is Unsloth's"},
 		"a named folder":    {"kto/a.yaml", batch + ": 2\nmax_length: 64\n", weighsAnswers},
 		"in that folder":    {"kto/sft.yaml", batch + ": 2\nmax_length: 64\n", ""},

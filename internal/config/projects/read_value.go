@@ -77,6 +77,8 @@ func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 		return nil, nil // --deepspeed alone turns it on, and another flag names the file
 	case !ok:
 		return nil, k.wrong(at)
+	case k.Setting == "model" && (strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")):
+		return nil, nil // --config-name of Hydra names a config, that of transformers' programs a model
 	}
 	return text, nil
 }
