@@ -43,7 +43,7 @@ func TestBadHeaders(t *testing.T) {
 		"cut off":   {file(`{"a":{"dtype"`)[:12], "cut off"},
 		"not JSON":  {file(`{"a":`), "not JSON"},
 		"a list":    {file(`[1,2,3]`), "not JSON"},
-		"more":      {file(`{} {}`), "something follows"},
+		"more":      {file(`{} {}`), "extra data after its JSON"},
 		"shorter":   {append(binary.LittleEndian.AppendUint64(nil, 100), "{}"...), "cut off"},
 		"type":      {file(`{"a":{"dtype":"F7","shape":[1],"data_offsets":[0,4]}}`), `type "F7"`},
 		"offsets":   {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`), "data_offsets"},
