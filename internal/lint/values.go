@@ -135,7 +135,6 @@ func (f *function) assignedBefore(name string, at pysrc.Pos) *assign {
 
 // assigned returns the value that an assignment gives to a name.
 func (v values) assigned(a *assign, name string) value {
-	at := v.at
 	v.at = a.at
 	out := value{}
 	if a.value != nil {
@@ -154,7 +153,6 @@ func (v values) assigned(a *assign, name string) value {
 	if out.known && !slices.Contains(out.lines, a.at.Line) {
 		out.lines = append(slices.Clip(out.lines), a.at.Line)
 	}
-	v.at = at
 	return out
 }
 

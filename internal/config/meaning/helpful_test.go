@@ -31,7 +31,7 @@ func TestHelpful(t *testing.T) {
 			"a.sh:1: --use_lora turns adapters on, and a.py:3 gives LoraConfig the rank 16; give --lora-rank 16, and --lora-targets"},
 		"a computed rank": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(r=x.r)\n"},
 			"a.sh:1: --use_lora turns adapters on, and a.py:3 computes their rank for LoraConfig; give --lora-rank N"},
-		"a mode": {map[string]string{"a.sh": "python a.py --per_device_train_batch_size 2 --compile=default\n"}, "no file names the model"},
+		"a mode":          {map[string]string{"a.sh": "python a.py --per_device_train_batch_size 2 --compile=default\n"}, "no file names the model"},
 		"a config's name": {map[string]string{"a.sh": "python a.py --config-name sft.yaml --per_device_train_batch_size 2\n"}, "no file names the model"},
 		"a collator": {map[string]string{"a.yaml": "batch_size: 2\ncollator:\n  _target_: data.DPODataCollator\n"},
 			"no file names the model"},
