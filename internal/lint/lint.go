@@ -21,7 +21,7 @@
 //	amp.go                       SNG8xx: deprecated calls
 //	lint.go, source.go, notebook.go  one file: reading, parsing, ignoring
 //	paths.go, settings.go, baseline.go, fix.go  many files: which, with which rules, and repairs
-//	sarif.go, page.go            findings for other programs; docs/lint.md
+//	sarif.go                     findings for other programs
 //	keeper.go                    the line that keeps a tensor, for diagnose
 package lint
 

@@ -4,6 +4,7 @@ package lint
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestPage(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no section for the rules", name)
 	}
-	want := text + head + Page()
+	want := text + head + rulesPage()
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -40,3 +41,48 @@ func TestPage(t *testing.T) {
 		}
 	}
 }
+
+// groups are the groups of rules, by the first digit of their codes.
+var groups = map[byte]string{
+	'1': "memory that is kept",
+	'2': "evaluation",
+	'3': "gradients",
+	'4': "sizes",
+	'5': "checkpointing",
+	'6': "the allocator",
+	'7': "loading data",
+	'8': "deprecated calls",
+}
+
+// rulesPage returns the part of docs/lint.md that comes from the rules: a table of all, then each with its reasons
+// and examples.
+func rulesPage() string {
+	var b strings.Builder
+	b.WriteString("| code | what it finds | |\n| --- | --- | --- |\n")
+	for _, r := range Rules() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(r.Code), r.Title, notes(r))
+	}
+	group := byte(0)
+	for _, r := range Rules() {
+		if r.Code[3] != group {
+			group = r.Code[3]
+			fmt.Fprintf(&b, "\n## SNG%c: %s\n", group, groups[group])
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\n%s\n\n```python\n# instead of\n%s\n# write\n%s```\n", r.Code, capital(r.Title), r.Why, r.Evidence, r.Bad, r.Good)
+	}
+	return b.String()
+}
+
+// notes returns what the table says about a rule besides its title.
+func notes(r Rule) string {
+	var out []string
+	if r.Fixes {
+		out = append(out, "`--fix`")
+	}
+	if r.Optional {
+		out = append(out, "only with `--select`")
+	}
+	return strings.Join(out, ", ")
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -20,20 +20,6 @@ type Rule struct {
 	check func(*module, *reporter)
 }
 
-// Groups are the groups of rules, by the first digit of their codes.
-func Groups() map[byte]string {
-	return map[byte]string{
-		'1': "memory that is kept",
-		'2': "evaluation",
-		'3': "gradients",
-		'4': "sizes",
-		'5': "checkpointing",
-		'6': "the allocator",
-		'7': "loading data",
-		'8': "deprecated calls",
-	}
-}
-
 // Rules returns all rules, by code.
 func Rules() []Rule {
 	return []Rule{

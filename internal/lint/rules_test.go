@@ -117,7 +117,7 @@ func TestCodes(t *testing.T) {
 		t.Errorf("the rules are not in the order of their codes: %v", Codes())
 	}
 	for _, code := range Codes() {
-		if Groups()[code[3]] == "" || len(code) != 6 {
+		if groups[code[3]] == "" || len(code) != 6 {
 			t.Errorf("%s has no group", code)
 		}
 	}

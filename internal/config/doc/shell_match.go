@@ -30,15 +30,6 @@ func nameEnd(text, others string) int {
 	return runEnd(text, others)
 }
 
-// assigned returns the name in NAME=…, or "" if a word is not an assignment.
-func assigned(word string) string {
-	end := nameEnd(word, "")
-	if !strings.HasPrefix(word[end:], "=") {
-		return ""
-	}
-	return word[:end]
-}
-
 // flagOf returns the flag in --name or --name=…, "" if a word begins with none; equals is true for the
 // second form.
 func flagOf(word string) (flag string, equals bool) {
@@ -85,37 +76,6 @@ func isDottedKey(word string) bool {
 		steps++
 	}
 	return size > 0 && steps > 0 && strings.HasPrefix(rest, "=")
-}
-
-// variableIn returns the name in $NAME or ${NAME}, "" if the text is anything else.
-func variableIn(text string) string {
-	name, ok := strings.CutPrefix(text, "$")
-	if inner, braces := strings.CutPrefix(name, "{"); braces {
-		name, ok = strings.CutSuffix(inner, "}")
-	}
-	if end := nameEnd(name, ""); !ok || end == 0 || end < len(name) {
-		return ""
-	}
-	return name
-}
-
-// fallbackIn returns the start and end of the value in ${NAME:-value} or ${1:-value}; ok is false for
-// other texts.
-func fallbackIn(text string) (start, end int, ok bool) {
-	inner, ok := strings.CutPrefix(text, "${")
-	if !ok || !strings.HasSuffix(inner, "}") {
-		return 0, 0, false
-	}
-	size := nameEnd(inner, "")
-	if size == 0 && isDigit(inner[0]) {
-		size = 1
-	}
-	rest := inner[size:]
-	rest = strings.TrimPrefix(rest, ":")
-	value, dash := strings.CutPrefix(rest, "-")
-	end = len(text) - 1
-	start = len(text) - len(value)
-	return start, end, size > 0 && dash && !strings.ContainsAny(text[start:end], "{}$\"'`\\")
 }
 
 // isLiteral reports whether a shell takes text literally.
