@@ -19,6 +19,7 @@ import (
 	"snug/internal/files"
 	"snug/internal/lint"
 	"snug/internal/snapshot"
+	"snug/internal/term"
 )
 
 const diagnoseLong = `Say why a run ran out of memory.
@@ -40,13 +41,13 @@ func newDiagnose(env Env) *cobra.Command {
 		Short:   "Say why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("diagnose needs a log, an error text, a snapshot or a folder (- is standard input); see snug diagnose --help")
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && !term.Interactive(env.Stdin) {
+				args = []string{"-"} // a pipe needs no name
 			}
-			return nil
+			return runDiagnose(env, json, args)
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runDiagnose(env, json, args) },
 	}
 	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object")
 	return cmd
@@ -65,6 +66,9 @@ func runDiagnose(env Env, json bool, paths []string) error {
 		if err := addEvidence(env, &e, path); err != nil {
 			return err
 		}
+	}
+	if e.Recorded == nil && (e.Log == nil || e.Log.Lines == 0) {
+		return errors.New("diagnose needs a log, an error text, a snapshot or a folder (- is standard input); see snug diagnose --help")
 	}
 	e.Keeper = sourceFiles{env, named}.keeper
 	v := diagnose.Judge(e)

@@ -72,7 +72,7 @@ type Evidence struct {
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
-		return &Verdict{Code: None, Confidence: Certain, Why: "there is no sign of missing memory"}
+		return &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
 	}
 	v := c.decide()
 	v.Message = c.message

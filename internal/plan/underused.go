@@ -29,7 +29,7 @@ func (s *search) underusedNote(c *Choice) string {
 	}
 	text += fmt.Sprintf(" An effective batch of %d would fill it", full*x.world)
 	if gain := rate/c.rate - 1; s.isTimed() && gain >= noticeable {
-		return text + fmt.Sprintf(" and be %.2g times as fast, but changes the training.", 1+gain)
+		return text + fmt.Sprintf(" and be %.3g times as fast, but changes the training.", 1+gain)
 	}
 	return text + ", but is no faster."
 }
