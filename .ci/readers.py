@@ -212,8 +212,8 @@ def words(path):
     """Runs the script with bash, with stand-ins for its programs that record their arguments."""
     bin, given = pathlib.Path("stand-ins").resolve(), pathlib.Path("given").resolve()
     bin.mkdir()
-    for program in ("torchrun", "python", "accelerate"):
-        (bin / program).write_text(f'#!/bin/sh\nfor a in "$@"; do echo "$a"; done > "{given}"\n')
+    for program in ("torchrun", "python", "accelerate", "deepspeed", "swift", "llamafactory-cli", "srun"):
+        (bin / program).write_text(f'#!/bin/sh\nfor a in "$@"; do echo "$a"; done >> "{given}"\n')
         (bin / program).chmod(0o755)
     subprocess.run(["bash", path.name], cwd=path.parent, check=True, env={**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"})
     got = given.read_text().splitlines()
@@ -227,5 +227,5 @@ def bash(path):
     for i, word in enumerate(got):
         if word.startswith("--"):
             flag, _, value = word.partition("=")
-            flags[flag] = value or got[i + 1]
+            flags[flag] = value or "".join(got[i + 1:i + 2])
     return flags
