@@ -99,7 +99,7 @@ func runLint(env Env, o lintOptions) error {
 			return err
 		}
 	}
-	if err := o.print(env, findings, len(results), fixed); err != nil {
+	if err := o.print(env, findings, checkedFiles(results), fixed); err != nil {
 		return err
 	}
 	return lintExit(env, findings, results)
@@ -189,6 +189,16 @@ func allFindings(results []lint.Result) []lint.Finding {
 		out = append(out, r.Findings...)
 	}
 	return out
+}
+
+// checkedFiles returns the number of files that could be checked.
+func checkedFiles(results []lint.Result) (n int) {
+	for _, r := range results {
+		if r.Err == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // lintExit prints the files that could not be checked and returns the error for the exit code.

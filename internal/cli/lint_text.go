@@ -34,7 +34,7 @@ func (o *lintOptions) print(env Env, findings []lint.Finding, checked, fixed int
 			lines = append(lines, f.String())
 		}
 	}
-	if o.format == "text" {
+	if o.format == "text" && checked > 0 {
 		lines = append(lines, lintSummary(findings, checked, fixed))
 	}
 	if len(lines) == 0 {
