@@ -14,6 +14,7 @@ type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
 	softcap bool // Gemma caps its logits with a tanh
+	scaled  bool // logits are multiplied by a number
 	chunks  int  // number of pieces in which the loss is computed; 0 and 1 mean all at once
 	trl     bool // computed as in TRL
 	liger   bool // computed as in Liger
@@ -25,15 +26,32 @@ type causalHead struct {
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
 // the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
+	return newBiasedHead(b, c, run, width, embed, tied, false)
+}
+
+// newBiasedHead makes an lm_head that may have a bias.
+func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied, bias bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
 	if run.Head == Encoder {
 		return h
 	}
-	h.lm = b.Linear("lm_head", width, h.vocab, false)
+	h.lm = b.Linear("lm_head", width, h.vocab, bias)
 	if c.Bool("tie_word_embeddings", tied) {
-		b.Tie(&h.lm.Weight, embed.Weight)
+		tieDecoder(b, h.lm, embed)
 	}
 	return h
+}
+
+// capped applies what follows lm_head to the logits, which are a variable of fn.
+func (h *causalHead) capped(fn *shadow.Frame, logits **shadow.Tensor) {
+	if h.scaled {
+		fn.Set(logits, (*logits).MulScalar())
+	}
+	if h.softcap {
+		fn.Set(logits, (*logits).DivScalar())
+		fn.Set(logits, (*logits).Tanh())
+		fn.Set(logits, (*logits).MulScalar())
+	}
 }
 
 // loss is the end of a ForCausalLM.forward: the logits of the last hidden states,
@@ -61,11 +79,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	}
 	fn := hidden.World().Func(hidden)
 	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
-	if h.softcap {
-		fn.Set(&logits, logits.DivScalar())
-		fn.Set(&logits, logits.Tanh())
-		fn.Set(&logits, logits.MulScalar())
-	}
+	h.capped(fn, &logits)
 	if h.path.upcast {
 		fn.Set(&logits, logits.Float())
 	}

@@ -15,6 +15,8 @@ import (
 type rotary struct {
 	invFreq  *shadow.Tensor
 	measures bool           // it checks the length of the sequence each time
+	single   bool           // cosines and sines stay in float32
+	pairs    bool           // each frequency is that of two neighbours, as in Cohere
 	cos, sin *shadow.Tensor // of the current forward
 }
 
@@ -60,6 +62,15 @@ func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRota
 		l.sliding = newRotary(b, c, dim, c.ropeTypeOf("sliding_attention"))
 	}
 	return l
+}
+
+// inFloat32 leaves the cosines and sines in float32.
+func (l *layerRotary) inFloat32() {
+	for _, r := range []*rotary{l.full, l.sliding} {
+		if r != nil {
+			r.single = true
+		}
+	}
 }
 
 // create computes the angles of a forward, which the model's frame holds. If
@@ -145,12 +156,26 @@ func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
 	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
 	x.World().Autocast(shadow.None, func() {
 		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
-		emb := fn.Let(shadow.Cat(-1, freqs, freqs))
+		emb := fn.Let(r.twice(freqs))
 		cos = fn.Let(emb.Cos().MulScalar())
 		sin = fn.Let(emb.Sin().MulScalar())
 	})
+	if r.single {
+		return fn.Return2(cos, sin)
+	}
 	return fn.Return2(cos.To(dtype), sin.To(dtype))
 }
+
+// twice returns the frequencies for all elements of a head.
+func (r *rotary) twice(freqs *shadow.Tensor) *shadow.Tensor {
+	if r.pairs {
+		return freqs.RepeatInterleave(2, -1)
+	}
+	return shadow.Cat(-1, freqs, freqs)
+}
+
+// rotation is an apply_rotary_pos_emb.
+type rotation func(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor)
 
 // applyRotary is apply_rotary_pos_emb.
 func applyRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
