@@ -112,6 +112,10 @@ var families = map[string]Facts{
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
 	},
+	"gemma": {
+		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
+	},
 	"gemma2": {
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
