@@ -168,6 +168,10 @@ var families = map[string]Facts{
 		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Filled: true, Key: "block_size", Default: 1024}, late: true,
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
 	},
+	"olmo": {
+		make: newOLMo, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"olmo2": {
 		make: newOLMo2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
