@@ -128,6 +128,10 @@ var families = map[string]Facts{
 		make: newGLM, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
 	},
+	"glm4": {
+		make: newGLM4, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+	},
 	"gpt2": {
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
