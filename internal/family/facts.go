@@ -196,6 +196,10 @@ var families = map[string]Facts{
 		make: newOLMo2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
+	"olmo3": {
+		make: newOLMo3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
