@@ -167,6 +167,7 @@ type rises struct {
 	parts  [][]float64
 	pooled []float64
 	middle float64 // median of pooled
+	wander float64 // factor on standard errors, for noise that persists from step to step
 	length float64 // of a part, in steps or seconds
 }
 
@@ -184,6 +185,7 @@ func risesBetween(window []point, parts, pairs int) (rises, bool) {
 		r.pooled = append(r.pooled, slopes...)
 	}
 	r.middle = median(r.pooled)
+	r.wander = wander(window)
 	r.length = (window[len(window)-1].x - window[0].x) / float64(parts)
 	return r, r.length > 0
 }
@@ -294,7 +296,7 @@ func (r rises) certain() bool {
 				up++
 			}
 		}
-		m, e := meanOf(part)
+		m, e := r.meanOf(part)
 		if float64(up) < positive*float64(len(part)) || m < slowest*mean || m < partSigmas*e {
 			return false
 		}
@@ -306,32 +308,63 @@ func (r rises) certain() bool {
 func (r rises) mean() (mean, se float64) {
 	var variance float64
 	for _, part := range r.parts {
-		m, e := meanOf(part)
+		m, e := r.meanOf(part)
 		mean += m / float64(len(r.parts))
 		variance += e * e
 	}
 	return mean, math.Sqrt(variance) / float64(len(r.parts))
 }
 
-// meanOf returns the mean of a part and its standard error. Neighbouring steps are not independent: the error counts
-// only as many of them as their correlation leaves.
-func meanOf(s []float64) (mean, se float64) {
+// meanOf returns the mean of a part and its standard error.
+func (r rises) meanOf(s []float64) (mean, se float64) {
 	n := float64(len(s))
 	for _, v := range s {
 		mean += v / n
 	}
-	var own, next float64
-	for i, v := range s {
-		own += (v - mean) * (v - mean)
-		if i > 0 {
-			next += (v - mean) * (s[i-1] - mean)
+	var squares float64
+	for _, v := range s {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, r.wander * math.Sqrt(squares/n/(n-1))
+}
+
+// falls is the share of steps that may hold less than the one before in a series that is said to climb.
+const falls = 0.25
+
+// wander returns by how much standard errors grow because neighbouring points are not independent: noise that persists
+// wanders, and for a while looks like a trend. But it goes down as often as up. A series that hardly ever falls is not
+// noise, however its points depend on each other.
+func wander(window []point) float64 {
+	down := 0
+	for i := 1; i < len(window); i++ {
+		if window[i].y < window[i-1].y {
+			down++
 		}
 	}
-	if own == 0 {
-		return mean, 0
+	if float64(down) < falls*float64(len(window)) {
+		return 1
 	}
-	correlation := min(max(next/own, 0), 0.9)
-	return mean, math.Sqrt(own / n / (n - 1) * (1 + correlation) / (1 - correlation))
+	slope := fitted(window)
+	var own, next, last float64
+	mean := 0.0
+	for _, p := range window {
+		mean += (p.y - slope*p.x) / float64(len(window))
+	}
+	for i, p := range window {
+		rest := p.y - slope*p.x - mean
+		own += rest * rest
+		if i > 0 {
+			next += rest * last
+		}
+		last = rest
+	}
+	if own == 0 {
+		return 1
+	}
+	correlation := next / own
+	correlation += (1 + 4*correlation) / float64(len(window)) // it is estimated too low
+	correlation = min(max(correlation, 0), 0.95)
+	return math.Sqrt((1 + correlation) / (1 - correlation))
 }
 
 // median sorts its argument.

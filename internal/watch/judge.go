@@ -63,8 +63,11 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Leaking
-	r.Why = fmt.Sprintf("what stays allocated grows by %v per step (since step %.0f, 95 %% interval %v to %v), with batches that do not",
+	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f (95 %% interval %v to %v)",
 		gib(p.leak.slope), p.leak.from, gib(p.leak.low), gib(p.leak.high))
+	if len(p.last.Shape) > 0 {
+		r.Why += ", and larger batches do not explain it"
+	}
 	w.forecast(p, r)
 	r.Advice = adviceLeak
 	return true

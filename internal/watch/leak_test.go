@@ -28,7 +28,7 @@ func leaks() map[string]struct {
 		add(fmt.Sprintf("%g a step", rate), 40, 0, generated{leak: everyStep(rate), noise: 0.0002})
 		add(fmt.Sprintf("%g a step, noise", rate), 60, 0, generated{leak: everyStep(rate), noise: 0.002})
 		add(fmt.Sprintf("%g a step, ragged", rate), 60, 0, generated{leak: everyStep(rate), lengths: drawn(250, 0.5), held: 0.01, noise: 0.0005})
-		add(fmt.Sprintf("%g a step, as long as the batch", rate), 60, 0, generated{leak: byLength(2 * rate), lengths: drawn(250, 0.5), noise: 0.0005})
+		add(fmt.Sprintf("%g a step, as long as the batch", rate), 70, 0, generated{leak: byLength(2 * rate), lengths: drawn(250, 0.5), noise: 0.0005})
 		add(fmt.Sprintf("%g a step, from step 400 on", rate), 60, 400, generated{leak: from(400, everyStep(rate)), noise: 0.0005})
 		add(fmt.Sprintf("%g a step, evaluations", rate), 60, 0, generated{leak: everyStep(rate), evalEach: 25, noise: 0.0005})
 	}

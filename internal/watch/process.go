@@ -184,7 +184,10 @@ func (p *process) stepSeconds() float64 {
 // again, so its peak counts as well.
 func (p *process) highest() (allocated, reserved float64) {
 	for _, x := range p.recentPeaks(kept) {
-		allocated, reserved = max(allocated, x.peak), max(reserved, x.reserved)
+		allocated = max(allocated, x.peak)
+	}
+	for _, x := range p.recentPeaks(recentSteps) {
+		reserved = max(reserved, x.reserved)
 	}
 	if len(p.peaks) == 0 {
 		return float64(p.last.PeakAllocated), float64(p.last.PeakReserved)
