@@ -14,7 +14,7 @@ import (
 // Lines writes a line when the state changes, every so many steps, and at the end.
 type Lines struct {
 	Out   io.Writer
-	Every int                                // steps; 0: only changes
+	Every int                                  // steps; 0: only changes
 	Write func(io.Writer, watch.Reading) error // how a line looks
 
 	next  int  // the step of the next line
