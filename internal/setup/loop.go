@@ -231,6 +231,12 @@ func (s *Setup) CommandLine() []string {
 	return x.Args
 }
 
+// IsLaunched reports whether accelerate's launcher gives the script its precision, which an Accelerator() without one of
+// its own then has.
+func (s *Setup) IsLaunched() bool {
+	return s.Script != nil && s.Script.flags["precision"] == "--mixed_precision"
+}
+
 // differs reports whether a field that a script may set itself is not as it was.
 func (s *Setup) differs(was *Setup, field string) bool {
 	switch field {

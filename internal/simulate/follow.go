@@ -130,6 +130,9 @@ func planned(s *setup.Setup) map[string]any {
 		n := max(s.Accumulation, 1)
 		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
+	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
+		out["launched_precision"] = strings.TrimPrefix(s.Precision, "amp-")
+	}
 	if !s.Overrides("precision") {
 		return out
 	}

@@ -17,7 +17,7 @@ var plain = System{
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
 	Keys: keysOf(plainKeys),
 
-	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true},
+	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true, Startable: true},
 }
 
 func plainKeys() []Key {
