@@ -2,7 +2,10 @@
 
 package doc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A program often takes a setting from its command line and passes it on: batch_size=args.bs. The value is then the
 // default of the flag --bs.
@@ -89,7 +92,40 @@ func (d *Document) Passed() map[string]string {
 			out[flag] = use
 		}
 	}
+	p.castFlags(tokens, out)
 	return out
+}
+
+// BF16 is the use of a flag that turns on autocast to bfloat16.
+const BF16 = "bf16"
+
+// castFlags adds the flags that turn on autocast to bfloat16: those that autocast(dtype=torch.bfloat16, enabled=args.amp)
+// names, and --amp if a program that has it enters no other autocast.
+func (p *pyParser) castFlags(tokens []pyToken, out map[string]string) {
+	all, inBF16 := 0, 0
+	var named []string
+	for i, t := range tokens {
+		if t.kind != pyName || t.text != "autocast" || i+1 >= len(tokens) || tokens[i+1].text != "(" {
+			continue
+		}
+		all++
+		call := tokens[i+1 : i+2+tokens[i+1].closing]
+		if !slices.ContainsFunc(call, func(t pyToken) bool { return t.text == "bfloat16" }) {
+			continue
+		}
+		inBF16++
+		for j := 1; j+2 < len(call); j++ {
+			if p.parsed[call[j].text] && isAttribute(call[j:j+3]) {
+				named = append(named, call[j+2].text)
+			}
+		}
+	}
+	if all == 0 || inBF16 < all {
+		return
+	}
+	for _, flag := range append(named, "amp", "use_amp") {
+		out[flag] = BF16
+	}
 }
 
 // AccumulationSteps is the use of a flag that a program divides its loss by.

@@ -74,6 +74,9 @@ func hits(a *systems.System, t tree.Tree) []hit {
 	table, x := a.Keys(), t.Index()
 	out := renamedHits(table, t)
 	for name, keys := range table.ByName {
+		if t.Renamed[name] == doc.BF16 {
+			continue // amp alone would be float16
+		}
 		for i, v := range x.Named(name) {
 			for _, k := range keys {
 				if endsIn(v.Parts, table.All[k].Path) {
@@ -94,7 +97,7 @@ func hits(a *systems.System, t tree.Tree) []hit {
 // renamedHits returns the flags that the user's program has its own names for.
 func renamedHits(table *systems.KeyTable, t tree.Tree) (out []hit) {
 	for name, usual := range t.Renamed {
-		if len(table.ByName[name]) > 0 {
+		if len(table.ByName[name]) > 0 && usual != doc.BF16 {
 			continue // the name itself says it
 		}
 		for i, v := range t.Index().Named(name) {
