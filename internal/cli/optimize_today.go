@@ -135,7 +135,7 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the files know it, or it is DistributedDataParallel
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
-	o.guessed = over["loop"] == nil
+	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
 	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)

@@ -132,13 +132,16 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 	return lines, binds
 }
 
-// readsAlone reports whether a binding in snug.yaml would read the same value.
+// readsAlone reports whether a binding in snug.yaml would read the same value, and write others in the same words.
 func readsAlone(x projects.Bound) bool {
 	if a := x.Source.System; !a.ByName && !a.OwnProgram || x.Key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
 	k, err := projects.OwnKey(projects.OwnBinding{Setting: x.Setting, Path: x.Path, Not: x.Key.Inverted})
 	if err != nil {
+		return false
+	}
+	if len(x.Key.Words) > 0 && !reflect.DeepEqual(k.Words, x.Key.Words) {
 		return false
 	}
 	v, err := projects.Read(k, x.Source.Tree, x.Place)

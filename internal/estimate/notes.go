@@ -145,7 +145,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	switch {
 	case s.Guessed && s.LoRA != nil:
 		return fmt.Sprintf("the frozen weights are assumed to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
-	case s.Guessed && s.Precision == "amp-fp16":
+	case s.Guessed && s.ComputesIn() == "amp-fp16":
 		return fmt.Sprintf("the weights are assumed to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
 	case s.Guessed:
 		return fmt.Sprintf("the weights are assumed to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
@@ -155,7 +155,8 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 
 // insteadOfBF16 returns what a run can use on a card without bf16, or "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
-	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
+	in := s.ComputesIn()
+	asked := in == "amp-bf16" || in == "bf16"
 	switch d := s.Dist; {
 	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
 		return "and a gradient scaler for fp16 does not work with the 16-bit adapters that TRL uses"

@@ -80,7 +80,7 @@ func (a *Answer) uncertainties() (out []Uncertainty, err error) {
 
 // skippedUpdates simulates the run without its first update, and without any.
 func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
-	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
+	if a.Setup.ComputesIn() != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return o, nil
 	}
 	o.What = Updates

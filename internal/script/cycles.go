@@ -8,6 +8,9 @@ package script
 
 // puts checks a value before it is put into a container.
 func (in *interpreter) puts(v, into value) {
+	if isUnknown(into) {
+		return // an item of something unknown is lost, whatever it is
+	}
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {
 		if once.steps > maxSearched {

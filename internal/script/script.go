@@ -81,7 +81,7 @@ type Run struct {
 	Optimizer    string         // used instead of the script's optimizer, unless ""
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
-	Planned      map[string]any // arguments of a trainer that a plan changes, also if the script gives them
+	Planned      map[string]any // arguments of a trainer that hold also if the script gives others
 	NoneSelected bool           // masks of which nothing is known select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
 	Evaluation   Evaluating     // of a loop known by name

@@ -3,11 +3,13 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -53,8 +55,10 @@ type Script struct {
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, snug's own step is used instead
 
 	given     map[string]bool // the fields given in the setup
-	decoded   Setup           // the setup right after decoding
-	completed *Setup          // and when what it leaves open was filled in; nil if it was not read
+	asked     map[string]bool // those that the user gives besides the files of the run
+	flags     map[string]string
+	decoded   Setup  // the setup right after decoding
+	completed *Setup // and when what it leaves open was filled in; nil if it was not read
 	noted     sync.Mutex
 	notes     []string
 	learned   Learned
@@ -211,6 +215,28 @@ func (s *Setup) Changed(field string) bool {
 	return s.Script != nil && s.Script.completed != nil && s.differs(s.Script.completed, field)
 }
 
+// Overrides reports whether a field holds in place of what a trainer in the script is given: the user asks for it, or a
+// plan changes it.
+func (s *Setup) Overrides(field string) bool {
+	return s.Script != nil && s.Script.asked[field] || s.Changed(field)
+}
+
+// CommandLine returns the arguments of the script. The script's own flag for the accumulation gets the value that is
+// asked for; of a flag that is given twice, the last one counts.
+func (s *Setup) CommandLine() []string {
+	x := s.Script
+	if flag := x.flags["accumulation"]; flag != "" && s.Overrides("accumulation") {
+		return append(x.Args[:len(x.Args):len(x.Args)], flag, strconv.Itoa(max(s.Accumulation, 1)))
+	}
+	return x.Args
+}
+
+// IsLaunched reports whether accelerate's launcher gives the script its precision, which an Accelerator() without one of
+// its own then has.
+func (s *Setup) IsLaunched() bool {
+	return s.Script != nil && s.Script.flags["precision"] == "--mixed_precision"
+}
+
 // differs reports whether a field that a script may set itself is not as it was.
 func (s *Setup) differs(was *Setup, field string) bool {
 	switch field {
@@ -263,6 +289,7 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 		for name := range fields {
 			s.Script.given[name] = true
 		}
+		s.Script.asked, s.Script.flags = from.Asked, from.Flags
 		s.Script.decoded = *s
 	}
 	return err
@@ -417,8 +444,19 @@ func (s *Setup) tells(field string) bool {
 	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }
 
+// ComputesIn returns the precision of the run: that of its script, if the script was followed and shows it.
+func (s *Setup) ComputesIn() string {
+	if s.Script.followed() && s.Script.File != nil && !s.Changed("precision") {
+		return cmp.Or(s.Script.Precision(), s.Precision)
+	}
+	return s.Precision
+}
+
 // shownPrecision returns the precision in words: the script's own, once it has been followed.
 func (s *Setup) shownPrecision() string {
+	if in := s.ComputesIn(); in != s.Precision {
+		return in
+	}
 	if s.tells("precision") {
 		return s.precisionText()
 	}

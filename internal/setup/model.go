@@ -38,6 +38,10 @@ type Source struct {
 	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
 	// followed, the run has snug's own step, and a note says so.
 	Guessed bool
+	// Asked are the fields that the user gives besides the files of the run; a trainer in a script takes them instead of
+	// its own. Flags are the flags by which the script takes a field, by the field's name.
+	Asked map[string]bool
+	Flags map[string]string
 	// Programs caches the profiles that were read, by name; may be nil.
 	Programs map[string]Program
 }

@@ -33,7 +33,7 @@ func (r *run) follow() error {
 		return err
 	}
 	how := script.Run{
-		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
+		World: r.w, File: file, Args: s.CommandLine(), Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
@@ -122,14 +122,31 @@ func settings(s *setup.Setup) map[string]any {
 	}
 }
 
-// planned returns the arguments of transformers' trainers that a plan changes.
+// planned returns the arguments of trainers that the user gives or a plan changes: those of transformers' trainers,
+// accelerate's (mixed_precision) and Lightning's (precision, accumulate_grad_batches).
 func planned(s *setup.Setup) map[string]any {
 	out := map[string]any{}
-	if s.Changed("accumulation") {
-		out["gradient_accumulation_steps"] = max(s.Accumulation, 1)
+	if s.Overrides("accumulation") {
+		n := max(s.Accumulation, 1)
+		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
-	if s.Changed("precision") && (s.Precision == setup.FP32 || autocastType(s.Precision) != shadow.None) {
-		out["fp16"], out["bf16"] = s.Precision == setup.AmpFP16, s.Precision == setup.AmpBF16
+	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
+		out["launched_precision"] = strings.TrimPrefix(s.Precision, "amp-")
+	}
+	if !s.Overrides("precision") {
+		return out
+	}
+	switch s.Precision {
+	case setup.FP32:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = false, false, "no", "32-true"
+	case setup.AmpFP16:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = true, false, "fp16", "16-mixed"
+	case setup.AmpBF16:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = false, true, "bf16", "bf16-mixed"
+	case setup.BF16:
+		out["precision"] = "bf16-true"
+	case setup.FP16:
+		out["precision"] = "16-true"
 	}
 	return out
 }
@@ -159,6 +176,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
+	say(s.Overrides("precision") && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }
 

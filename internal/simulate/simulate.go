@@ -149,7 +149,7 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 		return nil, err
 	}
 	plain.Script = nil
-	if p := s.Script.Precision(); p != "" && !s.Says("precision") {
+	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
 	}
 	_, err = runLoop(&plain, watched)

@@ -26,6 +26,8 @@ func (p *pyParser) value(tokens []pyToken, depth int) *node {
 		p.list(n, tokens, depth)
 	case isCall(tokens):
 		p.arguments(n, tokens, depth)
+	case isAttribute(tokens):
+		p.passed = append(p.passed, pyPassed{n, tokens[0].text, tokens[2].text})
 	default:
 		if v, ok := evaluate(tokens); ok {
 			n.kind, n.data = Int, v

@@ -27,7 +27,11 @@ func (r *Run) settleLoop(out map[string]any) {
 // programLoop returns the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
-		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
+		var args []string
+		if r.Starter != nil {
+			_, args = r.Starter.Program(r.Files())
+		}
+		return setup.LoopOf(append([]string{filepath.Join(r.Root, r.Primary.File)}, args...))
 	}
 	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
 		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins

@@ -57,7 +57,7 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	x, keys := t.Index(), a.Keys().All
 	telling := slices.Concat(systems.Telling(), a.AlsoTelling)
 	out := map[string]bool{}
-	for _, h := range hits(a, x) {
+	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key >= 0 && slices.Contains(telling, keys[h.key].Setting) && fits(&keys[h.key], v.Value) {
 			out[v.Path[0]] = true

@@ -5,11 +5,14 @@
 package projects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 )
 
@@ -104,6 +107,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	if len(names) > 0 {
 		attached = withTied(main, beside, append(attached, p.stages(main)...))
 	}
+	attached = p.oneStarter(main, attached)
 	p.Primary = main
 	for _, s := range overridden(main, attached) {
 		if err := p.bindSource(s); err != nil {
@@ -115,6 +119,48 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	}
 	p.bindProgram()
 	return nil
+}
+
+// oneStarter returns the attached sources with only one of the scripts that start the main program, the one with the
+// usual name: each may give it other flags.
+func (p *Found) oneStarter(main *Source, attached []*Source) []*Source {
+	if main.Tree.Layers[0].Doc.Format() != doc.Python {
+		return attached
+	}
+	var starts []*Source
+	for _, s := range attached {
+		if s.startsMain(main) {
+			starts = append(starts, s)
+		}
+	}
+	if len(starts) == 0 {
+		return attached
+	}
+	slices.SortStableFunc(starts, func(a, b *Source) int {
+		return cmp.Or(boolOrder(usualScript(a.File), usualScript(b.File)), cmp.Compare(a.File, b.File))
+	})
+	p.Starter = starts[0]
+	if len(starts) > 1 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s start %s; the flags of %s are read; --config-path FILE chooses another", Enumerate(fileNames(starts)), main.File, starts[0].File))
+	}
+	return slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts[1:], s) })
+}
+
+// usualScript reports whether a file has the usual name of a script that starts a run.
+func usualScript(file string) bool {
+	base := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	return base == "run" || usualName(file)
+}
+
+// boolOrder compares two conditions; true comes first.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // overridden returns the sources of a run, those first whose values win: the flags of a script that starts the main
@@ -219,6 +265,9 @@ func (p *Found) bindSource(s *Source) error {
 	}
 	p.Notes = append(p.Notes, s.CommandNotes()...)
 	for _, b := range found {
+		if p.isGiven(b) {
+			continue
+		}
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
 			p.bind(b)
@@ -231,6 +280,14 @@ func (p *Found) bindSource(s *Source) error {
 	}
 	return nil
 }
+
+// isGiven reports whether a binding is the default of a flag that the script gives which starts the program.
+func (p *Found) isGiven(b Bound) bool {
+	return p.Starter != nil && b.Source == p.Primary && isFlag(b.Path) && slices.ContainsFunc(p.bySetting[b.Setting], func(o Bound) bool { return o.Source == p.Starter })
+}
+
+// isFlag reports whether a path ends in a flag.
+func isFlag(p doc.Path) bool { return len(p) > 0 && strings.HasPrefix(p[len(p)-1], "--") }
 
 // settle sorts the bindings and the notes.
 func (p *Found) settle() {

@@ -65,6 +65,9 @@ func (s *Source) startedBy(of []*Source) []*Source {
 		return nil
 	}
 	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		if trainsNot(c) {
+			continue
+		}
 		for _, word := range slices.Backward(placed(c.Words)) {
 			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
 			if m != nil {

@@ -68,6 +68,9 @@ type Key struct {
 	OverGPUs bool
 	// Vague means that any other key of the setting is more specific: DeepSpeed says less than its stage.
 	Vague bool
+	// Short is for a word that programs use for other things too, such as batch: only a number counts, and in
+	// programs and shell scripts only where a setting is given.
+	Short bool
 	// Unit is what the number counts.
 	Unit string
 	// Presets are names that a link can have instead of a file's: of configs that the system brings along, and
