@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
-// answers. Everything it uses of the outside world comes in an Env, so tests need no process.
+// answers. It reaches the outside world only through an Env, so tests need no process.
 //
 // Each command has a file of its name, with its flags and help text, and more files that begin with that
 // name. Several commands share these files:
@@ -24,7 +24,7 @@
 //	answer.go                         many setups, answered at once and in order
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
 //	card_text.go, load_text.go        sentences about cards and about loading
-//	remedies.go                       what would make a run fit that does not
+//	remedies.go                       changes that would make a run fit
 package cli
 
 import (

@@ -22,12 +22,13 @@ import (
 	"snug/internal/term"
 )
 
-const diagnoseLong = `Say why a run ran out of memory.
+const diagnoseLong = `Explain why a run ran out of memory.
 
-Give the output of the run, the error text, a memory snapshot, both, or the
-folder of a job. - is standard input. Messages of all versions of PyTorch are
-understood, and those of CUDA libraries, data loaders, the system, JAX and
-TensorFlow. A snapshot also shows who held the memory, and what grew.`
+Give it the run's output, the error text, a memory snapshot, several of these,
+or a job's folder; - is standard input. It understands the messages of every
+PyTorch version, and those of CUDA libraries, data loaders, the operating
+system, JAX and TensorFlow. A snapshot also shows what held the memory and what
+grew.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle
@@ -38,7 +39,7 @@ func newDiagnose(env Env) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
 		Use:     "diagnose FILE...",
-		Short:   "Say why a run ran out of memory, from its log or a snapshot",
+		Short:   "Explain why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
 		Args:    cobra.ArbitraryArgs,
@@ -188,7 +189,7 @@ type sourceFiles struct {
 const largestSource = 4 << 20
 
 // keeper returns the line that keeps what a line makes. The source is where the snapshot says, or under its
-// name beside the snapshot or here.
+// name next to the snapshot or in this folder.
 func (s sourceFiles) keeper(file string, line int) (int, bool) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {

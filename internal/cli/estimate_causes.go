@@ -44,7 +44,7 @@ func (r estimateReport) causes() (out []string) {
 		case profile.Unplaced:
 			out = append(out, "the recordings do not name their card")
 		case profile.Drawn:
-			out = append(out, "steps differ in size, with the samples that come")
+			out = append(out, "steps differ in size, depending on the samples")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

@@ -35,7 +35,7 @@ func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
 	}
 }
 
-// largeOf returns the parts with those that round to nothing as one.
+// largeOf returns the parts, with those that round to nothing combined into one.
 func largeOf(full uint64, parts []part) (out []part) {
 	other := part{name: "other"}
 	for _, p := range parts {

@@ -33,7 +33,7 @@ func (a notesOnce) say(env Env, texts []string) {
 	}
 }
 
-// note prints a note: one line, which a terminal gets broken between words.
+// note prints a note: one line, wrapped between words on a terminal.
 func (e Env) note(text string) {
 	line := "snug: note: " + text
 	if s := e.errorScreen(); s.Height > 0 {

@@ -22,8 +22,8 @@ type planReport struct {
 	cpus int // processors of the machine with the card; 0 if that is another machine
 }
 
-// text returns the report: the recommended settings first, then what they rest on. Of a terminal, rows are
-// left for it; sections that do not fit are left out.
+// text returns the report: the recommended settings first, then what they rest on. On a terminal, rows is
+// the space left for it; sections that do not fit are left out.
 func (r planReport) text(rows int) string {
 	var sections []string
 	if r.Recommended == nil {

@@ -37,12 +37,12 @@ func Find(name string) (Card, error) {
 		return c, nil
 	}
 	if len(some) > 1 {
-		return Card{}, unknown("", "GPU %q is one of several: %s; say which", name, list(some, 6, "and"))
+		return Card{}, unknown("", "GPU %q matches several cards: %s; say which", name, list(some, 6, "and"))
 	}
 	if near := nearest(want); len(near) > 0 {
-		return Card{}, unknown(" (snug gpus --all lists them)", "no such GPU as %q; did you mean %s?", name, list(near, 3, "or"))
+		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))
 	}
-	return Card{}, unknown("; snug gpus --all lists those known, --gpu-memory takes any other", "no such GPU as %q", name)
+	return Card{}, unknown("; snug gpus --all lists the known ones, and --gpu-memory accepts any other", "unknown GPU %q", name)
 }
 
 // noise lists words that do not distinguish cards: makers, series, and the default form factor.

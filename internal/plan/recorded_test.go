@@ -70,7 +70,7 @@ func TestRecordedSearch(t *testing.T) {
 		t.Errorf("ladder %+v", p.Ladder)
 	}
 	notes := strings.Join(p.Notes, "\n")
-	for _, want := range []string{"stay as recorded", "Speeds are those of NVIDIA H200"} {
+	for _, want := range []string{"stay as recorded", "Speeds are for NVIDIA H200"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
