@@ -50,7 +50,7 @@ func TestOpenErrors(t *testing.T) {
 			"config.yaml:2:20: ${nope} names nope, which does not exist here; if another config includes this file, name that one"},
 		{"defaults", map[string]string{"config.yaml": "defaults: [_self_, {data: a}]\n", "data/a.yaml": "defaults: 3\nbatch_size: 1\n"}, []string{"config.yaml"},
 			"data/a.yaml:1:11: defaults contains a whole number, not a list"},
-		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; passed over: config.yaml: its defaults form a cycle"},
+		{"circular defaults", map[string]string{"config.yaml": "defaults: [config]\n"}, nil, "no training config found in .; skipped: config.yaml: its defaults form a cycle"},
 		{"snug.yaml key", map[string]string{"snug.yaml": "binds: {}\n"}, nil, `snug.yaml:1:8: "binds" is not known; did you mean bind?`},
 		{"snug.yaml setting", map[string]string{"snug.yaml": "bind: {batches: a.yaml#x}\n"}, nil, `snug.yaml:1:17: setting "batches" is not known; did you mean batch?`},
 		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},

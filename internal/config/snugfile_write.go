@@ -15,18 +15,18 @@ import (
 	"snug/internal/config/systems"
 )
 
-const snugHead = `# snug.yaml: where this project keeps the settings that decide over GPU memory.
-# snug wrote it from what it found; it is yours to change.
+const snugHead = `# snug.yaml: where this project keeps the settings that affect GPU memory.
+# snug wrote this file from what it found; edit it as you like.
 `
 
 const snugEmpty = `
-# Nothing was found here that snug knows. Take the # away where it fits.
+# snug found no settings that it knows. Remove the # from the lines you need.
 # model:
 #   name: gpt2                       # or config: path/to/config.json
 # bind:                              # setting: file#path.to.key
 #   batch: config.yaml#train.batch_size
 #   accumulation: config.yaml#train.accumulation_steps
-# set:                               # what no file says
+# set:                               # values that no file sets
 #   seq: 512
 `
 

@@ -166,7 +166,7 @@ func (s *Store) commit(entry *Entry, files []File) error {
 	}
 	if err := s.put(files); err != nil {
 		if undo := s.undo(entry, false); undo != nil {
-			return fmt.Errorf("%w; putting the old files back failed as well (%w): run snug revert", err, undo)
+			return fmt.Errorf("%w; restoring the old files failed too (%w): run snug revert", err, undo)
 		}
 		return fmt.Errorf("%w; nothing was changed", err)
 	}

@@ -20,7 +20,7 @@ func (c *planner) batches() error {
 		c.want = c.want.Without("effective")
 		each := c.number("batch", batch) * world
 		if each == 0 || total%each != 0 {
-			return fmt.Errorf("effective %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+			return fmt.Errorf("effective %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
 		}
 		c.want = c.want.With("accumulation", total/each)
 	}
@@ -47,7 +47,7 @@ func (c *planner) derived() bool {
 // if the new batch does not divide the total.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
-		c.note("the total batch of %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+		c.note("the total batch of %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
 	}
 	return nil
 }

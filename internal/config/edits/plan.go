@@ -200,7 +200,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 	return nil
 }
 
-// whyFixed returns an error if a value cannot be replaced in its place, such as a flag without a value: a
+// whyFixed returns an error if a value cannot be replaced in place, such as a flag without a value: a
 // plan that includes it would fail when written.
 func whyFixed(b projects.Bound, v any) error {
 	for _, l := range b.Source.Tree.Layers {

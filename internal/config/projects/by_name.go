@@ -128,7 +128,7 @@ func endsIn(parts []string, pattern string) bool {
 }
 
 // passedElsewhere returns the variables of a shell script, by the places of their values, that flags pass on under names
-// that are about something else than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
+// that are about something other than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
 func passedElsewhere(x *tree.Index) map[int]bool {
 	out := map[int]bool{}
 	for _, v := range x.Values {

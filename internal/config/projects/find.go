@@ -39,7 +39,7 @@ func Unusable(err error) string {
 	return strings.TrimPrefix(n.why, unreadable)
 }
 
-// likeliest returns the note on the file that a run would start from, by its name.
+// likeliest returns the note on the file that a run would start from, judging by its name.
 func likeliest(notes []string) string {
 	for _, note := range notes {
 		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
@@ -51,7 +51,7 @@ func likeliest(notes []string) string {
 }
 
 // unreadable is the beginning of the note on a file that cannot be read.
-const unreadable = "passed over: "
+const unreadable = "skipped: "
 
 // Find finds the settings of a project: in the files that are named, or else in whatever its folder
 // contains. A snug.yaml there takes precedence.
@@ -163,7 +163,7 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// overridden returns the sources of a run, those first whose values win: the flags of a script that starts the main
+// overridden returns the sources of a run, those whose values win first: the flags of a script that starts the main
 // source with it, then that source.
 func overridden(main *Source, attached []*Source) []*Source {
 	starts := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return !s.startsMain(main) })

@@ -11,8 +11,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// A program may take every setting from flags. Then its file says nothing about a run, but which parser reads
-// the flags, and what for.
+// A program may take every setting from flags. Then its file shows only which parser reads the flags, and for
+// what.
 
 // parsesFlags matches the classes of arguments that a program passes to a parser; the last group is for
 // argparse, which takes none.
@@ -45,7 +45,7 @@ func (p *Found) withoutSettings(name string) error {
 	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it with them: --config-path run.sh, or give them: --model NAME --batch N --seq N", name, line, by)
 }
 
-// noSettings returns the error for a file that is no config.
+// noSettings returns the error for a file that is not a config.
 func noSettings(name string) error {
 	return fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
 }

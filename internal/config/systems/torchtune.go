@@ -38,7 +38,7 @@ func torchtuneKeys() []Key {
 		{Setting: "lora.dora", Path: "model.use_dora", Kind: Switch, Source: torchtuneConfigs},
 		{Setting: "quantized", Path: "model.quantize_base", Kind: Switch, Means: "4 bits", Source: torchtuneConfigs},
 		{Setting: "quantized", Path: "model._component_", Kind: Word, Words: torchtuneQuantized, Source: torchtuneConfigs},
-		{Setting: "refused", Path: "quantizer._component_", Kind: Present, Means: "rounds the weights of every linear layer as if they were quantized", Source: "torchtune 0.6.1, recipes/qat_distributed.py"},
+		{Setting: "refused", Path: "quantizer._component_", Kind: Present, Means: "rounds the weights of every linear layer as quantization would", Source: "torchtune 0.6.1, recipes/qat_distributed.py"},
 		{Setting: "refused", Path: "early_exit_loss", Kind: Present, Means: "also computes a loss at inner layers", Source: torchtuneConfigs},
 		{Setting: "noted", Path: "layer_dropout", Kind: Present, Means: "skips layers at random", Then: takesLess, Source: torchtuneConfigs},
 		marked("ac_mode", takesMore, "torchtune, recipes/dev", Term{"selective", "checkpoints only some of the layers"}),
