@@ -26,11 +26,11 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	case Evaluation:
 		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric"}}
 	case LongBatch:
-		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so that this shows at once", Command: "snug estimate --lengths FILE"}}
+		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so a failure shows at once", Command: "snug estimate --lengths FILE"}}
 	case Leak:
-		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "look for what keeps it in the source", Command: "snug lint ."}}
+		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "find the line that keeps it", Command: "snug lint ."}}
 	case Fragmentation:
-		return []Fix{{Change: "set " + expandable, Saves: c.message.Unallocated}, {Change: "pad lengths to a multiple of 64, so that blocks can be reused"}}
+		return []Fix{{Change: "set " + expandable, Saves: c.message.Unallocated}, {Change: "pad lengths to a multiple of 64, so blocks can be reused"}}
 	case OtherProcess:
 		return []Fix{{Change: "end the other processes, or use another card (CUDA_VISIBLE_DEVICES)", Saves: c.message.Others, Command: "nvidia-smi"}}
 	case PrivatePool:
@@ -40,7 +40,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	case HostMemory:
 		return []Fix{{Change: "use fewer workers, a smaller prefetch_factor, and no growing cache in the dataset"}, {Change: "give the job more host memory (--mem), or the container more shared memory (--shm-size)"}}
 	case BadDriver:
-		return []Fix{{Change: "look for limits outside of PyTorch (ulimit -v, a MIG slice, WSL's .wslconfig) and restart the driver", Command: "snug gpus"}}
+		return []Fix{{Change: "look for limits outside PyTorch (ulimit -v, a MIG slice, WSL's .wslconfig) and restart the driver", Command: "snug gpus"}}
 	}
 	return nil
 }

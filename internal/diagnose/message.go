@@ -25,7 +25,7 @@ type Message struct {
 	Allocated   uint64 // in tensors
 	Unallocated uint64 // reserved by PyTorch and in no tensor
 	Private     uint64 // unused in the private pools of CUDA graphs
-	Limit       uint64 // cap of this process
+	Limit       uint64 // limit for this process
 	Impossible  bool   // whether the text has a figure that cannot be true
 	known       known
 }

@@ -59,8 +59,8 @@ func (f Frame) backward() bool {
 	return f.of("torch/autograd/") && (f.Func == "backward" || f.Func == "_engine_run_backward" || f.Func == "grad")
 }
 
-// site returns the user's line that caused an allocation: the innermost of their frames outside of any
-// module. It stands in the loop, not in the model.
+// site returns the user's line that caused an allocation: the innermost of their frames outside any
+// module. It is in the loop, not in the model.
 func site(frames []Frame) (Frame, bool) {
 	for i, f := range frames {
 		if f.calls() {
@@ -87,7 +87,7 @@ func updates(frames []Frame) bool {
 	return false
 }
 
-// kindOf returns what an allocation is for, by its stack.
+// kindOf returns what an allocation is for, judging by its stack.
 func kindOf(frames []Frame) string {
 	switch {
 	case len(frames) == 0:

@@ -12,10 +12,10 @@ import (
 
 func (c *failure) onHost() (v Verdict, ok bool) {
 	why := map[Form]string{
-		Host:   "the host's memory ran out, not the card's",
-		Worker: "a worker of the data loader was killed, most often because the host's memory ran out",
-		Killed: "the system killed the process, most often because the host's memory ran out",
-		Shared: "the workers of the data loader ran out of shared memory (/dev/shm)",
+		Host:   "host memory ran out, not the card's",
+		Worker: "a data loader worker was killed, most often because host memory ran out",
+		Killed: "the system killed the process, most often because host memory ran out",
+		Shared: "the data loader's workers ran out of shared memory (/dev/shm)",
 	}[c.message.Form]
 	if why == "" {
 		return v, false
@@ -35,14 +35,14 @@ func (c *failure) impossible() (v Verdict, ok bool) {
 	m := c.message
 	if m.Form == Driver && len(c.steps) == 0 && m.figures() == 0 {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
-			Why: "the driver had no memory left even to start: most often other processes hold the card (nvidia-smi lists them)"}, true
+			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
 	}
 	held := m.Allocated + m.Unallocated + m.Private
 	capped := m.Limit > 0 && held+m.Tried > m.Limit
 	if !m.known.free || m.Tried == 0 || capped || m.Free < m.Tried+slack || m.Form != Torch {
 		return v, false
 	}
-	return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside of PyTorch (WSL, MIG, a container, ulimit -v) or a driver in a bad state",
+	return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside PyTorch (WSL, MIG, a container, ulimit -v) or a driver in a bad state",
 		units.Bytes(m.Tried), units.Bytes(m.Free))}, true
 }
 
@@ -70,7 +70,7 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		Why: fmt.Sprintf("other processes hold %v of the card's %v; without them the request of %v would have been met", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
 }
 
-// contextSize is a generous bound of what a CUDA context and its libraries take outside of PyTorch.
+// contextSize is a generous bound of what a CUDA context and its libraries take outside PyTorch.
 const contextSize = 2 * units.GiB
 
 func (c *failure) inPools() (v Verdict, ok bool) {
@@ -78,7 +78,7 @@ func (c *failure) inPools() (v Verdict, ok bool) {
 	if m.Private == 0 || m.Private < m.Tried && c.share(m.Private) < leastOthers {
 		return v, false
 	}
-	return Verdict{Code: PrivatePool, Confidence: Certain, Why: fmt.Sprintf("%v lie unused in the private pools of CUDA graphs, where nothing else may use them; %v were asked for",
+	return Verdict{Code: PrivatePool, Confidence: Certain, Why: fmt.Sprintf("%v is unused in CUDA graphs' private pools, where nothing else can use it; %v was requested",
 		units.Bytes(m.Private), units.Bytes(m.Tried))}, true
 }
 
@@ -91,6 +91,6 @@ func (c *failure) apart() (v Verdict, ok bool) {
 	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {
 		return v, false
 	}
-	return Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v are reserved and unused, but not in one piece: %v in one piece were asked for",
+	return Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v is reserved but unused, and not in one piece: %v was requested in one piece",
 		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}, true
 }

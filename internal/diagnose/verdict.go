@@ -87,7 +87,7 @@ func Judge(e Evidence) *Verdict {
 	return v
 }
 
-// rule is one way to recognise a cause; ok is false if the evidence is not there.
+// rule is one way to recognise a cause; ok is false if the evidence is missing.
 type rule func(*failure) (v Verdict, ok bool)
 
 var rules = []rule{
@@ -177,22 +177,22 @@ func (c *failure) decide() *Verdict {
 	return &v
 }
 
-// request says what could not be had, with the figures that are known.
+// request says what could not be allocated, with the figures that are known.
 func (c *failure) request() string {
 	m := c.message
 	var parts []string
 	if m.Tried > 0 {
-		parts = append(parts, fmt.Sprintf("%v more were asked for", units.Bytes(m.Tried)))
+		parts = append(parts, fmt.Sprintf("%v more was requested", units.Bytes(m.Tried)))
 	}
 	if m.Allocated > 0 {
-		parts = append(parts, fmt.Sprintf("%v were in tensors", units.Bytes(m.Allocated)))
+		parts = append(parts, fmt.Sprintf("%v was in tensors", units.Bytes(m.Allocated)))
 	}
 	if c.room > 0 {
-		of := "on the card"
+		room := fmt.Sprintf("the card has %v", units.Bytes(c.room))
 		if m.Limit > 0 && m.Limit == c.room {
-			of = "allowed"
+			room = fmt.Sprintf("%v is allowed", units.Bytes(c.room))
 		}
-		parts = append(parts, fmt.Sprintf("%v are %s", units.Bytes(c.room), of))
+		parts = append(parts, room)
 	}
 	if len(parts) == 0 {
 		return "the message has no figures"

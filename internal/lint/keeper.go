@@ -9,7 +9,7 @@ import (
 )
 
 // Keeper returns the line of a file that keeps the tensors that were made on another line of it: the append to
-// a list, the sum, the hook. A snapshot tells where a tensor was allocated, not who holds it. ok is false if
+// a list, the sum, the hook. A snapshot shows where a tensor was allocated, not what holds it. ok is false if
 // the source does not show it.
 func Keeper(src []byte, line int) (keeper int, ok bool) {
 	file, err := pysrc.Parse("source", src)

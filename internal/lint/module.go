@@ -83,7 +83,7 @@ type function struct {
 type call struct {
 	*pysrc.Call
 	fn    *function
-	name  string // full name of what is called, "" if it is no name
+	name  string // full name of what is called, "" if it is not a name
 	place *place
 	stmt  pysrc.Stmt
 }
@@ -189,7 +189,7 @@ func (m *module) isUnitTest(path string) bool {
 }
 
 // isGenerated reports whether a file has more functions, or a function more calls, than anyone writes by hand. Rules compare calls with each
-// other, so such a file would take long, for nothing.
+// other, so checking such a file would take long, for nothing.
 func (m *module) isGenerated() bool {
 	return len(m.functions) > 3000 || slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
 }

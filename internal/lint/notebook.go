@@ -73,7 +73,7 @@ func readNotebook(src []byte) (notebook, error) {
 		} `json:"cells"`
 	}
 	if err := json.Unmarshal(src, &doc); err != nil {
-		return notebook{}, errors.New("this is not a Jupyter notebook: it is no JSON object with cells")
+		return notebook{}, errors.New("this is not a Jupyter notebook: it is not a JSON object with cells")
 	}
 	var n notebook
 	var code strings.Builder

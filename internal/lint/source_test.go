@@ -23,7 +23,7 @@ func TestNotebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"a.ipynb:cell 4:6:5: SNG102 total sums losses with their graphs, which keeps those of all steps; add loss.item() or loss.detach()"}
+	want := []string{"a.ipynb:cell 4:6:5: SNG102 total sums losses with their graphs, which keeps the graphs of all steps; add loss.item() or loss.detach()"}
 	var got []string
 	for _, f := range found {
 		if f.Rule == "SNG102" {
