@@ -155,6 +155,6 @@ func ExampleFindCard() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, snug.ErrUnknownCard))
 	// Output:
-	// no such GPU as "RTX 4909"; did you mean RTX-4090 or RTX-4090-D?
+	// unknown GPU "RTX 4909"; did you mean RTX-4090 or RTX-4090-D?
 	// true
 }

@@ -109,7 +109,7 @@ type Loss string
 // The losses.
 const (
 	ModelLoss Loss = "model" // the model's own, which has the logits of every token at once; the default
-	TRLLoss   Loss = "trl"   // SFTTrainer's of TRL 1.15 and later, in tiles
+	TRLLoss   Loss = "trl"   // that of TRL's SFTTrainer (1.15 and later), in tiles
 	LigerLoss Loss = "liger" // Liger's, a few rows at a time
 )
 

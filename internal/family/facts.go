@@ -57,7 +57,7 @@ type Facts struct {
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
 	Torchtune bool
-	// Unfused is the model type with the same layers of which none are fused, as torchtune builds them; "" for none.
+	// Unfused is the model type with the same layers, none of them fused, as torchtune builds them; "" for none.
 	Unfused string
 	// LitGPT means that LitGPT's own model stands for it here.
 	LitGPT bool

@@ -24,7 +24,7 @@ type rotary struct {
 // scaled.
 func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
-		c.err = fmt.Errorf("%d elements of a head are to be rotated; it must be an even number", dim)
+		c.err = fmt.Errorf("rotary embeddings rotate %d elements of each head; the number must be even", dim)
 	}
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))

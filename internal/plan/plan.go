@@ -81,7 +81,7 @@ type Plan struct {
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
 	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // the run with Rescue
-	Flags   []string `json:"-"` // the flags that make the run that of Rescued
+	Flags   []string `json:"-"` // the flags that turn the run into Rescued
 }
 
 // Choice is one way to run.

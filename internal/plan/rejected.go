@@ -121,7 +121,7 @@ func (s *search) reason(c candidate, fits bool, best *Choice) string {
 	case share < -noticeable:
 		return fmt.Sprintf("%.0f %% slower", -100*share)
 	case s.isTimed() && share > noticeable && c.reserved > best.Estimate.PeakReserved:
-		return fmt.Sprintf("only %.0f %% faster, and takes %s of the memory there is", 100*share, s.taken(c))
+		return fmt.Sprintf("only %.0f %% faster, and takes %s of the available memory", 100*share, s.taken(c))
 	case c.reserved >= best.Estimate.PeakReserved:
 		return "no faster, and takes more memory"
 	}

@@ -136,7 +136,7 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		"lock":          {Request{Setup: s, Lock: []string{"precison"}}, "did you mean precision"},
-		"allow":         {Request{Setup: s, Allow: []string{"model"}}, "no such allowance"},
+		"allow":         {Request{Setup: s, Allow: []string{"model"}}, "not a setting that can be allowed to change"},
 		"both":          {Request{Setup: s, Lock: []string{"seq"}, Allow: []string{"seq"}}, "both locked and allowed"},
 		"product":       {Request{Setup: s, Lock: []string{"batch", "accumulation"}, Target: 25}, "make an effective batch of 24, not 25"},
 		"batch":         {Request{Setup: s, Lock: []string{"batch"}, Target: 1}, "batch is locked at 2"},

@@ -21,7 +21,7 @@ func (s *search) underusedNote(c *Choice) string {
 	if s.long || !s.exact || x.accumulation > 1 || used >= underused || s.rules.locked["batch"] || !s.base.Model.Varies("batch") {
 		return ""
 	}
-	text := fmt.Sprintf("This uses %.0f %% of the memory there is (%v of %v), because all %d samples of a step fit at once.",
+	text := fmt.Sprintf("This uses %.0f %% of the available memory (%v of %v), because all %d samples of a step fit at once.",
 		100*used, units.Bytes(c.Estimate.PeakReserved), units.Bytes(limit), x.effective())
 	full, rate := s.filling(x)
 	if full <= x.batch {

@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 		{"del f()", "x.py:1:5: cannot delete this"},
 		{"f(a=1, b)", "x.py:1:8: a positional argument follows a keyword argument"},
 		{"f(**a, b)", "x.py:1:8: a positional argument follows '**'"},
-		{"f(a, x for x in y)", "x.py:1:18: a generator beside other arguments needs parentheses"},
+		{"f(a, x for x in y)", "x.py:1:18: a generator next to other arguments needs parentheses"},
 		{"def f(a=1, b): x", "x.py:1:12: a parameter without a default follows one with a default"},
 		{"def f(*): x", "x.py:1:8: expected a name, found ')'"},
 		{"def f(*, **k): x", "x.py:1:10: a name must follow the bare '*'"},

@@ -24,7 +24,7 @@ type Env struct {
 	TempDir        string                      // for the session's private folder; "": the system's place
 	Runner         run.Runner                  // starts the command; nil: on this machine
 	Signals        Signals                     // nil: those of this process
-	Store          func() (Store, error)       // opens the store of measurements; nil: nothing is stored
+	Store          func() (Store, error)       // opens the measurement store; nil: nothing is stored
 	Now            func() time.Time            // nil: the clock of this machine
 	Events         Events                      // called when something happens
 }

@@ -28,7 +28,7 @@
 //	           execute.go, events.go, interrupt.go
 //	collect  the report of the process that trained, and whether it can be used
 //	           trial.go, verdict.go, no_steps.go
-//	fit      the recordings become a program of the sizes that were varied
+//	fit      the recordings become a program that takes the sizes that were varied
 //	           fit.go, facts.go, fixed.go
 //	keep     memory.snug, the folder of --keep, and the store of this machine
 //	           keep.go, places.go, remember.go

@@ -17,7 +17,7 @@ func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
 		for _, f := range x.Failures {
-			t.note("the probe failed in %s (%s); the run went on without that", f.Where, f.What)
+			t.note("the probe failed in %s (%s); the run went on without it", f.Where, f.What)
 		}
 	}
 	switch {

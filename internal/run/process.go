@@ -43,7 +43,7 @@ func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
 	case missing && strings.ContainsAny(name, " \t") && !isFile(name):
-		return &StartError{strconv.Quote(name), "is one word, and no program; write the command without quotes around the whole"}
+		return &StartError{strconv.Quote(name), "is one word, but not a program; remove the quotes around the whole command"}
 	case errors.Is(err, exec.ErrNotFound) && isFile(name):
 		return &StartError{name, "is a file, not a command; put what runs it in front, as in python " + name + ", or ./ if it runs by itself"}
 	case errors.Is(err, exec.ErrNotFound):

@@ -192,7 +192,7 @@ func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 // Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved returns the most that PyTorch held of the card, as far as was reported.
+// PeakReserved returns the most that PyTorch held on the card, as far as was reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {

@@ -83,7 +83,7 @@ type Exit struct {
 	Signal syscall.Signal // the signal that ended it, if any
 }
 
-// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a
+// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, even if a
 // shell in between reports it.
 func (e Exit) Crashed() bool {
 	switch e.Code - 128 {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// attributed is a native object with attributes of its own.
+// attributed is a native object with its own attributes.
 type attributed interface {
 	// attr returns the attribute, owned by the caller, or false if there is none with that name.
 	attr(in *interpreter, name string) (value, bool)

@@ -104,7 +104,7 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 		if n, known := in.selected(by[0]); known {
 			return t.MaskedSome(by[0], n)
 		}
-		in.note("how many elements this mask selects is not known; all are counted, which is the most")
+		in.note("how many elements this mask selects is not known; all are counted, which is the maximum")
 		in.result.Masks = true
 		if in.NoneSelected {
 			return t.MaskedSome(by[0], 1)

@@ -19,7 +19,7 @@ type interpreter struct {
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
 	zeros      map[value]zeros    // tensors that have zeros, or may have
-	contents   map[value]contents // what is known of the elements of tensors
+	contents   map[value]contents // what is known about the elements of tensors
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup

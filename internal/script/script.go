@@ -44,7 +44,7 @@ type Net interface {
 	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
 	Layer(path string) shadow.Module
 	Weight(path string) *shadow.Tensor
-	// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+	// Replace puts the parameters of a new module in place of those at a path. moved gives the new paths of modules
 	// that it contains. The caller owns the parameters that the model no longer has.
 	Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
@@ -81,8 +81,8 @@ type Run struct {
 	Optimizer    string         // used instead of the script's optimizer, unless ""
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
-	Planned      map[string]any // arguments of a trainer that hold also if the script gives others
-	NoneSelected bool           // masks of which nothing is known select one element, not all
+	Planned      map[string]any // arguments of a trainer that apply even if the script gives others
+	NoneSelected bool           // masks about which nothing is known select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
@@ -103,7 +103,7 @@ type Run struct {
 	Adapt func(n Net, a Adapters) error
 	// Mark is called at the start of each phase.
 	Mark func(Phase)
-	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
+	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 	// Read returns the text of a file that the script opens; nil if files cannot be read.
 	Read func(path string) (string, error)
@@ -166,7 +166,7 @@ type Result struct {
 	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
-	Masks     bool             // masks of which nothing is known selected elements
+	Masks     bool             // masks about which nothing is known selected elements
 }
 
 // Follow follows the script from beginning to end.

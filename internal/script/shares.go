@@ -11,7 +11,7 @@ import (
 // How many elements a mask selects decides how large logits[mask] is. The contents of tensors are not known, but for
 // random masks their distribution is: torch.rand(shape) < 0.15 is true for 15 % of the elements.
 
-// contents is what is known of the elements of a tensor.
+// contents is what is known about the elements of a tensor.
 type contents struct {
 	kind  contentKind
 	share float64 // of the elements that are true, or that have the value
@@ -28,7 +28,7 @@ const (
 	filled                            // a share of the elements is value
 )
 
-// contentsOf returns what is known of the contents of v.
+// contentsOf returns what is known about the contents of v.
 func (in *interpreter) contentsOf(v value) (contents, bool) {
 	if c, ok := in.contents[v]; ok && c.numel == numelOf(v) {
 		return c, true
@@ -36,7 +36,7 @@ func (in *interpreter) contentsOf(v value) (contents, bool) {
 	return contents{}, false
 }
 
-// learn stores what is known of v, a tensor; nothing if the kind is zero.
+// learn stores what is known about v, a tensor; nothing if the kind is zero.
 func (in *interpreter) learn(v value, c contents) {
 	if c.numel = numelOf(v); c.numel < 0 {
 		return
@@ -70,7 +70,7 @@ var sameContents = map[string]bool{
 // comparisons maps the names of methods to the operators that they stand for.
 var comparisons = map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "logical_and": "&", "logical_or": "|"}
 
-// learnCall stores what is known of the result of a native function.
+// learnCall stores what is known about the result of a native function.
 func (in *interpreter) learnCall(out, fn value, a arguments) {
 	if numelOf(out) < 0 {
 		return
@@ -147,7 +147,7 @@ func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 	return contents{kind: filled, share: m.share, value: x}
 }
 
-// fills stores what is known of t after t[key] = v.
+// fills stores what is known about t after t[key] = v.
 func (in *interpreter) fills(t, key, v value) {
 	own, _ := in.contentsOf(t)
 	if _, ok := in.contentsOf(key); ok {

@@ -86,7 +86,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, err
 }
 
-// tidy replaces each of several equivalent values by the same one.
+// tidy replaces each of several equivalent values with the same one.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // taken from the model's files
@@ -166,7 +166,7 @@ func (s *Setup) completeLength(p family.Positions) error {
 		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
 	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
-		return Wrong("{lengths} is not simulated for %s, whose decoder has lengths of its own; give {seq} and {target_seq}", s.Model.Title())
+		return Wrong("{lengths} is not simulated for %s, whose decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
 	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
 		s.TargetSeq = s.Seq

@@ -43,7 +43,7 @@ type Script struct {
 	Name string      // of a loop known by name, otherwise ""
 	File *pysrc.File // of any other loop
 	Args []string    // the script's command line
-	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
+	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 	// Config reads the configuration of a model that the script names; nil if none can be read.
 	Config func(name string) (map[string]any, error)
@@ -65,7 +65,7 @@ type Script struct {
 	abandoned bool // it could not be followed
 }
 
-// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has one of its own.
+// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has its own.
 func (x *Script) Optimizer() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
@@ -96,8 +96,8 @@ type Learned struct {
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Twice     bool   // it differentiates gradients again
-	Masks     bool   // masks of which nothing is known select elements
-	Optimizer string // its name; "" if the script has one of its own
+	Masks     bool   // masks about which nothing is known select elements
+	Optimizer string // its name; "" if the script has its own
 	Head      string // that of its model; "" if the script builds its own
 }
 
@@ -118,7 +118,7 @@ func (s *Setup) DifferentiatesTwice() bool {
 	return s.Script.learned.Twice
 }
 
-// SelectsUnknown reports whether masks of which nothing is known select elements in a script that was followed.
+// SelectsUnknown reports whether masks about which nothing is known select elements in a script that was followed.
 func (s *Setup) SelectsUnknown() bool {
 	if s.Script == nil {
 		return false
@@ -209,7 +209,7 @@ func (s *Setup) Says(field string) bool {
 	return s.differs(&x.decoded, field)
 }
 
-// Changed reports whether a field has another value than the setup that was read, as in the candidates of a plan: the
+// Changed reports whether a field has a different value from the setup that was read, as in the candidates of a plan: the
 // files would be changed with it.
 func (s *Setup) Changed(field string) bool {
 	return s.Script != nil && s.Script.completed != nil && s.differs(s.Script.completed, field)
@@ -254,7 +254,7 @@ func (s *Setup) differs(was *Setup, field string) bool {
 	return false
 }
 
-// ChangedAny reports whether any field is changed that a script may set itself.
+// ChangedAny reports whether any field that a script may set itself is changed.
 func (s *Setup) ChangedAny() bool {
 	return slices.ContainsFunc([]string{"accumulation", "precision", "optimizer", "checkpointing", "clip"}, s.Changed)
 }
@@ -331,7 +331,7 @@ func (s *Setup) completeLoop() error {
 	case name == family.NanoGPT:
 		config := family.AsNanoGPT(s.Model.Config)
 		if config == nil {
-			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
+			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 with nanoGPT's code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
@@ -344,8 +344,8 @@ func (s *Setup) completeLoop() error {
 	return nil
 }
 
-// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for what LitGPT
-// has not, such as another loss, or has in another form.
+// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for something
+// that LitGPT lacks, such as another loss, or has in another form.
 func (s *Setup) HasLitGPTsModel() bool {
 	changed := s.Quantization != nil || s.Loss != "" || s.LossChunks > 1 || len(s.Liger) > 0 || s.Attention == "eager" || s.LoRA != nil && (s.LoRA.PEFT || s.LoRA.DoRA || len(s.LoRA.Save) > 0)
 	return s.Loop == LitGPTLoop && s.Model.Head == family.CausalLM && s.Model.facts().LitGPT && !changed

@@ -52,7 +52,7 @@ func runSettings() []Setting {
 			Use: InFiles, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  (*Setup).weightsPhrase,
 			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
-			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights of 16 bits under autocast"),
+			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "16-bit weights under autocast"),
 			at:       func(s *Setup) any { return &s.Weights },
 		},
 		{

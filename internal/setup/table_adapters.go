@@ -30,7 +30,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers to train in full (PEFT's modules_to_save)", Use: InFiles,
-			Phrases:  phrase(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
+			Phrases:  phrase(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained in full", func(s *Setup) any { return spaced(s.LoRA.Save) }),
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora beside whole layers"),
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},

@@ -4,8 +4,8 @@ package shadow
 
 // The loss of TRL's trainers, which never holds more than a tile of the logits: ChunkedLogProbFunction of
 // trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that
-// allocate nothing merge each tile into the running result of its tokens, and in backward replace it by
-// its gradient.
+// allocate nothing merge each tile into the running result of its tokens, and in backward replace it
+// with its gradient.
 
 // Tile is the part of the logits that exists at one time.
 type Tile struct {

@@ -207,7 +207,7 @@ func (a Attention) like(q, k *Tensor) Attention {
 }
 
 // attentionCost counts the matrix products of an attention kernel, and the random numbers that it draws for
-// dropout. Of a causal kernel's scores half are skipped.
+// dropout. Half of a causal kernel's scores are skipped.
 func (w *World) attentionCost(a Attention, kind Work, products float64) {
 	if w.Meter == nil {
 		return

@@ -55,7 +55,7 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
+		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
 	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
@@ -63,7 +63,7 @@ func (r *run) follow() error {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
 	if n := growth(r.w.Trace); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
+		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are those of its first steps", s.Loop, units.Bytes(n)))
 	}
 	s.Script.Note(r.notes(res))
 	return nil
@@ -106,7 +106,7 @@ func namedNotes(s *setup.Setup, notes []string) (out []string) {
 	return out
 }
 
-// scriptOf returns the file of a loop, which is the user's or one that is known by name.
+// scriptOf returns the file of a loop: the user's, or ours for a loop known by name.
 func scriptOf(s *setup.Script) (*pysrc.File, error) {
 	if s.File != nil {
 		return s.File, nil
@@ -325,7 +325,7 @@ func (n *net) Weight(path string) *shadow.Tensor {
 	return nil
 }
 
-// Replace puts the parameters of a new module in the place of those at a path.
+// Replace puts the parameters of a new module in place of those at a path.
 func (n *net) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
 	gone := n.builder.Replace(path, parts, moved)
 	n.params = n.builder.Parameters()
