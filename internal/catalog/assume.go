@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A hub has a hundred copies of each known model, and people keep them in folders of their own. Assume takes such a
+// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume takes such a
 // name for the known model of the same name. Only what cannot change a shape is left out of the comparison: the
 // owner, the folder, and neutralWords next to a size. Anything else may be a longer vocabulary or other layers.
 

@@ -28,7 +28,7 @@ func shortOrJSON(short, json bool) error {
 func (r estimateReport) short() string {
 	line := r.name() + " " + r.sentence()
 	if r.Fits != nil && r.Events() <= searchable {
-		if m, err := r.largest(); err == nil { // a script may have a batch of its own
+		if m, err := r.largest(); err == nil { // a script may have its own batch
 			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 		}
 	}

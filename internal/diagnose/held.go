@@ -40,7 +40,7 @@ type Recorded struct {
 	Longest   float64       // how much larger the last step's tensors are than those of all steps before; 0 if unknown
 }
 
-// stacks holds what is known of each stack of a recording.
+// stacks holds what is known about each stack of a recording.
 type stacks struct {
 	rec   *snapshot.Recording
 	known []stackFacts
@@ -122,7 +122,7 @@ func stackOf(d *snapshot.Device, event int) uint32 {
 	return d.Stacks[event]
 }
 
-// facts returns what is known of a stack.
+// facts returns what is known about a stack.
 func (c *collector) facts(id uint32) *stackFacts {
 	f := &c.known[id]
 	if f.done {

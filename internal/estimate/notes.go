@@ -36,7 +36,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
-		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
+		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are for a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
 	out = append(out, gradientNotes(s, name)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
@@ -50,7 +50,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
-		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
+		out = append(out, "torch.compile is not simulated: the figures are for eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
 	}
 	out = append(out, idleVersions(s)...)
 	out = append(out, weightless(s)...)
@@ -76,7 +76,7 @@ func evaluationNotes(s *setup.Setup) []string {
 	case e == nil || s.Model.Program != nil:
 		return nil
 	case s.Dist != nil:
-		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
+		return []string{"evaluation is simulated on one GPU only: the figures are for training alone, and may be too low"}
 	case e.Every > s.Steps:
 		return []string{fmt.Sprintf("evaluation.every is %d, beyond the %d steps that are simulated: one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:

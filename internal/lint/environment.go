@@ -14,7 +14,7 @@ var misspeltVariable = Rule{
 	Code: "SNG602", Name: "misspelt-variable",
 	Title:    "PyTorch does not read this allocator variable or option",
 	Why:      "PyTorch ignores environment variables it does not know, so a misspelt name changes nothing. An option that it does not know is an error when the first tensor is allocated.",
-	Evidence: "The names and options are those of PyTorch's source, as snug's allocator reads them.",
+	Evidence: "The names and options are from PyTorch's source, as snug's allocator reads them.",
 	Bad:      "os.environ[\"PYTORCH_CUDA_ALLOCATOR_CONF\"] = \"expandable_segments:True\"\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
 	Fixes:    true,

@@ -212,7 +212,7 @@ func isSmallName(name string) bool {
 	return hasWord(name, "loss", "score", "reward", "acc", "ppl", "perplexity", "nll", "metric", "error", "value_pred")
 }
 
-// item returns what is known of x[i].
+// item returns what is known about x[i].
 func (v values) item(e *pysrc.Subscript, p *place) value {
 	of := v.of(e.X, p)
 	if key, ok := text(e.Index); ok && isSmallName(key) {

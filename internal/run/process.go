@@ -17,7 +17,7 @@ import (
 type Local struct{}
 
 // lastWords is how long to wait for output after the command has ended: a process that it left behind may
-// hold the pipes open for ever.
+// hold the pipes open forever.
 const lastWords = 2 * time.Second
 
 // lastLook is how long the system may take to remove killed processes.

@@ -71,7 +71,7 @@ const (
 	NotLendable              // snug itself does not have it: it is in the background
 )
 
-// Runner starts commands. Tests use a Runner of their own.
+// Runner starts commands. Tests use their own Runner.
 type Runner interface {
 	// Start starts a command. The Process outlives the call; the context ends it.
 	Start(context.Context, Command) (Process, error)

@@ -184,7 +184,7 @@ func (m *submodule) hook(in *interpreter, h *hookHandle, x *shadow.Tensor, out [
 	return in.invoke(h.fn, arguments{pos: args})
 }
 
-// together returns the results of a forward as a tensor or a tuple, with references of its own.
+// together returns the results of a forward as a tensor or a tuple, with its own references.
 func together(out []*shadow.Tensor) value {
 	if len(out) == 1 {
 		return out[0].Hold()

@@ -325,7 +325,7 @@ func (a arguments) drop() {
 	dropAll(a.named)
 }
 
-// held returns the arguments, each with a reference of its own.
+// held returns the arguments, each with its own reference.
 func (a arguments) held() arguments {
 	for _, v := range a.pos {
 		hold(v)

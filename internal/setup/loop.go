@@ -280,7 +280,7 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are those of a step in its own function, and may be too low", s.loopName(), err)}}
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are for a step in its own function, and may be too low", s.loopName(), err)}}
 		s.Loop = ""
 		return nil
 	}

@@ -52,7 +52,7 @@ func runSettings() []Setting {
 			Use: InFiles, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  (*Setup).weightsPhrase,
 			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
-			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "16-bit weights under autocast"),
+			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights in 16 bits under autocast"),
 			at:       func(s *Setup) any { return &s.Weights },
 		},
 		{
@@ -145,7 +145,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Clip },
 		},
 		{
-			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are those without it",
+			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are without it",
 			Phrases: phrase(func(s *Setup) bool { return s.Compile }, "torch.compile"),
 			at:      func(s *Setup) any { return &s.Compile },
 		},

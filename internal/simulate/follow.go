@@ -63,7 +63,7 @@ func (r *run) follow() error {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
 	if n := growth(r.w.Trace); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are those of its first steps", s.Loop, units.Bytes(n)))
+		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n)))
 	}
 	s.Script.Note(r.notes(res))
 	return nil

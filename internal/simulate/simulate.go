@@ -118,7 +118,7 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 		return nil, err // a step in its own function would train something else
 	}
 	s.Script.Abandon()
-	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in its own function, and may be too low", s.Loop, err)})
+	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are for a step in its own function, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)

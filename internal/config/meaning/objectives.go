@@ -259,7 +259,7 @@ func onlyPredicts(s *projects.Source) *Missing {
 }
 
 // otherName returns the refusal of a run whose main file is named after another objective, or its folder is,
-// unless the file's system has a key for that, or a program has a trainer of its own.
+// unless the file's system has a key for that, or a program has its own trainer.
 func (r *Run) otherName() []Missing {
 	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
 		return nil

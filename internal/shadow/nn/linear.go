@@ -13,7 +13,7 @@ type Linear struct {
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
 	output       bool     // it makes logits
-	parts        []string // the names of its parts that targets may give; nil if it is no product of several
+	parts        []string // the names of its parts that targets may give; nil if it computes only one thing
 }
 
 // Linear makes an nn.Linear.
