@@ -145,7 +145,7 @@ func TestScriptErrors(t *testing.T) {
 		{"pr", "does not exist"},
 		{"pb;pr", "has not ended"},
 		{"pb;pb", "line 2: pb: private pool (0,1) has already begun"},
-		{"pb;a x 1;pe;pr;pb", "was released and still holds memory"},
+		{"pb;a x 1;pe;pr;pb", "was released but still holds memory"},
 	}
 	for _, test := range tests {
 		_, err := script(t, "2.11", strings.Split(test.script, ";")...)

@@ -60,7 +60,7 @@ func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
 	case p == nil:
 		p = a.newPrivatePool(id, opt)
 	case p.uses == 0:
-		return fmt.Errorf("private pool (%d,%d) was released and still holds memory", id.A, id.B)
+		return fmt.Errorf("private pool (%d,%d) was released but still holds memory", id.A, id.B)
 	}
 	p.uses++
 	a.captures = append(a.captures, capture{p, opt.Accept})

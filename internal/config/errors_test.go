@@ -40,7 +40,7 @@ func TestOpenErrors(t *testing.T) {
 		{"not a switch", map[string]string{"a.yaml": "per_device_train_batch_size: 2\nbf16: perhaps\n"}, []string{"a.yaml"},
 			"a.yaml:2:7: bf16 is a text, but a true or false is expected (precision)"},
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
-			"a.yaml:2:41: gradient_accumulation.scheduling is not a schedule of accumulation like {0: 4, 8: 2}"},
+			"a.yaml:2:41: gradient_accumulation.scheduling is not an accumulation schedule like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
 			"there are several configs here: a.yaml, b.yaml; name the one to use: --config-path a.yaml"},
 		{"a script that starts two", map[string]string{"run.sh": "swift sft a.yaml\nswift sft b.yaml\n", "a.yaml": "{model: gpt2, tuner_type: full}\n", "b.yaml": "{model: gpt2-xl, tuner_type: full}\n"}, []string{"run.sh"},

@@ -19,7 +19,7 @@ func TestRefused(t *testing.T) {
 		{"if x:\n        y\n\tz", "x.py:3:2: tabs and spaces are mixed in the indentation"},
 		{"print 'x'", "x.py:1:1: 'print' without parentheses is Python 2; this file must be Python 3"},
 		{"exec code", "x.py:1:1: 'exec' without parentheses is Python 2; this file must be Python 3"},
-		{"try: x\nexcept A, B as b: y", "x.py:2:13: several exceptions with a name need parentheses around them"},
+		{"try: x\nexcept A, B as b: y", "x.py:2:13: several exceptions with a name need parentheses"},
 		{"raise A, 'b'", "x.py:1:8: 'raise E, text' is Python 2; this file must be Python 3"},
 		{"x = `y`", "x.py:1:5: backquotes are Python 2; this file must be Python 3"},
 		{"x = 0777", "x.py:1:5: '0777' begins with a zero: octal numbers are written 0o17"},

@@ -175,7 +175,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures are without it")
 	say(s.Overrides("precision") && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }

@@ -55,7 +55,7 @@ func (s *Store) unchanged(files []File) error {
 			return err
 		}
 		if f.Before != nil && now == nil {
-			return fmt.Errorf("%s: the file has vanished since it was read", f.Path)
+			return fmt.Errorf("%s: the file was removed after it was read", f.Path)
 		}
 		if (f.Before == nil) != (now == nil) || !bytes.Equal(f.Before, now) {
 			return fmt.Errorf("%s: the file was changed since it was read; run again", f.Path)

@@ -164,7 +164,7 @@ func (c *planner) stagesKept() {
 		places[b.Setting] = append(places[b.Setting], b.Where())
 	}
 	for setting, at := range places {
-		c.note("%s does not change at %s, where it is smaller", setting, projects.Enumerate(at))
+		c.note("%s is not changed at %s, where it is smaller", setting, projects.Enumerate(at))
 	}
 }
 

@@ -58,7 +58,7 @@ func axolotlOtherKernels() []Key {
 		either("flash_attn_fuse_mlp", "fuses the feed-forward layers", axolotlSchema),
 		either("flash_attn_rms_norm", "replaces the norms", axolotlSchema),
 		either("flash_attn_cross_entropy", "replaces the loss", axolotlSchema),
-		either("s2_attention", "shifts the attention in groups", axolotlSchema),
+		either("s2_attention", "shifts attention between groups of tokens", axolotlSchema),
 		either("llama4_linearized_experts", "turns the experts into linear layers", axolotlSchema),
 		less("lora_on_cpu", "keeps adapters in CPU memory", axolotlSchema),
 	}

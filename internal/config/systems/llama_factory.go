@@ -81,7 +81,7 @@ func llamaFactoryUnsimulated(args string) []Key {
 		{Setting: "refused", Path: "use_asft_loss", Kind: Switch, Means: "also runs a frozen reference model", Source: tuning},
 		{Setting: "refused", Path: "use_kt", Kind: Switch, Means: "runs experts on the CPU with KTransformers", Source: model},
 		{Setting: "refused", Path: "mixture_of_depths", Kind: Present, Means: "skips layers for some tokens, with its own layers", Source: model},
-		either("shift_attn", "shifts the attention in groups", model),
+		either("shift_attn", "shifts attention between groups of tokens", model),
 		either("use_v1_kernels", "replaces layers with its own kernels", model),
 		{Setting: "noted", Path: "pissa_init", Kind: Switch, Means: "prepares the adapters from the weights, which takes memory before the first step", Then: takesMore, Source: tuning},
 		less("freeze_language_model", fewLayers, tuning),
