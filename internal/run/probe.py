@@ -491,7 +491,7 @@ class Watch:
 
     def ends_without_gpu(self):
         """Ends a run without a GPU when it begins to train: a step on the CPU may take minutes,
-        and nothing of it would be recorded."""
+        and none of it would be recorded."""
         if self.looked or not self.needs_gpu:
             return False
         self.looked = True
