@@ -108,6 +108,10 @@ var families = map[string]Facts{
 		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"bloom": {
+		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "seq_length", Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
+	},
 	"cohere": {
 		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
