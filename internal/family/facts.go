@@ -152,6 +152,10 @@ var families = map[string]Facts{
 		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
 	},
+	"gptj": {
+		make: newGPTJ, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
+	},
 	"granite": {
 		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
