@@ -260,6 +260,10 @@ var families = map[string]Facts{
 		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
 	},
+	"xlm-roberta": {
+		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
 }
 
 // torchvisionFacts are the facts of all its models.
