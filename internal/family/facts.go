@@ -148,6 +148,10 @@ var families = map[string]Facts{
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"gpt_bigcode": {
+		make: newGPTBigCode, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
 	"gpt_neo": {
 		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2048, 16, 24},
