@@ -124,6 +124,10 @@ var families = map[string]Facts{
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
 	},
+	"electra": {
+		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
+	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
