@@ -204,6 +204,10 @@ var families = map[string]Facts{
 		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"mpt": {
+		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
+	},
 	"multi-encoder": {
 		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Dims: Dims{768, 12, 12},
