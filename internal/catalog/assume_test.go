@@ -60,10 +60,10 @@ func TestAssumeType(t *testing.T) {
 
 func TestUnsimulated(t *testing.T) {
 	for name, want := range map[string]string{
-		"tiiuae/falcon-7b":                   "a Falcon model",
+		"tiiuae/falcon-mamba-7b":             "a FalconMamba model",
 		"tiiuae/Falcon3-7B-Base":             "",
 		"cross-encoder/nli-deberta-v3-base":  "a DeBERTa model",
-		"bigscience/bloomz-560m":             "a BLOOM model",
+		"facebook/galactica-1.3b":            "a Galactica model",
 		"TheBloke/Llama-2-7B-GPTQ":           "a checkpoint with quantized weights (GPTQ)",
 		"Qwen/Qwen2.5-7B-Instruct-AWQ":       "a checkpoint with quantized weights (AWQ)",
 		"01-ai/Yi-6B-Chat-4bits":             "a checkpoint with quantized weights (4 bits)",
@@ -88,7 +88,7 @@ func TestUnsimulated(t *testing.T) {
 // A text of a million words is compared as a name of a few.
 func TestLongName(t *testing.T) {
 	name := strings.Repeat("a-", 1<<20)
-	if got := Unsimulated(name + "falcon-7b"); got != "" {
+	if got := Unsimulated(name + "falcon-mamba-7b"); got != "" {
 		t.Errorf("it is %q", got)
 	}
 	if e, _ := Assume(name + "llama-2-7b"); e != nil {

@@ -144,11 +144,12 @@ type firstScorer struct {
 	shadow.Path
 	dense, out *nn.Linear
 	dropout    nn.Dropout
+	act        activation
 }
 
 func newFirstScorer(b *nn.Builder, hidden, labels int, dropout nn.Dropout) *firstScorer {
 	return &firstScorer{
-		Path:    "classifier",
+		Path: "classifier", act: (*shadow.Tensor).Tanh,
 		dense:   b.Linear("classifier.dense", hidden, hidden, true),
 		dropout: dropout,
 		out:     b.Linear("classifier.out_proj", hidden, labels, true),
@@ -164,7 +165,7 @@ func (s *firstScorer) Forward(fn *shadow.Frame, features *shadow.Tensor) *shadow
 	x := fn.Let(features.Select(1, 0)) // (B, H)
 	fn.Set(&x, s.dropout.Call(x))
 	fn.Set(&x, s.dense.Call(x))
-	fn.Set(&x, x.Tanh())
+	fn.Set(&x, s.act(x))
 	fn.Set(&x, s.dropout.Call(x))
 	fn.Set(&x, s.out.Call(x)) // (B, labels)
 	return x

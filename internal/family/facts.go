@@ -104,9 +104,17 @@ var (
 
 // families maps model_type to facts, with the defaults of transformers 5.17.
 var families = map[string]Facts{
+	"albert": {
+		make: newAlbert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Output: "decoder", Suggested: []string{"query", "value"}, Quantizes: true, Dims: Dims{4096, 64, 12},
+	},
 	"bert": {
 		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"bloom": {
+		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "seq_length", Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
 	"cohere": {
 		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -119,6 +127,10 @@ var families = map[string]Facts{
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
+	},
+	"electra": {
+		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
 	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -144,9 +156,21 @@ var families = map[string]Facts{
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"gpt_bigcode": {
+		make: newGPTBigCode, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"gpt_neo": {
+		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2048, 16, 24},
+	},
 	"gpt_neox": {
 		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
+	},
+	"gptj": {
+		make: newGPTJ, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
 	},
 	"granite": {
 		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -179,6 +203,10 @@ var families = map[string]Facts{
 	"mpnet": {
 		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"mpt": {
+		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
 	},
 	"multi-encoder": {
 		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
@@ -247,6 +275,10 @@ var families = map[string]Facts{
 	"vit": {
 		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
+	},
+	"xlm-roberta": {
+		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 }
 

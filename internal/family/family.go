@@ -149,6 +149,33 @@ func (n net) textBatch() Batch {
 	return b
 }
 
+// layerWeights runs a block that returns its attention weights too. The caller names both results.
+func (n net) layerWeights(m shadow.Module2, x *shadow.Tensor, others ...*shadow.Tensor) (out, weights *shadow.Tensor) {
+	if !n.checkpoints() || n.run.Calling.skips() {
+		out, weights = n.w.Call2(m, x)
+	} else {
+		first := true
+		out = n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor {
+			y, of := n.w.Call2(m, x)
+			if first {
+				first, weights = false, of
+			}
+			return y
+		}, others...)
+	}
+	n.keepState(x, out)
+	return out, weights
+}
+
+// eagerOnly returns the run with eager attention, for models that have no other in transformers.
+func (r Run) eagerOnly(model string) (Run, error) {
+	if r.Attention == "flash" {
+		return r, refuse("attention", "flash attention of %s is not simulated; use eager", model)
+	}
+	r.Attention = "eager"
+	return r, nil
+}
+
 // layer runs one block of a model, checkpointed if the run asks for it.
 // others are the tensors that the block uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {

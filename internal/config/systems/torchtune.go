@@ -87,6 +87,7 @@ var torchtuneModels = torchtuneBuilders(map[string]string{
 	"llama3_2.llama3_2_1b": "llama-3.2-1b", "llama3_2.llama3_2_3b": "llama-3.2-3b",
 	"llama3_3.llama3_3_70b": "meta-llama/Llama-3.3-70B-Instruct",
 	"mistral.mistral_7b":    "mistral-7b", "phi3.phi3_mini": "phi-3-mini", "phi4.phi4_14b": "microsoft/phi-4",
+	"gemma.gemma_2b": "gemma-2b", "gemma.gemma_7b": "gemma-7b",
 	"gemma2.gemma2_2b": "gemma-2-2b", "gemma2.gemma2_9b": "gemma-2-9b", "gemma2.gemma2_27b": "gemma-2-27b",
 	"qwen2.qwen2_0_5b": "Qwen/Qwen2-0.5B-Instruct", "qwen2.qwen2_1_5b": "Qwen/Qwen2-1.5B-Instruct", "qwen2.qwen2_7b": "Qwen/Qwen2-7B-Instruct",
 	"qwen2_5.qwen2_5_0_5b": "qwen2.5-0.5b", "qwen2_5.qwen2_5_3b": "qwen2.5-3b",
