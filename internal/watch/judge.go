@@ -150,11 +150,15 @@ func (w *Watcher) starved(p *process, r *Reading) bool {
 	}
 	since := p.stepT - p.stepSeconds()*float64(min(p.trained-1, recentSteps))
 	u, ok := c.use(since)
-	if !ok || !u.starved() {
+	wait := p.waitShare()
+	if !ok || !u.starved() && (u.mean > mostlyBusy || wait < waitsMuch) {
 		return false
 	}
 	r.State = Starved
 	r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time and idle in %.0f %% of the samples, while steps went on: it waits for data, or for Python", u.mean, 100*u.idle)
+	if wait > 0 {
+		r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time; the run waited for its DataLoader for %.0f %% of each step", u.mean, 100*wait)
+	}
 	r.Advice = adviceStarved
 	return true
 }
