@@ -63,8 +63,10 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Leaking
-	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f (95 %% interval %v to %v)",
-		gib(p.leak.slope), p.leak.from, gib(p.leak.low), gib(p.leak.high))
+	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
+	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
+		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
+	}
 	if len(p.last.Shape) > 0 {
 		r.Why += ", and larger batches do not explain it"
 	}

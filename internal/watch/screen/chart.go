@@ -8,6 +8,7 @@ import (
 	"snug/internal/term"
 	"snug/internal/units"
 	"snug/internal/watch"
+	"snug/internal/watch/export"
 )
 
 // chart draws memory over the whole run, into so many rows: what steps used and what PyTorch reserved if a process
@@ -16,21 +17,23 @@ func (c Canvas) chart(v watch.View, rows int) []string {
 	if rows < leastChart {
 		return nil
 	}
-	inner, outer, from, to, what := c.series(v)
-	if len(outer) < 2 {
+	x := c.series(v)
+	if len(x.outer) < 2 {
 		return nil
 	}
 	s := term.Screen{Unicode: c.Unicode}
-	most := uint64(0)
-	for _, y := range outer {
-		most = max(most, y)
+	most := x.most()
+	if float64(most) > smallShare*x.capacity {
+		most = max(most, uint64(x.capacity))
+		x.what += ", of " + units.Bytes(x.capacity).String()
 	}
-	const margin = 11 // the label and the axis
+	const margin = 12 // the label and the axis
 	width := c.Width - margin
-	top := units.Bytes(most).String()
-	lines := s.Chart(term.Chart{Inner: stretch(inner, width), Outer: stretch(outer, width), Height: rows - 3, Top: fmt.Sprintf("%9s", top), Mark: -1})
-	axis := c.apartIn(width, from, to)
-	return append(append([]string{c.dim(what)}, lines...), c.dim(fmt.Sprintf("%*s%s", margin, "", axis)))
+	lines := s.Chart(term.Chart{
+		Inner: stretch(x.inner, width), Outer: stretch(x.outer, width), Height: rows - 3, Full: most, Top: fmt.Sprintf("%10s", units.Bytes(most)), Mark: -1,
+	})
+	axis := c.apartIn(width, x.from, x.to)
+	return append(append([]string{c.dim(x.what)}, lines...), c.dim(fmt.Sprintf("%*s%s", margin, "", axis)))
 }
 
 func (c Canvas) apartIn(width int, left, right string) string {
@@ -39,35 +42,60 @@ func (c Canvas) apartIn(width int, left, right string) string {
 	return narrow.apart(left, right)
 }
 
-// series returns what the curve shows, and the labels of its ends.
-func (c Canvas) series(v watch.View) (inner, outer []uint64, from, to, what string) {
+// smallShare is the share of the memory below which a curve is drawn at its own scale: at the card's it would be flat.
+const smallShare = 0.2
+
+// series is what the curve shows.
+type series struct {
+	inner, outer []uint64
+	from, to     string  // labels of its ends
+	what         string  // its title
+	capacity     float64 // what could be used at most
+}
+
+func (x series) most() uint64 {
+	most := uint64(0)
+	for _, y := range x.outer {
+		most = max(most, y)
+	}
+	return most
+}
+
+func (c Canvas) series(v watch.View) series {
 	index := 0
 	if len(v.Cards) > 0 {
 		index = v.Cards[c.Card%len(v.Cards)].Index
 	}
 	for _, p := range v.Processes {
-		if !p.Watched || len(p.Curve) < 2 || p.GPU != index && len(v.Cards) > 1 {
-			continue
-		}
-		for _, x := range p.Curve {
-			inner, outer = append(inner, uint64(x.Peak)), append(outer, uint64(max(x.Reserved, x.Peak)))
-		}
-		from, to = fmt.Sprintf("step %d", p.Curve[0].Step), fmt.Sprintf("step %d", p.Curve[len(p.Curve)-1].Step)
-		s := term.Screen{Unicode: c.Unicode}
-		return inner, outer, from, to, fmt.Sprintf("memory of process %d: %s used by steps  %s kept by PyTorch", p.PID, s.Solid(), s.Shade())
-	}
-	for _, x := range v.Cards {
-		if x.Index != index {
-			continue
-		}
-		for _, p := range x.Curve {
-			inner, outer = append(inner, uint64(p.Used)), append(outer, uint64(p.Used))
-		}
-		if n := len(x.Curve); n > 0 {
-			from, to = fmt.Sprintf("%.0f s", x.Curve[0].T), fmt.Sprintf("%.0f s", x.Curve[n-1].T)
+		if p.Watched && len(p.Curve) > 1 && (p.GPU == index || len(v.Cards) < 2) {
+			return c.steps(p)
 		}
 	}
-	return inner, outer, from, to, fmt.Sprintf("memory in use on GPU %d", index)
+	x := series{what: fmt.Sprintf("memory in use on GPU %d", index)}
+	for _, card := range v.Cards {
+		if card.Index != index {
+			continue
+		}
+		x.capacity = float64(card.Total)
+		for _, p := range card.Curve {
+			x.inner, x.outer = append(x.inner, uint64(p.Used)), append(x.outer, uint64(p.Used))
+		}
+		if n := len(card.Curve); n > 0 {
+			x.from, x.to = export.Clock(card.Curve[0].T), export.Clock(card.Curve[n-1].T)
+		}
+	}
+	return x
+}
+
+// steps returns the curve of a process that reports its steps.
+func (c Canvas) steps(p watch.ProcessView) series {
+	s := term.Screen{Unicode: c.Unicode}
+	x := series{capacity: p.Capacity, what: fmt.Sprintf("memory of process %d: %s used by steps  %s kept by PyTorch", p.PID, s.Solid(), s.Shade())}
+	for _, y := range p.Curve {
+		x.inner, x.outer = append(x.inner, uint64(y.Peak)), append(x.outer, uint64(max(y.Reserved, y.Peak)))
+	}
+	x.from, x.to = fmt.Sprintf("step %d", p.Curve[0].Step), fmt.Sprintf("step %d", p.Curve[len(p.Curve)-1].Step)
+	return x
 }
 
 // stretch returns a series of another length: the largest of what falls together, and the same again where there are

@@ -180,8 +180,11 @@ func (c Canvas) cards(v watch.View) []string {
 }
 
 func (c Canvas) card(x watch.CardView) string {
-	name := strings.TrimPrefix(x.Name, "NVIDIA ")
-	text := fmt.Sprintf("GPU %d %-12.12s %s %9s of %9s", x.Index, name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	name := ""
+	if x.Name != "" {
+		name = fmt.Sprintf("%-12.12s ", strings.TrimPrefix(x.Name, "NVIDIA "))
+	}
+	text := fmt.Sprintf("GPU %d %s%s %9s of %9s", x.Index, name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
 	if x.Util != nil {
 		text += fmt.Sprintf(" %3.0f %% busy", *x.Util)
 	}
@@ -229,7 +232,10 @@ func (c Canvas) processes(v watch.View) []string {
 }
 
 func (c Canvas) process(p watch.ProcessView, v watch.View) string {
-	name := p.Name[strings.LastIndexByte(p.Name, '/')+1:]
+	name := ""
+	if p.Name != "" {
+		name = fmt.Sprintf("%-10.10s ", p.Name[strings.LastIndexByte(p.Name, '/')+1:])
+	}
 	total := p.Capacity
 	for _, x := range v.Cards {
 		if x.Index == p.GPU && total == 0 {
@@ -237,7 +243,7 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 		}
 	}
 	held := float64(max(p.Used, p.Step.Reserved))
-	text := fmt.Sprintf("%7d %-10.10s %s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
+	text := fmt.Sprintf("%7d %s%s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
 	switch {
 	case p.Gone:
 		text += "  gone"
@@ -247,7 +253,7 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 		text += c.dim("  not watched")
 	}
 	if p.Step.N > 0 {
-		text += fmt.Sprintf(", %s in use, peak %s", units.Bytes(p.Step.Allocated), units.Bytes(p.Step.PeakAllocated))
+		text += fmt.Sprintf("; tensors %s, peak %s", units.Bytes(p.Step.Allocated), units.Bytes(p.Step.PeakAllocated))
 	}
 	return text
 }
@@ -319,4 +325,16 @@ func colorOf(s watch.State) string {
 		return "2" // green
 	}
 	return "6" // cyan
+}
+
+// Summary returns the cards and processes of a view, a line each, for a page or a pipe.
+func Summary(v watch.View, s term.Screen) []string {
+	c := Canvas{Width: s.Width, Color: false, Unicode: s.Unicode}
+	var out []string
+	for _, line := range append(c.cards(v), c.processes(v)...) {
+		if line != "" {
+			out = append(out, lipgloss.NewStyle().MaxWidth(c.Width).Render(line))
+		}
+	}
+	return out
 }
