@@ -12,6 +12,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"snug/internal/gpu"
@@ -150,6 +151,6 @@ func (s *session) send(e watch.Event) {
 		}
 		t = s.last
 	}
-	s.last, e.T = t, t
+	s.last, e.T = t, math.Round(t*1e3)/1e3
 	s.emit(e)
 }

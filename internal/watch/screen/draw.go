@@ -307,6 +307,9 @@ func (c Canvas) style(s lipgloss.Style, text string) string {
 
 // badge is the state, in a colour for how urgent it is.
 func (c Canvas) badge(s watch.State) string {
+	if s == "" {
+		s = watch.WarmingUp // nothing has come yet
+	}
 	text := " " + strings.ToUpper(string(s)) + " "
 	if !c.Color {
 		return "[" + strings.TrimSpace(text) + "]"
