@@ -69,6 +69,9 @@ func newWatch(env Env) *cobra.Command {
 		Example: watchExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paced = cmd.Flags().Changed("speed")
+			if o.once && !cmd.Flags().Changed("rate") {
+				o.rate = onceRate
+			}
 			if err := o.complete(cmd, args); err != nil {
 				return err
 			}

@@ -220,17 +220,19 @@ func (s *watching) noteEvent(text string) {
 	}
 }
 
-// Once watches for so long: enough to tell a steady run from one that warms up.
+// Once watches for so long: enough to tell a steady run from one that warms up. Unless a rate is given, it samples more
+// often than usual.
 const (
-	onceInterval = 250 * time.Millisecond
-	onceSamples  = 24
+	onceRate    = 4
+	onceSeconds = 5
+	onceSamples = 20
 )
 
 // config returns what to watch on this machine.
 func (s *watching) config() live.Config {
 	c := live.Config{Sources: s.env.Samplers, Interval: s.o.interval(), GPUs: s.o.gpus, PIDs: s.o.pids, Command: s.command}
 	if s.o.once && s.command == nil {
-		c.Interval, c.Samples = min(c.Interval, onceInterval), onceSamples
+		c.Samples = max(onceSamples, int(onceSeconds*s.o.rate))
 	}
 	return c
 }
