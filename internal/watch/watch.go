@@ -164,10 +164,19 @@ func (w *Watcher) addGPU(e Event) {
 			p.lookAtMemory(c, w.memoryCapacity(p))
 		}
 	}
-	for _, p := range w.procs {
-		p.gone = p.gpu == c.index && !p.present
+	for pid, p := range w.procs {
+		if p.gpu != c.index {
+			continue
+		}
+		p.gone = !p.present
+		if p.gone && !p.seenStep && len(w.procs) > mostGone {
+			delete(w.procs, pid)
+		}
 	}
 }
+
+// mostGone is how many processes are kept, for the end of each to be shown.
+const mostGone = 32
 
 // mine reports whether a process is watched.
 func (w *Watcher) mine(pid int) bool {

@@ -69,7 +69,7 @@ func masked(data []byte) uint32 {
 const (
 	varint  = 0
 	fixed64 = 1
-	bytes   = 2
+	framed  = 2
 	fixed32 = 5
 )
 
@@ -86,7 +86,7 @@ func appendFloat(b []byte, field int, x float32) []byte {
 }
 
 func appendText(b []byte, field int, s string) []byte {
-	b = binary.AppendUvarint(b, uint64(field<<3|bytes))
+	b = binary.AppendUvarint(b, uint64(field<<3|framed))
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
