@@ -4,13 +4,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"snug/internal/files"
 	"snug/internal/record"
 	"snug/internal/run"
 	"snug/internal/term"
@@ -104,13 +107,12 @@ func (s *watching) openSinks() error {
 
 // createOver creates a file, or replaces one of the same kind, which begins alike. Another file is not touched.
 func createOver(path, begins string) (*os.File, error) {
-	if old, err := os.Open(path); err == nil {
+	if old, err := files.Open(path); err == nil {
 		head := make([]byte, len(begins))
 		n, _ := io.ReadFull(old, head)
-		info, statErr := old.Stat()
 		old.Close()
-		if statErr == nil && info.Mode().IsRegular() && n > 0 && string(head[:n]) != begins[:n] {
-			return nil, fmt.Errorf("the file exists and snug has not written it, so it was not replaced; name another file")
+		if n > 0 && string(head[:n]) != begins[:n] {
+			return nil, errors.New("the file exists and snug has not written it, so it was not replaced; name another file")
 		}
 	}
 	return os.Create(path)
@@ -125,7 +127,7 @@ func createEvents(folder string, now time.Time) (*os.File, error) {
 	if err != nil {
 		host = "host"
 	}
-	return os.OpenFile(fmt.Sprintf("%s/events.out.tfevents.%d.%s.%d.snug", folder, now.Unix(), host, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return os.Create(filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.%s.%d.snug", now.Unix(), host, os.Getpid())))
 }
 
 // runHook runs a command of --on. What it prints goes to standard error.

@@ -9,6 +9,7 @@
 //	event.go     one line of a recording
 //	reader.go    reads recordings
 //	watch.go     the Watcher: takes events, gives readings
+//	state.go     the states, and what a reading holds
 //	process.go   what is known about a process
 //	card.go      what is known about a card
 //	history.go   keeps points without growing
@@ -17,6 +18,7 @@
 //	unprobed.go  the state of a process of which only the driver tells
 //	forecast.go  when memory will run out
 //	advice.go    what to do
+//	view.go      all there is to show
 package watch
 
 import (
