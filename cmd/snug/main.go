@@ -27,7 +27,7 @@ func main() {
 	info, _ := debug.ReadBuildInfo()
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: cli.BuildOf(version, info),
-		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
+		GPUs: local.Sources(), Samplers: local.Samplers(), CPUs: runtime.NumCPU(),
 		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,

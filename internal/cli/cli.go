@@ -54,6 +54,7 @@ type Env struct {
 	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
 	WriteFile      func(path string, data []byte) error     // writes the whole file, or nothing
 	GPUs           []gpu.Source                             // ways to ask which GPUs are here
+	Samplers       []gpu.SampledSource                      // ways to watch them
 	CPUs           int                                      // number of processors; 0 if not known
 	Environ        func() []string                          // the environment of the commands that snug starts
 	Runner         run.Runner                               // starts them; nil: this machine

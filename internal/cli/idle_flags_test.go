@@ -97,6 +97,7 @@ var flagsBeside = map[string]string{
 	"optimize --vary":    "is for --profile: optimize_measured.txtar",
 	"profile":            "starts the user's program: profile*.txtar has every flag",
 	"history":            "reads the store of measured runs: history.txtar",
+	"watch":              "watches a machine or a run: watch.txtar has every flag",
 }
 
 // folderFiles are the files that the cases read.

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `snug tells you how much GPU memory a PyTorch training run takes, to the byte,
-and finds the settings that make the best use of the card.`
+const rootLong = `snug computes the GPU memory of a PyTorch training run and fits it to the card.`
 
 // rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes. There is no room for
 // version, which is a flag too.

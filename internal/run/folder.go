@@ -24,7 +24,17 @@ type Settings struct {
 	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
 	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
 	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
+
+	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
 }
+
+// Live are the settings of the probe when it reports each step over the socket of the run's folder.
+type Live struct {
+	WandB bool `json:"wandb"` // add the numbers to what the program logs to Weights & Biases
+}
+
+// Socket returns the path of the socket that a probe with Live reports to.
+func (f *Folder) Socket() string { return filepath.Join(f.Path, "watch.sock") }
 
 // maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
 const maxEntries = 4_000_000

@@ -5,7 +5,8 @@ snug puts this file, named sitecustomize.py, into its own folder and puts that f
 the front of PYTHONPATH. Every Python process of the user's command then loads it before
 anything else: each rank and each worker, whatever the launcher. The probe waits until
 torch is imported, records what the caching allocator does, and counts optimizer steps.
-After the requested number of steps it ends the run, or lets it go on.
+After the requested number of steps it ends the run, or lets it go on. For snug watch it
+records nothing and reports each step over a socket instead (class Live).
 
 Reports go to PID.jsonl next to this file, one JSON object per line, so that little is
 lost if a process is killed. The recording goes to PID.pickle. Settings are read from
@@ -559,6 +560,14 @@ class Watch:
         if slowest >= self.wanted or n > self.wanted:
             self.finish("steps")
 
+    def engine_stepped(self, engine):
+        """Handles a step of DeepSpeed's engine."""
+        if self.finished:
+            return
+        if not self.optimizers and hasattr(engine.optimizer, "param_groups"):
+            self.optimizers = {0: weakref.ref(engine.optimizer)}
+        self.stepped(self.steps + 1, engine.optimizer, self.steps + 1)
+
     def capturing(self):
         """Returns whether a CUDA graph is being captured; such a step must not be synchronized."""
         return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
@@ -730,22 +739,254 @@ class Watch:
         raise SystemExit(0)
 
 
+# ---------------------------------------------------------------- watching a whole run
+class Live:
+    """Reports every step of a run to snug watch, over a socket next to this file. Nothing is recorded and nothing
+    is ended: the run is only watched. A report is one datagram: if nobody reads it, it is dropped."""
+
+    SHARE = 0.005   # of the run's time that reports may take, after the first steps
+    FIRST = 64      # steps that are reported whatever that costs
+    ROOTS = 8       # modules whose calls are watched
+
+    def __init__(self, torch, wandb=False):
+        self.torch, self.wandb = torch, wandb
+        self.patches, self.roots = [], []
+        self.engine = False  # DeepSpeed's engine counts, not its optimizers
+        self.reset()
+
+    def reset(self):
+        """Begins again, in a process or after a fork."""
+        import socket
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setblocking(False)
+        self.counts, self.depth = {}, {}
+        self.steps, self.shape, self.waited, self.inside = 0, None, 0.0, 0
+        self.spent, self.since, self.logged = 0.0, None, 0.0
+        self.kept, self.started = {}, False
+
+    put, take_back = Watch.put, Watch.take_back
+
+    def send(self, kind, **fields):
+        try:
+            self.socket.sendto(json.dumps(dict(kind=kind, pid=os.getpid(), **fields)).encode(), os.path.join(HOME, "watch.sock"))
+        except OSError:
+            pass  # snug is busy or gone; the run goes on
+
+    # -- hooking in
+
+    def attach(self):
+        torch = self.torch
+        report.write("torch", versions=dict(torch=str(torch.__version__)))
+        torch.cuda._lazy_call(quietly(self.cuda_started))
+        from torch.optim import optimizer
+        optimizer.register_optimizer_step_pre_hook(quietly(self.step_begins))
+        optimizer.register_optimizer_step_post_hook(quietly(self.step_ended))
+        self.find_root()
+        self.follow_eval()
+        self.follow_loader()
+        self.follow_limit()
+        atexit.register(quietly(lambda: self.send("end")))
+
+    def cuda_started(self):
+        torch = self.torch
+        torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+        self.follow_peaks()
+
+    def begin(self):
+        """Reports the card, once this process is known to use it."""
+        torch = self.torch
+        self.started = True
+        device = torch.cuda.current_device()
+        total = torch.cuda.get_device_properties(device).total_memory
+        self.send("start", total=total)
+        ask = getattr(torch.cuda, "get_per_process_memory_fraction", None)
+        share = ask(device) if ask else 1.0
+        if share < 1:
+            self.send("limit", limit=int(share * total))
+
+    def follow_limit(self):
+        plain = self.torch.cuda.memory.set_per_process_memory_fraction
+
+        def set_fraction(fraction, device=None):
+            out = plain(fraction, device)
+            quietly(self.tell_limit)(fraction, device)
+            return out
+        for home in (self.torch.cuda.memory, self.torch.cuda):
+            self.put(home, "set_per_process_memory_fraction", set_fraction)
+
+    def tell_limit(self, fraction, device):
+        properties = self.torch.cuda.get_device_properties(self.torch.cuda.current_device() if device is None else device)
+        if not self.started:
+            self.begin()
+        self.send("limit", limit=int(fraction * properties.total_memory))
+
+    def find_root(self):
+        """Watches the calls of the next module with parameters. Only its own calls are watched from then on, so that
+        other modules are as fast as before."""
+        module_class = self.torch.nn.Module
+        plain = module_class.__call__
+        if getattr(plain, "_snug", False):
+            return
+
+        def call(module, *args, **kwargs):
+            if module_class.__call__ is call and next(module.parameters(), None) is not None:
+                module_class.__call__ = plain
+                quietly(self.watch_root)(module)
+            return plain(module, *args, **kwargs)
+        call._snug = True
+        self.put(module_class, "__call__", call)
+
+    def watch_root(self, module):
+        known = any(ref() is module for ref in self.roots)
+        compiled = getattr(module, "_compiled_call_impl", None) is not None  # a hook would compile it again
+        if known or compiled or len(self.roots) >= self.ROOTS:
+            return
+        self.roots.append(weakref.ref(module))
+        module.register_forward_pre_hook(quietly(self.called), with_kwargs=True)
+        module.register_forward_hook(quietly(self.returned))
+
+    def follow_eval(self):
+        """Looks for a root again when a module is set to evaluation: it may be another one than the one that trains."""
+        module_class = self.torch.nn.Module
+        plain = module_class.eval
+        look = quietly(self.find_root)
+
+        def eval_(module):
+            if len(self.roots) < self.ROOTS:
+                look()
+            return plain(module)
+        self.put(module_class, "eval", eval_)
+
+    def follow_loader(self):
+        base = self.torch.utils.data.dataloader._BaseDataLoaderIter
+        following = base.__next__
+
+        def next_(iterator):
+            began = time.perf_counter()
+            try:
+                return following(iterator)
+            finally:
+                self.waited += time.perf_counter() - began
+        self.put(base, "__next__", next_)
+
+    def follow_peaks(self):
+        """Lets the program see the peaks since its own last reset, although the probe resets them with every step."""
+        memory, cuda = self.torch.cuda.memory, self.torch.cuda
+        self.stats, self.reset_peaks = memory.memory_stats_as_nested_dict, memory.reset_peak_memory_stats
+
+        def nested(device=None):
+            out = self.stats(device)
+            quietly(self.merge)(out)
+            return out
+
+        def reset_peaks(device=None):
+            self.kept = {}
+            return self.reset_peaks(device)
+        for home in (memory, cuda):
+            self.put(home, "memory_stats_as_nested_dict", nested)
+            self.put(home, "reset_peak_memory_stats", reset_peaks)
+
+    def merge(self, stats):
+        for name, pools in self.kept.items():
+            for pool, peak in pools.items():
+                stats[name][pool]["peak"] = max(stats[name][pool]["peak"], peak)
+
+    # -- events of the run
+
+    def called(self, module, args, kwargs):
+        self.inside += 1
+        if self.inside > 1:
+            return
+        for _, x in tensors_of(self.torch, (args, kwargs)):
+            if x.dim() > 0:
+                self.shape = list(x.shape)
+                return
+
+    def returned(self, module, args, output):
+        self.inside -= 1
+        if self.inside <= 0 and not module.training and not self.torch.is_grad_enabled():
+            self.tell("eval")
+
+    def step_begins(self, optimizer, args, kwargs):
+        self.depth[id(optimizer)] = self.depth.get(id(optimizer), 0) + 1
+
+    def step_ended(self, optimizer, args, kwargs):
+        key = id(optimizer)
+        self.depth[key] = self.depth.get(key, 1) - 1
+        if self.depth[key] > 0:
+            return  # the step of a subclass calls its parent's
+        self.depth.pop(key)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        if not self.engine:
+            self.stepped(max(self.counts.values()))
+
+    def stepped(self, n):
+        self.inside = 0  # a call that failed must not hide the next
+        if n > self.steps:
+            self.steps = n
+            self.tell("train")
+
+    def engine_stepped(self, engine):
+        """Handles a step of DeepSpeed's engine."""
+        self.stepped(self.steps + 1)
+
+    def maybe_stop(self):
+        """Does nothing: a run that is watched goes on."""
+
+    def tell(self, phase):
+        torch = self.torch
+        if not torch.cuda.is_initialized() or torch.cuda.is_current_stream_capturing():
+            return
+        began = time.perf_counter()
+        if self.since is None or self.steps <= self.FIRST:
+            self.since, self.spent = began, 0.0
+        elif self.spent > self.SHARE * (began - self.since):
+            return
+        if not self.started:
+            self.begin()
+        stats = self.stats()
+        a, r = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
+        fields = dict(allocated=a["current"], reserved=r["current"], peak_allocated=a["peak"], peak_reserved=r["peak"])
+        self.send("step", step=self.steps, phase=phase, shape=self.shape, retries=stats.get("num_alloc_retries", 0), wait=round(self.waited, 6), **fields)
+        self.keep_peaks(stats)
+        self.reset_peaks()
+        self.waited = 0.0
+        if self.wandb:
+            quietly(self.log)(fields, began)
+        self.spent += time.perf_counter() - began
+
+    def keep_peaks(self, stats):
+        for name, pools in stats.items():
+            if isinstance(pools, dict):
+                mine = self.kept.setdefault(name, {})
+                for pool, values in pools.items():
+                    mine[pool] = max(mine.get(pool, 0), values["peak"])
+
+    def log(self, fields, now):
+        """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second."""
+        module = sys.modules.get("wandb")
+        if module is None or getattr(module, "run", None) is None or now - self.logged < 1:
+            return
+        self.logged = now
+        module.log({"snug/%s_bytes" % name: n for name, n in fields.items()}, commit=False)
+
+    def out_of_memory(self, device, alloc, device_total, device_free):
+        self.send("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (alloc, device_free, device_total))
+
+
 # ---------------------------------------------------------------- DeepSpeed
 def follow_deepspeed(module):
     """Counts steps of the engine: its optimizers step once per parameter group."""
     engine = module.DeepSpeedEngine
     plain = engine._take_model_step
-    quiet = quietly(lambda e: watch.stepped(watch.steps + 1, e.optimizer, watch.steps + 1))
+    quiet = quietly(lambda e: watch.engine_stepped(e))
 
     def take(self, *args, **kwargs):
         if watch is not None:
             watch.engine = True
         out = plain(self, *args, **kwargs)
-        if watch is not None and not watch.finished:
-            if not watch.optimizers and hasattr(self.optimizer, "param_groups"):
-                watch.optimizers = {0: weakref.ref(self.optimizer)}
-            quiet(self)
         if watch is not None:
+            quiet(self)
             watch.maybe_stop()
         return out
     engine._take_model_step = take
@@ -759,7 +1000,9 @@ watch = None
 def follow_torch(torch):
     global watch
     with open(os.path.join(HOME, "probe.json")) as f:
-        watch = Watch(torch, **json.load(f))
+        settings = json.load(f)
+    live = settings.pop("live", None)
+    watch = Live(torch, **live) if live is not None else Watch(torch, **settings)
     watch.attach()
 
 

@@ -14,6 +14,7 @@ type card struct {
 	t       float64
 	samples int
 	utils   []utilSample
+	curve   curve[CurvePoint]
 	others  map[int]int64 // memory of processes that are not watched, by PID
 }
 
@@ -30,12 +31,17 @@ const (
 func (c *card) add(t float64, g GPU) {
 	c.newest, c.t, c.used = g, t, g.Used
 	c.samples++
-	if g.Total > 0 {
-		c.total = g.Total
+	if g.Total > g.Reserved {
+		c.total = g.Total - g.Reserved
 	}
 	if g.UUID != "" {
 		c.uuid = g.UUID
 	}
+	point := CurvePoint{T: t, Used: float64(g.Used)}
+	if g.Util != nil {
+		point.Util = *g.Util
+	}
+	c.curve.add(point)
 	if g.Util != nil {
 		c.utils = append(c.utils, utilSample{t, *g.Util})
 		if len(c.utils) > 2*utilKept {
@@ -94,6 +100,8 @@ const (
 	mostlyIdle  = 35   // percent
 	pausesBelow = 60   // percent, with pauses
 	pauses      = 0.25 // share of the samples
+	mostlyBusy  = 85   // percent: above, the GPU does not wait, whatever the program does
+	waitsMuch   = 0.3  // of a step, for the DataLoader
 )
 
 func (u use) starved() bool {

@@ -40,6 +40,7 @@ type Event struct {
 	PID  int // of start, limit, step, oom, end
 
 	Total   int64  // start: memory of the card, as PyTorch sees it
+	Own     bool   // start: snug has started the run, and only processes that report are watched
 	Limit   int64  // limit: the cap
 	Message string // oom, note: the text
 
@@ -51,7 +52,9 @@ type Event struct {
 type GPU struct {
 	Index       int       // as the driver counts
 	UUID        string    // the card's unique name, if the source knows it
+	Name        string    // as the driver prints it
 	Used, Total int64     // bytes
+	Reserved    int64     // bytes of Total that the driver keeps for itself, if they are not part of Used
 	Util        *float64  // percent of the time in which a kernel ran
 	Power       *float64  // watts
 	PowerLimit  *float64  // watts
@@ -84,10 +87,13 @@ type line struct {
 	Kind          Kind      `json:"kind"`
 	Total         *int64    `json:"total,omitempty"`
 	PID           *int      `json:"pid,omitempty"`
+	Own           bool      `json:"own,omitempty"`
 	Limit         *int64    `json:"limit,omitempty"`
 	GPU           *int      `json:"gpu,omitempty"`
 	UUID          string    `json:"uuid,omitempty"`
+	Name          string    `json:"name,omitempty"`
 	Used          *int64    `json:"used,omitempty"`
+	DriverShare   *int64    `json:"driver_reserved,omitempty"`
 	Util          *float64  `json:"gpu_util,omitempty"`
 	Power         *float64  `json:"power_w,omitempty"`
 	PowerLimit    *float64  `json:"power_limit_w,omitempty"`
@@ -112,12 +118,12 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	l := line{T: &t, Kind: e.Kind, PID: given(e.PID), Message: e.Message}
 	switch e.Kind {
 	case KindStart:
-		l.Total = given(e.Total)
+		l.Total, l.Own = given(e.Total), e.Own
 	case KindLimit:
 		l.Limit = &e.Limit
 	case KindGPU:
 		g := e.GPU
-		l.GPU, l.UUID, l.Used, l.Total, l.Util = &g.Index, g.UUID, &g.Used, given(g.Total), g.Util
+		l.GPU, l.UUID, l.Name, l.Used, l.Total, l.DriverShare, l.Util = &g.Index, g.UUID, g.Name, &g.Used, given(g.Total), given(g.Reserved), g.Util
 		l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs = g.Power, g.PowerLimit, g.Temperature, g.Throttle, g.Procs
 	case KindStep:
 		s := e.Step
@@ -151,11 +157,11 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	switch l.Kind {
 	case KindStart:
-		e.Total = of(l.Total)
+		e.Total, e.Own = of(l.Total), l.Own
 	case KindLimit:
 		e.Limit = of(l.Limit)
 	case KindGPU:
-		e.GPU = GPU{of(l.GPU), l.UUID, of(l.Used), of(l.Total), l.Util, l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs}
+		e.GPU = GPU{of(l.GPU), l.UUID, l.Name, of(l.Used), of(l.Total), of(l.DriverShare), l.Util, l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs}
 	case KindStep:
 		if l.Step == nil {
 			return errors.New(`"step" is missing`)
@@ -188,7 +194,7 @@ func (e *Event) check() error {
 		name string
 		n    int64
 	}{
-		{"total", e.Total}, {"limit", e.Limit}, {"used", g.Used}, {"total", g.Total}, {"allocated", s.Allocated},
+		{"total", e.Total}, {"limit", e.Limit}, {"used", g.Used}, {"total", g.Total}, {"driver_reserved", g.Reserved}, {"allocated", s.Allocated},
 		{"reserved", s.Reserved}, {"peak_allocated", s.PeakAllocated}, {"peak_reserved", s.PeakReserved},
 	}
 	for _, x := range sizes {

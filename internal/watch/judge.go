@@ -63,8 +63,10 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Leaking
-	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f (95 %% interval %v to %v)",
-		gib(p.leak.slope), p.leak.from, gib(p.leak.low), gib(p.leak.high))
+	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
+	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
+		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
+	}
 	if len(p.last.Shape) > 0 {
 		r.Why += ", and larger batches do not explain it"
 	}
@@ -150,11 +152,15 @@ func (w *Watcher) starved(p *process, r *Reading) bool {
 	}
 	since := p.stepT - p.stepSeconds()*float64(min(p.trained-1, recentSteps))
 	u, ok := c.use(since)
-	if !ok || !u.starved() {
+	wait := p.waitShare()
+	if !ok || !u.starved() && (u.mean > mostlyBusy || wait < waitsMuch) {
 		return false
 	}
 	r.State = Starved
 	r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time and idle in %.0f %% of the samples, while steps went on: it waits for data, or for Python", u.mean, 100*u.idle)
+	if wait > 0 {
+		r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time; the run waited for its DataLoader for %.0f %% of each step", u.mean, 100*wait)
+	}
 	r.Advice = adviceStarved
 	return true
 }

@@ -27,6 +27,8 @@ type process struct {
 	step    int // number of the newest
 	stepT   float64
 	seconds []float64 // between recent training steps
+	waits   []float64 // for data, in recent training steps
+	curve   curve[StepPoint]
 
 	evaluating bool
 	evalPeak   float64 // most that an evaluation took above what stays allocated
@@ -73,6 +75,7 @@ func (p *process) addStep(t float64, s Step) {
 		s.PeakReserved = s.Reserved
 	}
 	above := float64(s.PeakAllocated - s.Allocated)
+	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved)})
 	if s.Phase == Eval {
 		p.evaluating = true
 		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
@@ -112,6 +115,12 @@ func (p *process) countStep(t float64, s Step) {
 			p.seconds = append(p.seconds[:0], p.seconds[recentSteps:]...)
 		}
 	}
+	if s.Wait != nil {
+		p.waits = append(p.waits, *s.Wait)
+		if len(p.waits) > 2*recentSteps {
+			p.waits = append(p.waits[:0], p.waits[recentSteps:]...)
+		}
+	}
 	p.trained++
 	if p.failed {
 		p.oomSteps++
@@ -121,7 +130,7 @@ func (p *process) countStep(t float64, s Step) {
 
 // restart forgets the steps: their numbers began again, as they do in the next trial of a search.
 func (p *process) restart(int) {
-	p.steps, p.peaks, p.trained, p.leaks, p.seconds = history{}, nil, 0, false, nil
+	p.steps, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, nil, 0, false, nil, nil
 	p.evalPeak, p.trainPeak = 0, 0
 }
 
@@ -178,6 +187,15 @@ func (p *process) look(capacity float64) {
 // stepSeconds returns the usual time of a recent step.
 func (p *process) stepSeconds() float64 {
 	return median(slices.Clone(p.seconds[max(0, len(p.seconds)-recentSteps):]))
+}
+
+// waitShare returns the share of a recent step that the process waited for its data; 0 if it does not report that.
+func (p *process) waitShare() float64 {
+	step := p.stepSeconds()
+	if len(p.waits) == 0 || step == 0 {
+		return 0
+	}
+	return min(1, median(slices.Clone(p.waits[max(0, len(p.waits)-recentSteps):]))/step)
 }
 
 // highest returns the most that recent steps needed, and the most that was reserved for them. An evaluation will come

@@ -9,6 +9,7 @@
 //	event.go     one line of a recording
 //	reader.go    reads recordings
 //	watch.go     the Watcher: takes events, gives readings
+//	state.go     the states, and what a reading holds
 //	process.go   what is known about a process
 //	card.go      what is known about a card
 //	history.go   keeps points without growing
@@ -17,6 +18,7 @@
 //	unprobed.go  the state of a process of which only the driver tells
 //	forecast.go  when memory will run out
 //	advice.go    what to do
+//	view.go      all there is to show
 package watch
 
 import (
@@ -34,7 +36,8 @@ type Options struct {
 // Watcher takes events and keeps the reading up to date.
 type Watcher struct {
 	opts    Options
-	pid     int // from the start
+	pid     int          // of the first start that names one: events without a process are its
+	started map[int]bool // processes that a start names
 	total   int64
 	limit   int64
 	procs   map[int]*process
@@ -46,13 +49,17 @@ type Watcher struct {
 	agreed  int // times in a row that next was the verdict
 	before  State
 	ended   bool
-	stepped int // training steps in all
-	failure string
+	stepped int    // training steps in all
+	own     bool   // only processes that report are watched
+	notes   []Note // the newest
 }
+
+// mostNotes is how many notes are kept for a screen.
+const mostNotes = 8
 
 // New returns a Watcher.
 func New(o Options) *Watcher {
-	return &Watcher{opts: o, procs: map[int]*process{}, cards: map[int]*card{}}
+	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[int]*card{}}
 }
 
 // Add takes an event. It returns the reading, and whether the state has changed.
@@ -60,7 +67,7 @@ func (w *Watcher) Add(e Event) (Reading, bool) {
 	w.t = e.T
 	switch e.Kind {
 	case KindStart:
-		w.pid, w.total = e.PID, e.Total
+		w.start(e)
 	case KindLimit:
 		w.addLimit(e)
 	case KindGPU:
@@ -70,16 +77,32 @@ func (w *Watcher) Add(e Event) (Reading, bool) {
 	case KindOOM:
 		w.addOOM(e)
 	case KindNote:
+		w.notes = append(w.notes, Note{e.T, e.Message})
+		w.notes = w.notes[max(0, len(w.notes)-mostNotes):]
 	case KindEnd:
 		w.ended = true
 	}
 	return w.read(e)
 }
 
+func (w *Watcher) start(e Event) {
+	if e.Total > 0 {
+		w.total = e.Total
+	}
+	w.own = w.own || e.Own
+	if e.PID == 0 {
+		return
+	}
+	w.started[e.PID] = true
+	if w.pid == 0 {
+		w.pid = e.PID
+	}
+}
+
 func (w *Watcher) process(pid int) *process {
 	p := w.procs[pid]
 	if p == nil {
-		p = &process{pid: pid, gpu: -1, limit: w.limit}
+		p = &process{pid: pid, gpu: -1, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
 		w.procs[pid] = p
 	}
 	return p
@@ -121,7 +144,7 @@ func (w *Watcher) addOOM(e Event) {
 func (w *Watcher) addGPU(e Event) {
 	c := w.cards[e.GPU.Index]
 	if c == nil {
-		c = &card{index: e.GPU.Index}
+		c = &card{index: e.GPU.Index, curve: curve[CurvePoint]{merge: mergeCurve}}
 		w.cards[e.GPU.Index] = c
 	}
 	c.add(e.T, e.GPU)
@@ -143,10 +166,19 @@ func (w *Watcher) addGPU(e Event) {
 			p.lookAtMemory(c, w.memoryCapacity(p))
 		}
 	}
-	for _, p := range w.procs {
-		p.gone = p.gpu == c.index && !p.present
+	for pid, p := range w.procs {
+		if p.gpu != c.index {
+			continue
+		}
+		p.gone = !p.present
+		if p.gone && !p.seenStep && len(w.procs) > mostGone {
+			delete(w.procs, pid)
+		}
 	}
 }
+
+// mostGone is how many processes are kept, for the end of each to be shown.
+const mostGone = 32
 
 // mine reports whether a process is watched.
 func (w *Watcher) mine(pid int) bool {
@@ -156,7 +188,7 @@ func (w *Watcher) mine(pid int) bool {
 	if len(w.opts.PIDs) > 0 {
 		return slices.Contains(w.opts.PIDs, pid)
 	}
-	return w.pid == 0 || w.pid == pid
+	return !w.own && len(w.started) == 0 || w.started[pid]
 }
 
 // card returns the card of a process: the one that it is listed on, or the only one.

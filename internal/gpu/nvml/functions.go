@@ -64,7 +64,7 @@ func (f *functions) Bus(h handle) (string, code) {
 func (f *functions) Memory(h handle) (memory, code) {
 	if f.memory2 != nil {
 		m := memoryInfo2{version: version2}
-		if c := f.memory2(h, &m); c == success {
+		if c := f.memory2(h, &m); c == success || c == gpuLost || f.memory1 == nil {
 			return memory{m.total, m.reserved, m.free, m.used}, c
 		}
 	}

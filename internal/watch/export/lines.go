@@ -38,7 +38,7 @@ func (l *Lines) Event(e watch.Event, w *watch.Watcher, changed bool) error {
 
 // Close writes the last line.
 func (l *Lines) Close(w *watch.Watcher) error {
-	if l.ended {
+	if l.ended || w.Now().State == "" {
 		return nil
 	}
 	return l.Write(l.Out, w.Now())
