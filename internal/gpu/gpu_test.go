@@ -63,6 +63,8 @@ func TestFindRefuses(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"A100", "is one of several: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; say which"},
 		{"v100", "is one of several: V100-32GB"},
+		{"48GB", "is only a size, which several have: A40 (44.34 GiB), "},
+		{"48", "RTX-A6000 (47.40 GiB); say which; or give --gpu-memory 48"},
 		{"rtx 6000", "is one of several: RTX-PRO-6000,"},
 		{"4060 ti", "is one of several: RTX-4060-Ti-16GB and RTX-4060-Ti-8GB"},
 		{"rtx 4909", "did you mean RTX-4090"},
