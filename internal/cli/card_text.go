@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 
 	"snug/internal/gpu"
 	"snug/internal/units"
@@ -16,11 +17,19 @@ import (
 func called(c gpu.Card) string {
 	switch {
 	case c.Least:
-		return fmt.Sprintf("a %d GB card", c.Memory)
+		return fmt.Sprintf("%s %d GB card", article(c.Memory), c.Memory)
 	case c.Unnamed:
 		return units.Bytes(c.Total).String()
 	case c.Resized:
 		return fmt.Sprintf("a card like %s with %v", c.Name, units.Bytes(c.Total))
 	}
 	return c.Name
+}
+
+// article returns the article before a number of GB: an 80 GB card.
+func article(gb int) string {
+	if text := strconv.Itoa(gb); text[0] == '8' || text == "11" || text == "18" {
+		return "an"
+	}
+	return "a"
 }

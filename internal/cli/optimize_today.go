@@ -63,6 +63,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	}
 	if over["batch"] == nil && o.target > 0 {
 		over["batch"] = 1.0 // where the search starts from does not matter
+		o.noToday = true
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
 	list, err := all(o.requestsOver(env, over))

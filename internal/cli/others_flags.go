@@ -28,6 +28,7 @@ var othersFlags = map[string]string{
 	"qlora": "--load-in-4bit --lora-rank", "4bit": "--load-in-4bit --lora-rank", "8bit": "--load-in-8bit",
 	"flash-attention": "--attention flash", "flash-attn": "--attention flash", "attn-implementation": "--attention",
 	"model-name": "--model", "model-name-or-path": "--model", "base-model": "--model",
+	"task": "--head", "num-labels": "--head sequence-classification", "optim": "--optimizer",
 	"output": "--json", "format": "--json", "brief": "--short", "verbose": "--explain",
 }
 

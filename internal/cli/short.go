@@ -49,9 +49,9 @@ func (m edge) short(card gpu.Card) string {
 }
 
 // shortPlans writes one line for each plan: the settings that change, their memory and speed.
-func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan) error {
+func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan, noToday bool) error {
 	for _, p := range plans {
-		if _, err := io.WriteString(w, planReport{Plan: p, s: s}.short()+"\n"); err != nil {
+		if _, err := io.WriteString(w, planReport{Plan: p, s: s, noToday: noToday}.short()+"\n"); err != nil {
 			return err
 		}
 	}

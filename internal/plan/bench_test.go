@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"runtime/debug"
 	"testing"
 
@@ -76,7 +77,7 @@ func BenchmarkSearchAll(b *testing.B) {
 	asProgram(b)
 	r := Request{Setup: gpt2(b, map[string]any{"seq": 1024.0})}
 	for b.Loop() {
-		if _, err := SearchAll(r, gpu.Cards()); err != nil {
+		if _, err := SearchAll(context.Background(), r, gpu.Cards()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -93,7 +94,7 @@ func BenchmarkSearchAllSpread(b *testing.B) {
 			})}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SearchAll(r, gpu.Cards()); err != nil {
+				if _, err := SearchAll(context.Background(), r, gpu.Cards()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -190,8 +190,8 @@ func (s *search) explain(p *Plan) error {
 
 // SearchAll finds the best settings for each of several cards, without ladders
 // and levers. Cards of one generation share their simulations.
-func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
-	return searchAll(newProber(r.Setup).upTo(cards...).counting(r.Done), r, cards)
+func SearchAll(ctx context.Context, r Request, cards []gpu.Card) ([]*Plan, error) {
+	return searchAll(newProber(r.Setup).during(ctx).upTo(cards...).counting(r.Done), r, cards)
 }
 
 func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {

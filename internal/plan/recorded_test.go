@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func TestRecordedRescue(t *testing.T) {
 
 func TestRecordedOnManyCards(t *testing.T) {
 	s := recordedSetup(t, towers(t, profile.Facts{Timings: timings(0.020, 0.025)}))
-	plans, err := SearchAll(Request{Setup: s}, gpu.Cards())
+	plans, err := SearchAll(context.Background(), Request{Setup: s}, gpu.Cards())
 	if err != nil {
 		t.Fatal(err)
 	}

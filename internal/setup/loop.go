@@ -79,6 +79,13 @@ func (x *Script) Abandon() {
 	x.noted.Unlock()
 }
 
+// Abandoned reports whether the script could not be followed.
+func (x *Script) Abandoned() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.abandoned
+}
+
 // followed reports whether there is a script, and it has not been abandoned.
 func (x *Script) followed() bool {
 	if !x.Readable() {

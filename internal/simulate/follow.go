@@ -174,6 +174,7 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	}
 	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
+	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "it updates after every backward, so the gradients that accumulation %d keeps are not in the figures, which may be too low", s.Accumulation)
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures are without it")
 	say(s.Overrides("precision") && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)

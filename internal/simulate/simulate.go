@@ -110,6 +110,11 @@ type run struct {
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	if Follows(s) && s.Script.Abandoned() {
+		plain := *s
+		plain.Script = nil
+		return runLoop(&plain, o) // another batch would not change that
+	}
 	res, err := runLoop(s, o)
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err

@@ -33,6 +33,8 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
 	counts := inCommand(a, t)
+	format := t.Layers[0].Doc.Format()
+	programmed := format == doc.Python || format == doc.Shell // elsewhere a short word alone may be anyone's data
 	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key < 0 {
@@ -60,7 +62,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			rank += 4 * len(keys) // prefer one that has a value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
-		told = told || slices.Contains(telling, k.Setting)
+		told = told || slices.Contains(telling, k.Setting) && (!k.Short || programmed)
 	}
 	if !told {
 		return nil
