@@ -30,20 +30,36 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 // slack is how much a driver keeps to itself: a request may fail although this much more is free.
 const slack = 64 * units.MiB
 
+// spare returns how much more than a request must be free before its failure is strange. Of a large card the
+// driver keeps more, and what is free may lie apart.
+func (m *Message) spare() uint64 { return max(slack, m.Total/100) }
+
 // impossible recognises requests that the driver refused although it had the memory.
 func (c *failure) impossible() (v Verdict, ok bool) {
 	m := c.message
-	if m.Form == Driver && len(c.steps) == 0 && m.figures() == 0 {
+	if m.Form == Driver && m.figures() == 0 && len(c.steps) == 0 && !c.started() {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
 			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
 	}
-	held := m.Allocated + m.Unallocated + m.Private
-	capped := m.Limit > 0 && held+m.Tried > m.Limit
-	if !m.known.free || m.Tried == 0 || capped || m.Free < m.Tried+slack || m.Form != Torch {
+	left, confidence := m.Free, Likely
+	if !m.known.free { // the texts for Intel's cards
+		held := m.Allocated + m.Unallocated
+		if !m.known.allocated || m.Total < 2*(held+m.Tried) {
+			return v, false
+		}
+		left, confidence = m.Total-held, Possible
+	}
+	capped := m.Limit > 0 && m.Allocated+m.Unallocated+m.Private+m.Tried > m.Limit
+	if m.Tried == 0 || capped || left < m.Tried+m.spare() || m.Form != Torch {
 		return v, false
 	}
-	return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside PyTorch (WSL, MIG, a container, ulimit -v) or a driver in a bad state",
-		units.Bytes(m.Tried), units.Bytes(m.Free))}, true
+	return Verdict{Code: BadDriver, Confidence: confidence, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside of PyTorch (WSL, MIG, a container, ulimit -v, 4 GB per request on some cards) or a driver in a bad state",
+		units.Bytes(m.Tried), units.Bytes(left))}, true
+}
+
+// started reports whether the traceback is in a step, or in anything else that needs a working card.
+func (c *failure) started() bool {
+	return some(c.frames, Frame.calls) || some(c.frames, Frame.backward) || updates(c.frames)
 }
 
 // leastOthers is the part of a card from which other processes are a cause, not a detail.

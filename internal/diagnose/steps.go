@@ -22,7 +22,9 @@ type StepLine struct {
 var (
 	stepWord  = pattern.New(`(?i)\b(?:global[ _]?)?(?:step|iter|iteration|batch)\b["']?[ =:#]*\[?\s*(\d+)`)
 	bracketed = pattern.New(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
-	progress  = pattern.New(`(?:^|\s)(\d+)/(\d+)\b`)
+	progress  = pattern.New(`(?:^|[\s|])([1-9]\d*)/(\d+)\b`)
+	// chores are progress bars of other work than steps.
+	chores    = pattern.New(`(?i)\b(?:(?:down|up|pre)?load\w*|fetch\w*|map|mapping|token\w*|filter\w*|group\w*|(?:pre)?process\w*|prepar\w*|compil\w*|captur\w*|shards?|cach\w*|unpack\w*|extract\w*|convert\w*|quantiz\w*|generating|running|sav\w*|pack\w*|truncat\w*|examples/s|files)\b`)
 	trainers  = pattern.New(`'loss': '?[\d.]`)
 	memory    = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`)
 	shapeOf   = pattern.New(`(?i)\b(?:shape|size|lengths?|len|seq_?len|tokens|longest)\b\w*["']?[ =:]*(?:torch\.Size)?[(\[]*((?:\d+)(?:[, x×]+\d+)*)`)
@@ -34,10 +36,12 @@ var (
 func stepLine(text string) (StepLine, bool) {
 	s := StepLine{Step: -1}
 	for _, p := range []*pattern.Pattern{stepWord, bracketed, progress} {
-		if m := p.Find(text); m != nil {
-			s.Step = atoi(m[1])
-			break
+		m := p.Find(text)
+		if m == nil || p == progress && chores.In(text) {
+			continue
 		}
+		s.Step = atoi(m[1])
+		break
 	}
 	if s.Step < 0 && !trainers.In(text) && !lossWord.In(text) {
 		return s, false

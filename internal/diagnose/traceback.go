@@ -4,7 +4,6 @@ package diagnose
 
 import (
 	"path"
-	"snug/internal/pattern"
 	"strconv"
 	"strings"
 )
@@ -21,9 +20,6 @@ type Frame struct {
 func (f Frame) Where() string {
 	return path.Base(strings.ReplaceAll(f.File, `\`, "/")) + ":" + strconv.Itoa(f.Line)
 }
-
-// frameLine is the line of a frame, with what a launcher put in front of it.
-var frameLine = pattern.New(`^(.*?)\s*File "([^"]+)", line (\d+)(?:, in (.*))?$`)
 
 // libraries are parts of the paths of code that the user did not write.
 var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}

@@ -148,11 +148,41 @@ func newCase(e Evidence) *failure {
 func deciding(all []Found) int {
 	first := -1
 	for i := range all {
-		if all[i].onCard() && (first < 0 || all[i].Prefix == all[first].Prefix && all[i].Line-all[first].Line < 400 && len(all[i].Frames) > 0 && all[first].figures() <= all[i].figures()) {
+		if all[i].onCard() && (first < 0 || all[i].supersedes(&all[first])) {
 			first = i
 		}
 	}
-	return max(first, 0)
+	if first < 0 {
+		return mostFigures(all)
+	}
+	return first
+}
+
+// supersedes reports whether a message says more about the failure that another is about: it is the same text
+// with its traceback, or the text below a heading.
+func (f *Found) supersedes(of *Found) bool {
+	after := f.Line - of.Line
+	if of.figures() == 0 && len(of.Frames) == 0 {
+		return after <= near && f.figures() > 0
+	}
+	return f.Prefix == of.Prefix && after < apart && len(f.Frames) > 0 && of.figures() <= f.figures()
+}
+
+// The most lines between two messages about one failure: a heading and its text, and a text and the traceback
+// that repeats it.
+const (
+	near  = 5
+	apart = 400
+)
+
+// mostFigures returns the first of the messages with the most figures.
+func mostFigures(all []Found) (best int) {
+	for i := range all {
+		if all[i].figures() > all[best].figures() {
+			best = i
+		}
+	}
+	return best
 }
 
 func (m *Message) onCard() bool {
