@@ -2,11 +2,29 @@
 
 package diagnose
 
+import (
+	"fmt"
+
+	"snug/internal/units"
+)
+
 // Fix is something that helps, the smallest first.
 type Fix struct {
 	Change  string
 	Saves   uint64 // bytes; 0 if unknown
 	Command string // what shows or does it; "" if nothing does
+}
+
+// Text returns a fix as one sentence.
+func (f Fix) Text() string {
+	text := f.Change
+	if f.Saves > 0 {
+		text += fmt.Sprintf(" (%v)", units.Bytes(f.Saves))
+	}
+	if f.Command != "" {
+		text += ": " + f.Command
+	}
+	return text
 }
 
 const expandable = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"

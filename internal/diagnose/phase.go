@@ -16,6 +16,7 @@ const (
 	Logits      = "logits"
 	Checkpoint  = "checkpoint"
 	Data        = "data"
+	Temporaries = "temporaries"
 	Workspace   = "workspace"
 	Unknown     = "unknown"
 )
@@ -27,6 +28,8 @@ var (
 	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
 	// restores matches functions that read a checkpoint.
 	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
+	// steps matches the functions of PyTorch's optimizers that compute the update, after the state was made.
+	steps = pattern.New(`^_(?:multi|single)_tensor_|^_fused_|^_foreach_`)
 	// builds matches functions that make or move a model.
 	builds = pattern.New(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
 )
@@ -87,11 +90,20 @@ func updates(frames []Frame) bool {
 	return false
 }
 
-// kindOf returns what an allocation is for, judging by its stack.
+func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() }
+
+// workspace is true in the code of CUDA libraries' workspaces, which stacks with C++ frames show.
+func (f Frame) workspace() bool { return strings.Contains(f.Func, "orkspace") && !f.users() }
+
+// kindOf returns what an allocation is for, by its stack.
 func kindOf(frames []Frame) string {
 	switch {
 	case len(frames) == 0:
 		return Gradients // the engine's threads, which run the backward pass, have no Python stack
+	case frames[len(frames)-1].workspace():
+		return Workspace
+	case updates(frames) && some(frames, Frame.computesUpdate):
+		return Temporaries
 	case updates(frames):
 		return Optimizer
 	case some(frames, Frame.moves) || some(frames, Frame.builds) && !some(frames, Frame.calls):

@@ -107,6 +107,11 @@ func (c *failure) apart() (v Verdict, ok bool) {
 	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {
 		return v, false
 	}
-	return Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v is reserved but unused, and not in one piece: %v was requested in one piece",
-		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}, true
+	v = Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v are reserved and unused, but not in one piece: %v in one piece were asked for",
+		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}
+	if c.Recorded != nil && c.Recorded.OOM != nil {
+		v.Retry = c.Recorded.retry(c.rooms())
+		v.Why += v.Retry.why()
+	}
+	return v, true
 }

@@ -18,7 +18,7 @@ const leastGrowth = 0.15
 // growing returns what each step left alive, and its bytes.
 func (r *Recorded) growing() (out []Held, bytes uint64) {
 	for _, h := range r.Held {
-		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters {
+		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters && h.What != Temporaries {
 			out = append(out, h)
 			bytes += h.Bytes
 		}

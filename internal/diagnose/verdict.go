@@ -50,6 +50,10 @@ type Verdict struct {
 	Holders    []Held   // largest first
 	Growth     *Growth  // nil if nothing grows
 	Fixes      []Fix
+	Retry      *Retry   // the run played again with expandable segments; nil if it was not
+	Pieces     *Pieces  // of the snapshot; nil if there is none
+	AtPeak     bool     // whether Holders are those of the peak, not of the end
+	Changes    []Change // from the first of two snapshots to the second
 }
 
 // Growth is memory that each step leaves behind.
@@ -62,6 +66,7 @@ type Growth struct {
 type Evidence struct {
 	Log      *Log      // nil if no text was given
 	Recorded *Recorded // nil if no snapshot was given
+	Earlier  *Recorded // the first of two snapshots to compare; nil otherwise
 
 	// Keeper returns the line of a source file that keeps what another line of it makes. It may be nil.
 	Keeper func(file string, line int) (int, bool)
@@ -72,14 +77,16 @@ type Evidence struct {
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
-		return &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
+		v := &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
+		v.describe(e)
+		return v
 	}
 	v := c.decide()
 	v.Message = c.message
 	if e.Recorded != nil {
-		v.Holders = e.Recorded.Held
 		v.Growth = c.growth()
 	}
+	v.describe(e)
 	if v.Where == "" {
 		v.Where = c.where()
 	}
@@ -87,11 +94,23 @@ func Judge(e Evidence) *Verdict {
 	return v
 }
 
-// rule is one way to recognise a cause; ok is false if the evidence is missing.
+// describe adds what the snapshots show, whatever the verdict.
+func (v *Verdict) describe(e Evidence) {
+	if e.Recorded == nil {
+		return
+	}
+	v.Holders, v.AtPeak = e.Recorded.Held, e.Recorded.AtPeak
+	v.Pieces = pieces(e.Recorded.device.Final)
+	if e.Earlier != nil {
+		v.Changes = Compare(e.Earlier, e.Recorded)
+	}
+}
+
+// rule is one way to recognise a cause; ok is false if the evidence is not there.
 type rule func(*failure) (v Verdict, ok bool)
 
 var rules = []rule{
-	(*failure).onHost, (*failure).impossible, (*failure).byOthers, (*failure).inPools, (*failure).apart, (*failure).grows,
+	(*failure).onHost, (*failure).impossible, (*failure).byOthers, (*failure).inPools, (*failure).apart, (*failure).grows, (*failure).between,
 	(*failure).restoring, (*failure).loading, (*failure).firstStep, (*failure).evaluating, (*failure).lengthens, (*failure).grewInLog, (*failure).inLogits,
 }
 
@@ -135,7 +154,9 @@ func newCase(e Evidence) *failure {
 		}
 	}
 	if c.message == nil && (e.Recorded == nil || !c.leaks()) {
-		return nil
+		if _, ok := c.between(); !ok {
+			return nil
+		}
 	}
 	if c.message == nil {
 		c.message = &Message{Form: Torch, GPU: -1}
@@ -163,7 +184,7 @@ func deciding(all []Found) int {
 func (f *Found) supersedes(of *Found) bool {
 	after := f.Line - of.Line
 	if of.figures() == 0 && len(of.Frames) == 0 {
-		return after <= near && f.figures() > 0
+		return after <= near && f.figures() > 0 || after < apart && len(f.Frames) > 0
 	}
 	return f.Prefix == of.Prefix && after < apart && len(f.Frames) > 0 && of.figures() <= f.figures()
 }
