@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,8 @@ const diagnoseLong = `Explain why a run ran out of memory.
 Give the output of the run, the error text, a memory snapshot, both, or the
 folder of a job. - is standard input. Messages of all versions of PyTorch are
 understood, and those of CUDA libraries, data loaders, the system, JAX and
-TensorFlow. A snapshot also shows who held the memory, and what grew. Of two
+TensorFlow. If the run itself is known, from flags, a config beside the script or
+the folder, the fixes are simulated. A snapshot also shows who held the memory, and what grew. Of two
 snapshots, it shows who grew from the first to the second.`
 
 const diagnoseExample = `  snug diagnose train.log
@@ -37,8 +39,10 @@ const diagnoseExample = `  snug diagnose train.log
   snug diagnose step10.pickle step90.pickle
   snug diagnose oom.pickle --html oom.html`
 
-// diagnoseOptions are the flags of the command.
+// diagnoseOptions are the flags of the command. Those of a setup describe the run that failed.
 type diagnoseOptions struct {
+	setupFlags
+	projectFlags
 	json bool
 	html string
 }
@@ -51,21 +55,23 @@ func newDiagnose(env Env) *cobra.Command {
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !term.Interactive(env.Stdin) {
 				args = []string{"-"} // a pipe needs no name
 			}
-			return runDiagnose(env, o, args)
+			return runDiagnose(cmd.Context(), env, o, args)
 		},
 	}
+	o.add(cmd)
 	f := cmd.Flags()
+	o.addTo(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.html, "html", "", "write the snapshot's timeline, flame graph and map to an HTML `file`")
 	return cmd
 }
 
 // runDiagnose runs the command: it reads everything, judges and prints.
-func runDiagnose(env Env, o diagnoseOptions, paths []string) error {
+func runDiagnose(ctx context.Context, env Env, o diagnoseOptions, paths []string) error {
 	done := env.working("reading")
 	defer done()
 	e, err := readEvidence(env, paths)
@@ -73,6 +79,9 @@ func runDiagnose(env Env, o diagnoseOptions, paths []string) error {
 		return err
 	}
 	v := diagnose.Judge(e)
+	if err := o.compute(ctx, env, v, paths); err != nil {
+		return err
+	}
 	done()
 	if err := writePage(env, o.html, v, e.Recorded); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (r *Retry) why() string {
 	case r.Fits:
 		return fmt.Sprintf("; played again with expandable segments, the request is met with %v reserved", units.Bytes(r.Needs))
 	case r.Unsure:
-		return fmt.Sprintf("; played again with expandable segments, the request needs %v reserved, which is within what the cap may be", units.Bytes(r.Needs))
+		return "; whether expandable segments would have met it depends on the cap, which a snapshot does not have: give the log too"
 	}
 	return "; played again with expandable segments, the request fails too"
 }

@@ -41,6 +41,10 @@ func (c *failure) impossible() (v Verdict, ok bool) {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
 			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
 	}
+	if held := m.Allocated + m.Unallocated; m.Total > 0 && held > m.Total+m.spare() && m.Form == Torch {
+		return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("PyTorch holds %v of a card with %v: the driver lends host memory (Windows does), or its figures are wrong",
+			units.Bytes(held), units.Bytes(m.Total))}, true
+	}
 	left, confidence := m.Free, Likely
 	if !m.known.free { // the texts for Intel's cards
 		held := m.Allocated + m.Unallocated

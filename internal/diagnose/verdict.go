@@ -45,6 +45,7 @@ type Verdict struct {
 	Code       Code
 	Why        string // one sentence
 	Where      string // the user's line; "" if none is known
+	Script     string // the user's file that the program began in, as the traceback names it; "" if unknown
 	Confidence Confidence
 	Message    *Message // the text that it rests on; nil if there is none
 	Holders    []Held   // largest first
@@ -82,7 +83,7 @@ func Judge(e Evidence) *Verdict {
 		return v
 	}
 	v := c.decide()
-	v.Message = c.message
+	v.Message, v.Script = c.message, c.script()
 	if e.Recorded != nil {
 		v.Growth = c.growth()
 	}
@@ -258,6 +259,16 @@ func (c *failure) where() string {
 		return ""
 	}
 	return f.Where()
+}
+
+// script returns the outermost of the user's files in the traceback.
+func (c *failure) script() string {
+	for _, f := range c.frames {
+		if f.users() && strings.HasSuffix(f.File, ".py") {
+			return f.File
+		}
+	}
+	return ""
 }
 
 // share returns a part of the room, 0 if the room is unknown.
