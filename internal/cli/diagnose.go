@@ -30,32 +30,47 @@ folder of a job. - is standard input. Messages of all versions of PyTorch are
 understood, and those of CUDA libraries, data loaders, the system, JAX and
 TensorFlow. If the run itself is known, from flags, a config beside the script or
 the folder, the fixes are simulated. A snapshot also shows who held the memory, and what grew. Of two
-snapshots, it shows who grew from the first to the second.`
+snapshots, it shows who grew from the first to the second.
+
+With --watch, everything after -- is your training command. It runs unchanged,
+with PyTorch's record of its allocations. When a request fails, a snapshot is
+kept, and when the run has failed, the verdict is printed. A command that fails
+for another reason gives its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle
   python train.py 2>&1 | snug diagnose -
   snug diagnose outputs/run-17
   snug diagnose step10.pickle step90.pickle
-  snug diagnose oom.pickle --html oom.html`
+  snug diagnose oom.pickle --html oom.html
+  snug diagnose --watch -- python train.py --batch 64`
 
 // diagnoseOptions are the flags of the command. Those of a setup describe the run that failed.
 type diagnoseOptions struct {
 	setupFlags
 	projectFlags
-	json bool
-	html string
+	json  bool
+	html  string
+	watch bool
+	keep  string
+	last  int
 }
 
 func newDiagnose(env Env) *cobra.Command {
 	var o diagnoseOptions
 	cmd := &cobra.Command{
-		Use:     "diagnose FILE...",
-		Short:   "Explain why a run ran out of memory, from its log or a snapshot",
+		Use:     "diagnose FILE... | --watch -- COMMAND...",
+		Short:   "Say why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args); err != nil {
+				return err
+			}
+			if o.watch {
+				return runDiagnoseWatch(cmd.Context(), env, o, args)
+			}
 			if len(args) == 0 && !term.Interactive(env.Stdin) {
 				args = []string{"-"} // a pipe needs no name
 			}
@@ -67,6 +82,9 @@ func newDiagnose(env Env) *cobra.Command {
 	o.addTo(f)
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.html, "html", "", "write the snapshot's timeline, flame graph and map to an HTML `file`")
+	f.BoolVar(&o.watch, "watch", false, "run the command after --, and diagnose it if it runs out of memory")
+	f.IntVar(&o.last, "last", 3, "with --watch, keep snapshots of the last `N` requests that failed")
+	f.StringVar(&o.keep, "keep", "snug-oom", "with --watch, the `folder` to keep them in")
 	return cmd
 }
 

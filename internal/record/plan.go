@@ -33,6 +33,7 @@ type Plan struct {
 	KeepRunning bool          // the command goes on after its recorded steps
 	Timeout     time.Duration // of one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
+	Failures    int           // snapshots of failed requests to keep; 0 for none: failures.go
 
 	// Out is the file for the profile, if sizes are varied, and Keep the folder to
 	// copy the recordings to, "" for none. Both are written whole or not at all.

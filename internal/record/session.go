@@ -166,6 +166,7 @@ func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) 
 func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, error) {
 	f, err := run.NewFolder(s.work.Path, run.Settings{
 		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU,
+		Failures: s.plan.Failures, MaxEntries: s.plan.entries(),
 	})
 	if err != nil {
 		return nil, err

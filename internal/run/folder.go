@@ -24,8 +24,7 @@ type Settings struct {
 	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
 	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
 	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
-
-	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
+	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one of the run
 }
 
 // Live are the settings of the probe when it reports each step over the socket of the run's folder.
@@ -91,6 +90,9 @@ func (f *Folder) Reports() ([]*Report, error) {
 		r := ReadReport(text)
 		if r.Snapshot != nil {
 			r.Snapshot.File = filepath.Join(f.Path, filepath.Base(r.Snapshot.File))
+		}
+		for i := range r.Kept {
+			r.Kept[i].File = filepath.Join(f.Path, filepath.Base(r.Kept[i].File))
 		}
 		out = append(out, r)
 	}

@@ -38,6 +38,7 @@ SAMPLES = 4000  # samples of the data set that are examined after the run
 PATIENCE = 3.0  # seconds that this may take
 ORDER = "_snug_order"  # attribute of an iterator: the samples that it has asked for
 READABLE = 1 << 20  # most elements of a tensor whose values are read
+MOST_FAILED = 50  # failed requests of which a snapshot is written: a program may try again and again
 
 
 # ---------------------------------------------------------------- reports
@@ -345,8 +346,9 @@ class Shapes:
 class Watch:
     """Watches the training loop of one process."""
 
-    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu):
+    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu, failures=0):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
+        self.failures = failures  # snapshots of failed requests to keep, instead of one of the run
         self.keep_running, self.max_entries = keep_running, max_entries
         self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
         self.patches = []  # undone by finish
@@ -360,6 +362,7 @@ class Watch:
         self.marks, self.clocks, self.ends = [], [], []
         self.shapes = Shapes(self.torch, self.put)
         self.recording = self.finished = self.looked = False
+        self.failed = 0
         self.last, self.since, self.spent = None, 0.0, 0.0
 
     # -- hooking in
@@ -631,6 +634,15 @@ class Watch:
     def out_of_memory(self, device, alloc, device_total, device_free):
         if not self.finished:
             report.write("oom", device=device, asked=alloc, total=device_total, free=device_free, steps=self.steps, **self.memory())
+            if self.failures and self.recording and self.failed < MOST_FAILED:
+                quietly(self.keep_failure)()
+
+    def keep_failure(self):
+        """Writes a snapshot of a failed request over the oldest of those that are kept."""
+        name = "%d-oom%d.pickle" % (report.pid, self.failed % self.failures)
+        self.failed += 1
+        self.write_snapshot(name, self.torch.cuda.memory._snapshot())
+        report.write("kept", file=name, number=self.failed)
 
     def crashed(self, kind, err):
         if not issubclass(kind, KeyboardInterrupt):
@@ -695,18 +707,21 @@ class Watch:
 
     def dump(self):
         torch = self.torch
-        if not (self.recording and torch.cuda.is_initialized()):
+        if not (self.recording and torch.cuda.is_initialized()) or self.failures:
             return
         name = "%d.pickle" % report.pid
-        part = os.path.join(HOME, name + ".part")
         snapshot = torch.cuda.memory._snapshot()
         torch.cuda.memory._record_memory_history(enabled=None)
         if not self.keep_running:
             quietly(self.add_shapes)(snapshot)
+        self.write_snapshot(name, snapshot)
+        report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
+
+    def write_snapshot(self, name, snapshot):
+        part = os.path.join(HOME, name + ".part")
         with open(part, "wb") as f:
             pickle.dump(snapshot, f, protocol=4)
         os.replace(part, os.path.join(HOME, name))
-        report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
 
     def add_shapes(self, snapshot):
         """Adds the inputs of the model to the snapshot, as JSON under a separate key."""

@@ -23,6 +23,7 @@ type Report struct {
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock
 	State    *State            // at the end of the last recorded step
 	Snapshot *Snapshot         // nil if none was written
+	Kept     []Kept            // snapshots of failed requests, oldest first
 	OOM      *Failure          // set if it ran out of memory
 	Crash    *Failure          // set if it ended with another exception
 	Failures []Failure         // the probe's own
@@ -88,6 +89,12 @@ type Snapshot struct {
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes, by PyTorch's own count
 }
 
+// Kept is the snapshot of a request that failed.
+type Kept struct {
+	File string  `json:"file"` // the pickle file
+	Time float64 `json:"time"` // when it was written, in seconds since 1970
+}
+
 // Failure is something that went wrong.
 type Failure struct {
 	Type  string `json:"type"`  // class of the exception
@@ -137,6 +144,8 @@ func (r *Report) take(event string, line []byte) {
 		r.State = pointer[State](line)
 	case "snapshot":
 		r.Snapshot = pointer[Snapshot](line)
+	case "kept":
+		r.keep(line)
 	case "oom":
 		r.OOM = pointer[Failure](line)
 	case "exception":
@@ -146,6 +155,13 @@ func (r *Report) take(event string, line []byte) {
 	case "end":
 		x, _ := read[struct{ Why string }](line)
 		r.End = x.Why
+	}
+}
+
+// keep notes a snapshot that was kept, in place of the one that it was written over.
+func (r *Report) keep(line []byte) {
+	if k, ok := read[Kept](line); ok {
+		r.Kept = append(slices.DeleteFunc(r.Kept, func(old Kept) bool { return old.File == k.File }), k)
 	}
 }
 
