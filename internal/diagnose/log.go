@@ -40,7 +40,7 @@ var (
 	ansi = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
 	// stamps are times as loggers, Slurm and Kubernetes print them. Lines of one traceback differ in them.
 	stamps  = pattern.New(`\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:\d{2}[-/]\d{2}(?:[-/]\d{2,4})? |[IWEF]\d{4} )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?|^\W*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?`)
-	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`)
+	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`, "esum", "ESUM", "ontinuing", "oad", "LOAD", "estor", "ESTOR")
 )
 
 // reader gathers a log line by line.
@@ -85,7 +85,7 @@ func (g *reader) line(text string) {
 	if strings.Contains(text, "\x1b") {
 		text = ansi.Regexp().ReplaceAllString(text, "")
 	}
-	if strings.Count(text, ":") >= 2 {
+	if hasTime(text) {
 		text = stamps.Regexp().ReplaceAllString(text, "")
 	}
 	for part := range strings.SplitSeq(text, "\r") {
@@ -94,6 +94,19 @@ func (g *reader) line(text string) {
 		}
 	}
 }
+
+// hasTime reports whether a line has a time like 09:41:07. Most lines have none, and a search for all forms
+// takes long.
+func hasTime(text string) bool {
+	for i := 2; i+5 < len(text); i++ {
+		if text[i] == ':' && text[i+3] == ':' && digit(text[i-1]) && digit(text[i+1]) && digit(text[i+4]) {
+			return true
+		}
+	}
+	return false
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 func (g *reader) part(text string) {
 	switch {

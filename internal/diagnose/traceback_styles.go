@@ -26,11 +26,11 @@ var styles = []style{
 		func(g []string) Frame { return Frame{File: g[2], Line: atoi(g[3]), Func: g[4]} }},
 	{pattern.New(`^(.*?)\s*File (\S+?\.py):(\d+), in ([\w<>.]+)`, "File "), true,
 		func(g []string) Frame { return Frame{File: g[2], Line: atoi(g[3]), Func: g[4]} }},
-	{pattern.New(`^(.*?)\s*(?:Cell|Input) In ?\[(\d+)\],? (?:line (\d+)|in )`, "In"), true,
+	{pattern.New(`^(.*?)\s*(?:Cell|Input) In ?\[(\d+)\],? (?:line (\d+)|in )`, "In[", "In ["), true,
 		func(g []string) Frame {
 			return Frame{File: "In[" + g[2] + "]", Line: atoiOr(g[3], 0), Func: "<module>"}
 		}},
-	{pattern.New(`^()(\S+\.py|<ipython-input-[\w-]+>) in ([\w<>.]+)(?:\(.*)?$`, " in "), true,
+	{pattern.New(`^()(\S+\.py|<ipython-input-[\w-]+>) in ([\w<>.]+)(?:\(.*)?$`, ".py in ", "<ipython-input-"), true,
 		func(g []string) Frame { return Frame{File: g[2], Func: g[3]} }},
 }
 
