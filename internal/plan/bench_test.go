@@ -59,10 +59,11 @@ func BenchmarkSearchSpread(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchLoops is a search for the largest model that goes token by token.
+// BenchmarkSearchLoops is a search for the largest model that goes token by token, near the longest sequence that is
+// simulated.
 func BenchmarkSearchLoops(b *testing.B) {
 	asProgram(b)
-	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 2048.0})
+	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 1536.0})
 	r := Request{Setup: s, Card: card(b, "H100-80GB")}
 	b.ReportAllocs()
 	for b.Loop() {
