@@ -205,10 +205,13 @@ func checkedFiles(results []lint.Result) (n int) {
 func lintExit(env Env, findings []lint.Finding, results []lint.Result) error {
 	failed := 0
 	for _, r := range results {
-		if r.Err != nil {
-			failed++
-			fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(r.Err.Error()))
+		if r.Err == nil {
+			continue
 		}
+		if !errors.As(r.Err, &lint.SkippedError{}) {
+			failed++
+		}
+		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(r.Err.Error()))
 	}
 	switch {
 	case failed > 0:

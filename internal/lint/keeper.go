@@ -16,8 +16,12 @@ func Keeper(src []byte, line int) (keeper int, ok bool) {
 	if err != nil {
 		return 0, false
 	}
+	found, err := check("", src, file.Body, keepers(), "")
+	if err != nil {
+		return 0, false
+	}
 	var kept []Finding
-	for _, f := range check("", src, file.Body, keepers(), "") {
+	for _, f := range found {
 		if len(f.made) > 0 {
 			kept = append(kept, f)
 		}

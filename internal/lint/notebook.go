@@ -35,12 +35,12 @@ func lintNotebook(path string, src []byte, rules []Rule, torch string) ([]Findin
 	if err != nil {
 		return nil, n.placed(path, err)
 	}
-	found := check(path, n.code, file.Body, rules, torch)
+	found, err := check(path, n.code, file.Body, rules, torch)
 	for i := range found {
 		found[i].Path, found[i].edits = path, nil
 		found[i].Cell, found[i].Line = n.place(found[i].Line)
 	}
-	return found, nil
+	return found, err
 }
 
 // place returns the cell and the line in it.
