@@ -105,6 +105,9 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 	}
 	block(&b, s, held, holderRows(v))
 	block(&b, s, "From the first snapshot to the second", changeRows(v))
+	if v.Compared && len(v.Changes) == 0 {
+		b.WriteString("\nAt the end of both snapshots, every holder has the same memory.\n")
+	}
 	if g := v.Growth; g != nil {
 		fmt.Fprintf(&b, "\n  %v more after each step, made at %s\n", units.Bytes(g.BytesPerStep), g.Where)
 	}

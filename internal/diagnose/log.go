@@ -55,7 +55,7 @@ type reader struct {
 
 // ReadLog reads the output of a run. It reads to the end, however long.
 func ReadLog(r io.Reader) (*Log, error) {
-	in := bufio.NewReaderSize(r, longestLine)
+	in := bufio.NewReaderSize(inUTF8(bufio.NewReader(r)), longestLine)
 	g := &reader{open: map[string][]Frame{}}
 	for {
 		line, err := in.ReadSlice('\n')

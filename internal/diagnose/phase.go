@@ -90,6 +90,11 @@ func updates(frames []Frame) bool {
 	return false
 }
 
+// pins is true in code that moves batches to page-locked host memory.
+func (f Frame) pins() bool {
+	return f.of("torch/utils/data/_utils/pin_memory.py") || f.of("torch/") && f.Func == "pin_memory"
+}
+
 func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() }
 
 // workspace is true in the code of CUDA libraries' workspaces, which stacks with C++ frames show.

@@ -17,6 +17,9 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 		Killed: "the system killed the process, most often because host memory ran out",
 		Shared: "the data loader's workers ran out of shared memory (/dev/shm)",
 	}[c.message.Form]
+	if c.message.Form == Driver && some(c.frames, Frame.pins) {
+		return Verdict{Code: HostMemory, Confidence: Likely, Why: "the driver could not lock host memory for batches (pin_memory): the host's memory is short, or its limit of locked memory (ulimit -l) is low"}, true
+	}
 	if why == "" {
 		return v, false
 	}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // Frame is one line of a Python traceback.
@@ -24,8 +26,14 @@ func (f Frame) Where() string {
 // libraries are parts of the paths of code that the user did not write.
 var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}
 
+// ownTorch matches PyTorch's files where it is not installed as a package, as in NVIDIA's containers.
+var ownTorch = pattern.New(`(?:^|/)torch/(?:nn|optim|autograd|utils|distributed|cuda|amp|fx|jit|multiprocessing|_\w+|functional\.py|serialization\.py|storage\.py|overrides\.py)`, "torch/")
+
 // users reports whether a frame is in the user's own code.
 func (f Frame) users() bool {
+	if ownTorch.In(f.File) {
+		return false
+	}
 	for _, l := range libraries {
 		if strings.Contains(f.File, l) {
 			return false

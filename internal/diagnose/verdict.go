@@ -4,6 +4,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/units"
@@ -54,7 +55,8 @@ type Verdict struct {
 	Retry      *Retry   // the run played again with expandable segments; nil if it was not
 	Pieces     *Pieces  // of the snapshot; nil if there is none
 	AtPeak     bool     // whether Holders are those of the peak, not of the end
-	Changes    []Change // from the first of two snapshots to the second
+	Compared   bool     // whether two snapshots were given
+	Changes    []Change // from the first of them to the second
 }
 
 // Growth is memory that each step leaves behind.
@@ -103,7 +105,7 @@ func (v *Verdict) describe(e Evidence) {
 	v.Holders, v.AtPeak = e.Recorded.Held, e.Recorded.AtPeak
 	v.Pieces = pieces(e.Recorded.device.Final)
 	if e.Earlier != nil {
-		v.Changes = Compare(e.Earlier, e.Recorded)
+		v.Compared, v.Changes = true, Compare(e.Earlier, e.Recorded)
 	}
 }
 
@@ -226,10 +228,23 @@ func (c *failure) decide() *Verdict {
 	if c.message.figures() == 0 {
 		v.Confidence = Possible
 	}
+	if c.wentOn() {
+		v.Confidence = Possible
+		v.Why += "; the program caught this and took further steps"
+	}
 	return &v
 }
 
-// request says what could not be allocated, with the figures that are known.
+// wentOn reports whether the log shows steps after a message that ended no traceback: the program caught it.
+func (c *failure) wentOn() bool {
+	if c.Log == nil || len(c.frames) > 0 || len(c.Log.Messages) == 0 {
+		return false
+	}
+	last := c.Log.Messages[len(c.Log.Messages)-1]
+	return slices.ContainsFunc(c.Log.Steps, func(s StepLine) bool { return s.line > last.Line })
+}
+
+// request says what could not be had, with the figures that are known.
 func (c *failure) request() string {
 	m := c.message
 	var parts []string
