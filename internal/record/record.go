@@ -9,6 +9,7 @@
 //	Open, Bind, Run, …   trials, each at settings that the last one suggested; running
 //	                     out of memory is an answer (Trial.OutOfMemory)
 //	Events.Reported      the probe's figures, while a trial runs
+//	WatchFailures        runs the command to its end, and keeps snapshots of requests that fail (failures.go)
 //
 // The files:
 //
