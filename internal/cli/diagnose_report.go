@@ -109,7 +109,7 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 		b.WriteString("\nAt the end of both snapshots, every holder has the same memory.\n")
 	}
 	if g := v.Growth; g != nil {
-		fmt.Fprintf(&b, "\n  %v more after each step, made at %s\n", units.Bytes(g.BytesPerStep), g.Where)
+		fmt.Fprintf(&b, "\n  %v more after each step, kept at %s\n", units.Bytes(g.BytesPerStep), g.Where)
 	}
 	b.WriteString(piecesText(v, s))
 	if len(v.Fixes) > 0 {

@@ -227,9 +227,12 @@ func (c *collector) held(d *snapshot.Device) (out []Held) {
 	add := func(stack uint32, size uint64, visit int32) {
 		f := c.facts(stack)
 		g := group{f.kind, f.site}
+		if g.kind == Temporaries && (f.site != c.now || visit < c.visits[f.site]) {
+			g.kind = Optimizer // what outlives its update is state, as SGD's momentum
+		}
 		h := all[g]
 		if h == nil {
-			h, seen[g] = &Held{What: f.kind}, map[int32]bool{}
+			h, seen[g] = &Held{What: g.kind}, map[int32]bool{}
 			if f.site >= 0 {
 				h.Where = c.sites[f.site]
 			}

@@ -126,11 +126,18 @@ func (c *collector) kind(stack uint32) string {
 // heldAt returns who held the memory after an event, largest first.
 func (c *collector) heldAt(d *snapshot.Device, event int) (out []Held) {
 	all := map[group]*Held{}
+	now := ""
+	if event >= 0 && event < len(d.Trace.Events) {
+		now = c.kind(stackOf(d, event))
+	}
 	for stack, s := range c.aliveAt(d, event) {
 		if s.bytes <= 0 {
 			continue
 		}
 		g := group{c.kind(stack), -1}
+		if g.kind == Temporaries && now != Temporaries && now != Optimizer {
+			g.kind = Optimizer // what outlives its update is state
+		}
 		if stack != earlier {
 			g.site = c.facts(stack).site
 		}

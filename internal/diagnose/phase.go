@@ -24,6 +24,8 @@ const (
 var (
 	// evaluates matches names of functions that evaluate: evaluate, validation_step, run_eval, do_test.
 	evaluates = pattern.New(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
+	// heldOut matches names of data for evaluation in source lines: val_loader, eval_batch, x_test.
+	heldOut = pattern.New(`\b(?:(?:val|valid|validation|eval|evaluation|test)_(?:dl|loader|dataloader|data|batch|batches|set|dataset|ids|inputs?|images?|x)|x_(?:val|test|eval))\b`, "val", "eval", "test")
 	// losses matches what turns logits into a loss, in names and in source lines.
 	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
 	// restores matches functions that read a checkpoint.
@@ -35,10 +37,13 @@ var (
 )
 
 func (f Frame) optimizes() bool {
-	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
+	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("apex/optimizers/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
 }
 
-func (f Frame) evaluates() bool { return evaluates.In(f.Func) }
+// evaluates is true in functions that evaluate, and on the user's lines that use data for evaluation.
+func (f Frame) evaluates() bool {
+	return evaluates.In(f.Func) || f.users() && heldOut.In(f.Code)
+}
 
 func (f Frame) loses() bool { return losses.In(f.Func) || losses.In(f.Code) }
 
@@ -83,7 +88,26 @@ func updates(frames []Frame) bool {
 		switch f := frames[i]; {
 		case f.optimizes():
 			return true
-		case f.calls() || f.backward() || f.users():
+		case f.calls() || f.backward():
+			return false
+		case f.users():
+			return ownStep(frames[:i+1])
+		}
+	}
+	return false
+}
+
+// ownStep reports whether the user's innermost frames are the step of an optimizer that they wrote: PyTorch calls
+// it through a wrapper.
+func ownStep(frames []Frame) bool {
+	inStep := false
+	for i := len(frames) - 1; i >= 0; i-- {
+		switch f := frames[i]; {
+		case f.of("torch/optim/optimizer.py"):
+			return inStep
+		case f.users():
+			inStep = f.Func == "step"
+		case !f.of("torch/utils/_contextlib.py"):
 			return false
 		}
 	}

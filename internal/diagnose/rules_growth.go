@@ -5,8 +5,8 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"snug/internal/pattern"
 	"snug/internal/units"
 )
 
@@ -133,11 +133,14 @@ func (c *failure) memoryGrew() bool {
 // ordinary is the part of the room below which a request is one of many like it.
 const ordinary = 0.03
 
+// keepsCode matches source lines that keep or copy what they make.
+var keepsCode = pattern.New(`\.(?:append|extend|insert|setdefault)\(|deepcopy\(|\.clone\(\)|\.state_dict\(\)`)
+
 // grewInLog is the rule for growth that only the log shows: many steps went well, and then an ordinary
 // request failed.
 func (c *failure) grewInLog() (v Verdict, ok bool) {
 	at, users := innermost(c.frames, Frame.users)
-	keeps := users && (strings.Contains(at.Code, ".append(") || strings.Contains(at.Code, "deepcopy("))
+	keeps := users && keepsCode.In(at.Code)
 	switch {
 	case c.memoryGrew():
 		return Verdict{Code: Leak, Confidence: Certain, Why: "memory use rises from step to step, as the log itself shows: each step leaves something behind"}, true

@@ -88,10 +88,17 @@ func (c *failure) firstStep() (v Verdict, ok bool) {
 
 func (c *failure) evaluating() (v Verdict, ok bool) {
 	at, found := innermost(c.frames, Frame.evaluates)
+	if n := len(c.steps); !found && n > 0 && c.steps[n-1].Evaluates && c.steps[n-1].Ongoing && !some(c.frames, Frame.backward) && !updates(c.frames) {
+		return Verdict{Code: Evaluation, Confidence: Likely, Why: "memory ran out while the log shows an evaluation under way: " + c.request()}, true
+	}
 	if !found {
 		return v, false
 	}
-	why := "memory ran out during evaluation (" + at.Func + "), not in training"
+	name := at.Func
+	if !evaluates.In(name) {
+		name = at.Where()
+	}
+	why := "memory ran out in the evaluation (" + name + "), not in training"
 	if c.Recorded != nil && c.share(c.of(Activations, Logits)) > 0.4 {
 		why += "; its batches are larger than in training, or it runs with gradients"
 	}

@@ -16,6 +16,7 @@ type StepLine struct {
 	Memory    uint64 // bytes that it says are allocated or in use; 0 if it does not
 	Shape     []int  // the batch's shape or length, if it is printed
 	Evaluates bool   // whether it tells of an evaluation
+	Ongoing   bool   // whether it is a progress bar that has not reached its end
 	line      int
 }
 
@@ -41,14 +42,23 @@ func stepLine(text string) (StepLine, bool) {
 			continue
 		}
 		s.Step = atoi(text[at[2]:at[3]])
+		s.Ongoing = p == progress && s.Step < atoi(text[at[4]:at[5]])
 		break
 	}
 	if s.Step < 0 && !trainers.In(text) && !lossWord.In(text) {
 		return s, false
 	}
 	s.Memory, s.Shape = memoryIn(text), shapeIn(text)
-	s.Evaluates = evalWords.In(text)
+	s.Evaluates = evalWords.In(withoutFigures(text))
 	return s, true
+}
+
+// withoutFigures cuts the figures off a progress bar: they may name the loss of the last evaluation.
+func withoutFigures(text string) string {
+	if bar := strings.Index(text, "%|"); bar >= 0 {
+		return text[:bar]
+	}
+	return text
 }
 
 // chore reports whether a progress bar is about other work than steps: by its title, which stands before the
