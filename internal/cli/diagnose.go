@@ -25,17 +25,17 @@ import (
 
 const diagnoseLong = `Explain why a run ran out of memory.
 
-Give the output of the run, the error text, a memory snapshot, both, or the
-folder of a job. - is standard input. Messages of all versions of PyTorch are
-understood, and those of CUDA libraries, data loaders, the system, JAX and
-TensorFlow. If the run itself is known, from flags, a config beside the script or
-the folder, the fixes are simulated. A snapshot also shows who held the memory, and what grew. Of two
-snapshots, it shows who grew from the first to the second.
+Give it the run's output, the error text, a memory snapshot, several of these,
+or a job's folder; - is standard input. It understands the messages of every
+PyTorch version, and those of CUDA libraries, data loaders, the operating
+system, JAX and TensorFlow. If the run itself is known, from flags, from a config
+next to the script or from the folder, the fixes are simulated. A snapshot also
+shows what held the memory and what grew. Given two snapshots, it compares them.
 
 With --watch, everything after -- is your training command. It runs unchanged,
-with PyTorch's record of its allocations. When a request fails, a snapshot is
-kept, and when the run has failed, the verdict is printed. A command that fails
-for another reason gives its exit code.`
+with a record of its allocations. When a request fails, a snapshot is kept, and
+when the run has failed, the verdict is printed. If the command fails for another
+reason, snug exits with its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle
@@ -60,7 +60,7 @@ func newDiagnose(env Env) *cobra.Command {
 	var o diagnoseOptions
 	cmd := &cobra.Command{
 		Use:     "diagnose FILE... | --watch -- COMMAND...",
-		Short:   "Say why a run ran out of memory, from its log or a snapshot",
+		Short:   "Explain why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
 		Args:    cobra.ArbitraryArgs,

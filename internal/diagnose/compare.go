@@ -83,7 +83,7 @@ func (c *failure) between() (v Verdict, ok bool) {
 			continue
 		}
 		at := c.keeper(change.Where).Where()
-		return Verdict{Code: Leak, Confidence: Likely, Where: at, Why: fmt.Sprintf("from the first snapshot to the second, %v were added; most of it, %v in %d tensors, was made at %s and is kept",
+		return Verdict{Code: Leak, Confidence: Likely, Where: at, Why: fmt.Sprintf("from the first snapshot to the second, memory grew by %v; most of that, %v in %d tensors, was made at %s and is kept",
 			units.Bytes(grown), units.Bytes(change.Grown()), change.Count, change.Where.Where())}, true
 	}
 	return v, false

@@ -79,7 +79,7 @@ func (c *failure) raiseCap() []Fix {
 	if m.Limit == 0 || m.Total == 0 || need <= m.Limit || m.Free < need-min(need, m.Limit)+slack || need > m.Total {
 		return nil
 	}
-	return []Fix{{Change: fmt.Sprintf("raise the cap of %v, if the card is yours: it has %v free, and the request needs %v in all (set_per_process_memory_fraction of at least %.3f)",
+	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in all (set_per_process_memory_fraction of at least %.3f)",
 		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
 }
 
@@ -93,7 +93,7 @@ func (c *failure) joined(r *Retry) (out []Fix) {
 	if r == nil || r.Fits || r.Unsure {
 		out = append(out, set)
 	}
-	out = append(out, Fix{Change: "pad lengths to a multiple of 64, so that blocks can be reused"})
+	out = append(out, Fix{Change: "pad lengths to a multiple of 64, so blocks can be reused"})
 	if r != nil && !r.Fits && !r.Unsure {
 		out = append(out, Fix{Change: halve})
 	}

@@ -25,7 +25,7 @@ func (v *Verdict) Numbers() (out []Number) {
 		{Number{"process", "held by this process", m.Process}, m.Process > 0},
 		{Number{"others", "held by other processes", m.Others}, m.Others > 0},
 		{Number{"allocated", "in tensors", m.Allocated}, m.known.allocated || m.Allocated > 0},
-		{Number{"reserved_unallocated", "reserved, in no tensor", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
+		{Number{"reserved_unallocated", "reserved, not in tensors", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
 		{Number{"private_pools", "unused in CUDA graphs' pools", m.Private}, m.Private > 0},
 	} {
 		if n.known {

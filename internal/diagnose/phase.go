@@ -124,7 +124,7 @@ func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() 
 // workspace is true in the code of CUDA libraries' workspaces, which stacks with C++ frames show.
 func (f Frame) workspace() bool { return strings.Contains(f.Func, "orkspace") && !f.users() }
 
-// kindOf returns what an allocation is for, by its stack.
+// kindOf returns what an allocation is for, judging by its stack.
 func kindOf(frames []Frame) string {
 	switch {
 	case len(frames) == 0:

@@ -92,7 +92,7 @@ func (r *Retry) why() string {
 	case r.Fits:
 		return fmt.Sprintf("; played again with expandable segments, the request is met with %v reserved", units.Bytes(r.Needs))
 	case r.Unsure:
-		return "; whether expandable segments would have met it depends on the cap, which a snapshot does not have: give the log too"
+		return "; whether expandable segments would have met it depends on the limit, which a snapshot does not have: give the log too"
 	}
 	return "; played again with expandable segments, the request fails too"
 }

@@ -18,7 +18,7 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 		Shared: "the data loader's workers ran out of shared memory (/dev/shm)",
 	}[c.message.Form]
 	if c.message.Form == Driver && some(c.frames, Frame.pins) {
-		return Verdict{Code: HostMemory, Confidence: Likely, Why: "the driver could not lock host memory for batches (pin_memory): the host's memory is short, or its limit of locked memory (ulimit -l) is low"}, true
+		return Verdict{Code: HostMemory, Confidence: Likely, Why: "the driver could not lock host memory for batches (pin_memory): host memory is short, or the limit for locked memory (ulimit -l) is low"}, true
 	}
 	if why == "" {
 		return v, false
@@ -60,7 +60,7 @@ func (c *failure) impossible() (v Verdict, ok bool) {
 	if m.Tried == 0 || capped || left < m.Tried+m.spare() || m.Form != Torch {
 		return v, false
 	}
-	return Verdict{Code: BadDriver, Confidence: confidence, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside of PyTorch (WSL, MIG, a container, ulimit -v, 4 GB per request on some cards) or a driver in a bad state",
+	return Verdict{Code: BadDriver, Confidence: confidence, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside PyTorch (WSL, MIG, a container, ulimit -v, 4 GB per request on some cards) or a driver in a bad state",
 		units.Bytes(m.Tried), units.Bytes(left))}, true
 }
 
@@ -114,7 +114,7 @@ func (c *failure) apart() (v Verdict, ok bool) {
 	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {
 		return v, false
 	}
-	v = Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v are reserved and unused, but not in one piece: %v in one piece were asked for",
+	v = Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v is reserved but unused, and not in one piece: %v was requested in one piece",
 		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}
 	if c.Recorded != nil && c.Recorded.OOM != nil {
 		v.Retry = c.Recorded.retry(c.rooms())

@@ -98,7 +98,7 @@ func (c *failure) evaluating() (v Verdict, ok bool) {
 	if !evaluates.In(name) {
 		name = at.Where()
 	}
-	why := "memory ran out in the evaluation (" + name + "), not in training"
+	why := "memory ran out during evaluation (" + name + "), not in training"
 	if c.Recorded != nil && c.share(c.of(Activations, Logits)) > 0.4 {
 		why += "; its batches are larger than in training, or it runs with gradients"
 	}

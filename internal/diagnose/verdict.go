@@ -109,7 +109,7 @@ func (v *Verdict) describe(e Evidence) {
 	}
 }
 
-// rule is one way to recognise a cause; ok is false if the evidence is not there.
+// rule is one way to recognise a cause; ok is false if the evidence is missing.
 type rule func(*failure) (v Verdict, ok bool)
 
 var rules = []rule{

@@ -190,7 +190,7 @@ func (m *module) isUnitTest(path string) bool {
 }
 
 // The most functions of a file, and calls of a function, that are checked. Nobody writes more by hand, and rules
-// compare calls with each other, so that such a file would take long, for nothing.
+// compare calls with each other, so checking such a file would take long, for nothing.
 const (
 	mostFunctions = 3000
 	mostCalls     = 5000
@@ -199,7 +199,7 @@ const (
 // generated returns an error that says why a file is not checked: it is larger than files that people write. It
 // is nil for all others.
 func (m *module) generated() error {
-	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside of them
+	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside them
 		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a file that people write", n, mostFunctions)}
 	}
 	for _, f := range m.functions {
@@ -213,7 +213,7 @@ func (m *module) generated() error {
 // title returns what people call a function.
 func (f *function) title() string {
 	if f.def == nil {
-		return "the code outside of functions"
+		return "the code outside functions"
 	}
 	return f.name
 }

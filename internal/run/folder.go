@@ -25,6 +25,8 @@ type Settings struct {
 	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
 	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
 	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one of the run
+
+	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
 }
 
 // Live are the settings of the probe when it reports each step over the socket of the run's folder.
