@@ -64,9 +64,13 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	}
 	out := w.indexed(t, dim, at, index)
 	n.backward(func(g *Tensor) []*Tensor {
-		zeros := g.intoZeros("index_put", from).Hold()
+		w.Op("new_zeros")
+		zeros := w.Empty(from, g.dtype).Hold()
+		w.Launch(zeros, g)
+		out := w.unlessInPlace("index_put", zeros).Hold()
 		w.indexPut(at.Numel(), rows)
-		return inputGrads(zeros.loosen())
+		zeros.Drop()
+		return inputGrads(out.loosen())
 	})
 	return n.result(out, t)
 }
