@@ -132,6 +132,10 @@ var families = map[string]Facts{
 		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
 	},
+	"falcon": {
+		make: newFalcon, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{4544, 71, 32},
+	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
