@@ -261,5 +261,8 @@ func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
 	if len(dims) == 0 {
 		return g
 	}
-	return g.ReshapeAs(shape).reduce("sum", dims, false, g.dtype)
+	split := g.ReshapeAs(shape)
+	out := split.reduce("sum", dims, false, g.dtype)
+	dropTemporaries(split)
+	return out
 }
