@@ -62,7 +62,7 @@ func TestUnsimulated(t *testing.T) {
 	for name, want := range map[string]string{
 		"tiiuae/falcon-mamba-7b":             "a FalconMamba model",
 		"tiiuae/Falcon3-7B-Base":             "",
-		"cross-encoder/nli-deberta-v3-base":  "a DeBERTa model",
+		"microsoft/deberta-base-mnli":        "a DeBERTa model of the first version",
 		"facebook/galactica-1.3b":            "a Galactica model",
 		"TheBloke/Llama-2-7B-GPTQ":           "a checkpoint with quantized weights (GPTQ)",
 		"Qwen/Qwen2.5-7B-Instruct-AWQ":       "a checkpoint with quantized weights (AWQ)",

@@ -24,7 +24,9 @@ type bertConfig struct {
 
 // readBert reads them, for models as large as BERT by default.
 func readBert(c *Config, vocab int) bertConfig {
-	return readBertOf(c, bertConfig{vocab: vocab, hidden: 768, heads: 12, inter: 3072})
+	b := readBertOf(c, bertConfig{vocab: vocab, hidden: 768, heads: 12, inter: 3072})
+	b.types = c.Positive("type_vocab_size", 2)
+	return b
 }
 
 // readBertOf reads them with other default sizes.
@@ -36,7 +38,7 @@ func readBertOf(c *Config, usual bertConfig) bertConfig {
 		heads:       c.Positive("num_attention_heads", usual.heads),
 		inter:       c.Positive("intermediate_size", usual.inter),
 		positions:   c.Positive("max_position_embeddings", 512),
-		types:       c.Positive("type_vocab_size", 2),
+		types:       c.Int("type_vocab_size", 2),
 		act:         c.activation("hidden_act", "gelu"),
 		dropout:     c.Float("hidden_dropout_prob", 0.1),
 		attnDropout: c.Float("attention_probs_dropout_prob", 0.1),

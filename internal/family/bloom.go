@@ -146,7 +146,7 @@ func (a *bloomAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	fn.Set(&probs, a.dropout.Call(probs))
 	flat := fn.Let(probs.View(B*a.m.heads, S, -1))
 	context := fn.Let(flat.Bmm(value)) // (B·H, S, D)
-	fn.Set(&context, a.merge(context))
+	fn.Set(&context, mergedBatch(context, a.m.heads))
 	out := fn.Let(a.dense.Call(context))
 	fn.Set(&out, dropoutAdd(out, a.residual, a.drop))
 	return out, probs
@@ -162,13 +162,13 @@ func (a *bloomAttention) split(fused *shadow.Tensor) (query, key, value *shadow.
 	return fn.Return3(query, key, value)
 }
 
-// merge is _merge_heads: (B·H, S, D) to (B, S, H·D).
-func (a *bloomAttention) merge(x *shadow.Tensor) *shadow.Tensor {
+// mergedBatch is _merge_heads of BLOOM and Falcon: (B·H, S, D) to (B, S, H·D).
+func mergedBatch(x *shadow.Tensor, heads int) *shadow.Tensor {
 	fn := x.World().Func(x)
-	B, S := x.Size(0)/a.m.heads, x.Size(1)
-	fn.Set(&x, x.View(B, a.m.heads, S, a.headDim))
+	B, S, D := x.Size(0)/heads, x.Size(1), x.Size(2)
+	fn.Set(&x, x.View(B, heads, S, D))
 	fn.Set(&x, x.Permute(0, 2, 1, 3))
-	return fn.Return(x.Reshape(B, S, a.m.heads*a.headDim))
+	return fn.Return(x.Reshape(B, S, heads*D))
 }
 
 // dropoutAdd is dropout_add.

@@ -108,6 +108,10 @@ var families = map[string]Facts{
 		make: newAlbert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Output: "decoder", Suggested: []string{"query", "value"}, Quantizes: true, Dims: Dims{4096, 64, 12},
 	},
+	"bart": {
+		make: newBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", LoRA: qv, Dims: Dims{1024, 16, 12},
+	},
 	"bert": {
 		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
@@ -124,6 +128,10 @@ var families = map[string]Facts{
 		make: newCohere2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
+	"deberta-v2": {
+		make: newDeberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},
+	},
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
@@ -131,6 +139,10 @@ var families = map[string]Facts{
 	"electra": {
 		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
+	},
+	"falcon": {
+		make: newFalcon, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{4544, 71, 32},
 	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -243,6 +255,10 @@ var families = map[string]Facts{
 	"qwen2": {
 		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"qwen2_moe": {
+		make: newQwen2MoE, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{2048, 16, 24},
 	},
 	"qwen3": {
 		make: newQwen3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},

@@ -9,6 +9,7 @@ type Linear struct {
 	shadow.Path
 	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
 	In, Out      int            // features
+	Unfused      bool           // the bias is added after the product, as in Falcon
 	flipped      bool           // its weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
@@ -54,7 +55,20 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	case l.quant != nil:
 		return l.forward4bit(fn, x)
 	case l.lora == nil:
+		return l.product(x)
+	}
+	return l.lora.forward(fn, x, l.product(x))
+}
+
+// product is the layer without adapters. An unfused one is FalconLinear.
+func (l *Linear) product(x *shadow.Tensor) *shadow.Tensor {
+	if !l.Unfused {
 		return x.Linear(l.Weight, l.Bias)
 	}
-	return l.lora.forward(fn, x, x.Linear(l.Weight, l.Bias))
+	fn := x.World().Func(x)
+	hidden := fn.Let(x.Matmul(l.Weight.T()))
+	if l.Bias == nil {
+		return fn.Return(hidden)
+	}
+	return fn.Return(hidden.Add(l.Bias))
 }
