@@ -103,6 +103,17 @@ const (
 	TokenClassification Head = "token-classification"
 )
 
+// Reference is what a loop compares answers against.
+type Reference string
+
+// The references. The default is what the loop does by itself.
+const (
+	ReferenceModel    Reference = "model"       // a second, frozen model
+	ReferenceAdapters Reference = "adapters"    // the model without its adapters
+	ReferenceBefore   Reference = "precomputed" // log-probabilities that were computed before training
+	ReferenceNone     Reference = "none"        // nothing
+)
+
 // Loss says whose code computes the loss of a causal model.
 type Loss string
 

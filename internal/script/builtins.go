@@ -68,6 +68,7 @@ var register = sync.OnceFunc(func() {
 	registerParsers()
 	registerTrainer()
 	registerSentences()
+	registerPreferences()
 	registerPEFT()
 	registerQuantization()
 	registerObjects()

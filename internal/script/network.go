@@ -112,6 +112,8 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
+	case "is_gradient_checkpointing":
+		return n.mode.Checkpointing, true
 	case "_modules":
 		return &modulesDict{hold(n)}, true
 	case "dtype":
@@ -183,6 +185,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "set_input_embeddings", "set_output_embeddings":
 		in.note(notFollowed)
 		return nil
+	case "disable_adapter":
+		return &contextValue{bare: n}
+	case "get_base_model":
+		return hold(n)
 	case "no_sync":
 		return &contextValue{}
 	case "modules", "named_modules", "children", "named_children", "get_input_embeddings", "get_output_embeddings", "get_submodule":

@@ -61,6 +61,8 @@ type Mode struct {
 	Base          bool           // without its head
 	SkipLogits    bool           // skip_logits was passed, for Liger's forward
 	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
+	Undropped     bool           // its dropouts have a probability of 0
+	Unadapted     bool           // its adapters are switched off
 	Noise         bool           // NEFTune's hook is on the input embedding
 	Padded        bool           // the attention mask has zeros
 	Items         *shadow.Tensor // num_items_in_batch, if passed
@@ -84,6 +86,7 @@ type Run struct {
 	Planned      map[string]any // arguments of a trainer that a plan changes, also if the script gives them
 	NoneSelected bool           // masks of which nothing is known select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
+	Completion   int            // tokens of a sample that are its answer; 0 for half of them
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
@@ -134,6 +137,7 @@ type Loading struct {
 	Adapters  *Adapters      // added before it comes onto the card; nil for none
 	Loss      string         // which code computes it, by its name in a setup; "" if left open
 	Liger     *Liger         // kernels that replace its layers; nil for none
+	Loaded    bool           // from_pretrained puts it onto the card, as with a device_map
 	Torchtune bool           // it has torchtune's modules, if torchtune has them for it
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 }

@@ -51,7 +51,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	out := w.Empty(mask.size, source.dtype)
 	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
 	w.Launch(out, source, mask)
-	rows, all := source.size, mask.Numel()
+	rows, all := source.size, source.Numel()
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("masked_scatter_backward")
 		places := w.nonzero(kept.get(), all)
