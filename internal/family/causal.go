@@ -19,7 +19,8 @@ type causalHead struct {
 	liger   bool // computed as in Liger
 	path    lossPath
 	calling *Calling
-	rows    int // per sample of an embedding model; see Run.Rows
+	rows    int         // per sample of an embedding model; see Run.Rows
+	classes *classifier // of a model that sorts texts; nil for any other
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
@@ -27,6 +28,10 @@ type causalHead struct {
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
 	if run.Head == Encoder {
+		return h
+	}
+	if run.Head == SequenceClassification {
+		h.classes = newClassifier(c, &lastScorer{b.Linear("score", width, c.labels(), false)})
 		return h
 	}
 	h.lm = b.Linear("lm_head", width, h.vocab, false)
@@ -42,6 +47,9 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	h.calling.tieState(hidden)
 	if h.calling.ends(hidden, nil) {
 		return nil
+	}
+	if h.classes != nil {
+		return h.classLoss(hidden, b)
 	}
 	if h.lm == nil {
 		if h.calling.keepHidden(hidden) {

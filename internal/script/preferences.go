@@ -13,6 +13,8 @@ import (
 func registerPreferences() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
 		"pairs":             pairsBatch,
+		"pairs_alone":       pairsAlone,
+		"halves":            halvesOf,
 		"rated":             ratedBatch,
 		"separate_pairs":    separateBatch,
 		"chunked_log_probs": chunkedLogProbs,
@@ -85,6 +87,23 @@ func pairsBatch(in *interpreter, a arguments) value {
 		p.numbers("ref_rejected_logps", p.samples())
 	}
 	return p.out
+}
+
+// pairsAlone implements snug.pairs_alone(): chosen answers, then rejected ones, without a mask of the answers.
+func pairsAlone(in *interpreter, _ arguments) value {
+	p := in.preference()
+	p.tokens("", 2*p.samples(), "")
+	return p.out
+}
+
+// halvesOf implements snug.halves(labels): torch.nonzero of labels of which half are true.
+func halvesOf(in *interpreter, a arguments) value {
+	t, ok := a.or(0, "", nil).(*shadow.Tensor)
+	if !ok {
+		return unknown{}
+	}
+	half := max(1, t.Numel()/2)
+	return t.Nonzero(half).View(-1).Hold()
 }
 
 // ratedBatch implements snug.rated(kl, precomputed): answers with a label each, and again with other prompts.

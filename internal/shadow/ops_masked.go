@@ -81,3 +81,17 @@ func (w *World) nonzero(mask *Tensor, count int) *storage {
 	w.release(number)
 	return places
 }
+
+// Nonzero is torch.nonzero of a tensor with count true elements: their indices, a row each.
+func (t *Tensor) Nonzero(count int) *Tensor {
+	w := t.w
+	w.Op("nonzero")
+	number := w.alloc(4)
+	w.Scratch(1)
+	out := w.Empty(Dims(count, t.Dim()), Int64)
+	w.kernelScratch(w.Rules.Scan(t.Numel(), 4))
+	w.release(number)
+	w.Launch(out, t)
+	dropTemporaries(t)
+	return out
+}

@@ -96,6 +96,7 @@ type World struct {
 	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
+	locals   []**Tensor      // variables of the current forward that checkpointed regions read
 	iterated int             // iterations so far
 	op       string          // that runs, if Describes
 	forms    []Form          // of all tensors, each once

@@ -30,7 +30,9 @@ func (b *Builder) LoadToCard(unused uint64) {
 		b.W.Scratch(n)
 	}
 	inOrder := slices.Clone(b.all)
-	slices.SortStableFunc(inOrder, func(x, y *shadow.Tensor) int { return slices.CompareFunc(naturalKey(x.Name()), naturalKey(y.Name()), part.compare) })
+	slices.SortStableFunc(inOrder, func(x, y *shadow.Tensor) int {
+		return slices.CompareFunc(naturalKey(x.Name()), naturalKey(y.Name()), part.compare)
+	})
 	for _, p := range inOrder {
 		p.Fill()
 	}
