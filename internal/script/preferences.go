@@ -12,19 +12,20 @@ import (
 
 func registerPreferences() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
-		"pairs":             pairsBatch,
-		"pairs_alone":       pairsAlone,
-		"halves":            halvesOf,
-		"rated":             ratedBatch,
-		"separate_pairs":    separateBatch,
-		"chunked_log_probs": chunkedLogProbs,
-		"scattered":         scattered,
-		"record":            recordOf,
-		"like":              likeNetwork,
-		"loaded":            loadedNetwork,
-		"backbone":          backbone,
-		"is_adapted":        isAdapted,
-		"no_dropout":        noDropout,
+		"pairs":                 pairsBatch,
+		"pairs_alone":           pairsAlone,
+		"halves":                halvesOf,
+		"rated":                 ratedBatch,
+		"separate_pairs":        separateBatch,
+		"chunked_log_probs":     chunkedLogProbs,
+		"scattered":             scattered,
+		"selective_log_softmax": selectedLogProbs,
+		"record":                recordOf,
+		"like":                  likeNetwork,
+		"loaded":                loadedNetwork,
+		"backbone":              backbone,
+		"is_adapted":            isAdapted,
+		"no_dropout":            noDropout,
 	} {
 		natives["snug."+name] = f
 	}
@@ -164,6 +165,17 @@ func chunkedLogProbs(in *interpreter, a arguments) value {
 		out.items = append(out.items, t.Hold())
 	}
 	return out
+}
+
+// selectedLogProbs implements selective_log_softmax(logits, index).
+func selectedLogProbs(in *interpreter, a arguments) value {
+	logits, ok := a.or(0, "logits", nil).(*shadow.Tensor)
+	index, okI := a.or(1, "index", nil).(*shadow.Tensor)
+	if !ok || !okI {
+		in.note("the log-probabilities of this model are not followed")
+		return unknown{}
+	}
+	return logits.SelectedLogProbs(index).Hold()
 }
 
 // scattered implements snug.scattered(values, mask): each value in zeros of the mask's shape, where the mask is true.
