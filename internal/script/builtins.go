@@ -69,6 +69,7 @@ var register = sync.OnceFunc(func() {
 	registerTrainer()
 	registerSentences()
 	registerPreferences()
+	registerCompletions()
 	registerPEFT()
 	registerQuantization()
 	registerObjects()
