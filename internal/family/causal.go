@@ -68,7 +68,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return h.chunkedLoss(hidden, b)
 	}
 	fn := hidden.World().Func(hidden)
-	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
+	logits := fn.Let(h.lm.Call(h.scored(hidden))) // (B, S, V)
 	if h.softcap {
 		fn.Set(&logits, logits.DivScalar())
 		fn.Set(&logits, logits.Tanh())
@@ -85,6 +85,14 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.calling))
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.path, h.calling))
+}
+
+// scored returns the hidden states that get logits: those of all tokens, or of the last one if logits_to_keep is 1.
+func (h *causalHead) scored(hidden *shadow.Tensor) *shadow.Tensor {
+	if h.calling != nil && h.calling.Last {
+		return hidden.Slice(1, hidden.Size(1)-1, hidden.Size(1))
+	}
+	return hidden.Alias()
 }
 
 // withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip

@@ -18,10 +18,13 @@ type Outputs struct {
 
 // Calling says how the current forward is called. All parts of a run share it.
 type Calling struct {
-	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
-	Cache         bool     // use_cache, transformers' default
-	Base          bool     // the model is called without its head
-	States        bool     // output_hidden_states
+	Keep          *Outputs         // receives the results; nil if the loop uses only the loss, and trains without a cache
+	Cache         bool             // use_cache, transformers' default
+	Base          bool             // the model is called without its head
+	Last          bool             // logits_to_keep is 1: only the last token gets logits
+	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes over and extends
+	Grow          int              // tokens by which it extends them
+	States        bool             // output_hidden_states
 	Checkpointing bool
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing

@@ -54,12 +54,124 @@ func promptLength(in *interpreter, a arguments) value {
 	return max(1, in.Seq-n)
 }
 
-// generates implements snug.generate(model, ids, mask, new): it returns the ids with new ones after them.
+// maxDecoded is how many forwards of blocks a generation runs through. A longer one adds several tokens to the cache
+// at a time.
+const maxDecoded = 2000
+
+// generationCache is the cache that a generation passes to the next forward, which takes it over.
+type generationCache struct {
+	of   []*shadow.Tensor
+	grow int
+}
+
+// take returns the tensors, which now belong to the caller, and by how many tokens they grow.
+func (c *generationCache) take() ([]*shadow.Tensor, int) {
+	of := c.of
+	c.of = nil
+	return of, c.grow
+}
+
+// generates implements snug.generate(model, ids, mask, new): GenerationMixin._sample of transformers (5.17) with
+// sampling and a DynamicCache. It returns the ids with new ones after them.
 func generates(in *interpreter, a arguments) value {
-	ids, ok := a.or(1, "ids", nil).(*shadow.Tensor)
-	n, okN := a.or(3, "new", nil).(int)
-	if !ok || !okN {
+	n, okM := a.or(0, "model", nil).(*network)
+	ids, okI := a.or(1, "ids", nil).(*shadow.Tensor)
+	mask, okK := a.or(2, "mask", nil).(*shadow.Tensor)
+	count, okN := a.or(3, "new", nil).(int)
+	if !okM || !okI || !okK || !okN {
+		in.note("generation is not followed")
 		return unknown{}
 	}
-	return in.World.Empty(shadow.Dims(ids.Size(0), ids.Size(1)+n), shadow.Int64).Hold()
+	if in.survey != nil { // which is only looking for the sizes of a training batch
+		return in.World.Empty(shadow.Dims(ids.Size(0), ids.Size(1)+count), shadow.Int64).Hold()
+	}
+	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold()}
+	g.forward(g.ids, 0)
+	if len(g.cache) == 0 {
+		in.note("the cache of this generation is not followed; the run takes more")
+	}
+	stride := 1 + count*len(g.cache)/2/maxDecoded
+	for left := count; ; left -= stride {
+		g.sample(min(stride, left))
+		if left <= stride || len(g.cache) == 0 {
+			break
+		}
+		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
+		g.forward(last, min(stride, left-stride))
+		last.Drop()
+	}
+	dropTensors(g.cache)
+	for _, t := range []*shadow.Tensor{g.logits, g.scores, g.probs, g.mask} {
+		t.Drop()
+	}
+	return g.ids
+}
+
+// generation is the state of _sample.
+type generation struct {
+	in        *interpreter
+	n         *network
+	ids, mask *shadow.Tensor
+	cache     []*shadow.Tensor
+	logits    *shadow.Tensor // of the last forward
+	scores    *shadow.Tensor // next_token_scores
+	probs     *shadow.Tensor
+}
+
+// forward runs the model on tokens and takes its cache and logits over.
+func (g *generation) forward(ids *shadow.Tensor, grow int) {
+	args := arguments{
+		names: []string{"input_ids", "attention_mask", "use_cache", "logits_to_keep"},
+		named: []value{ids.Hold(), g.mask.Hold(), true, 1},
+	}
+	if len(g.cache) > 0 {
+		args.names, args.named = append(args.names, "past_key_values"), append(args.named, &generationCache{g.cache, grow})
+		g.cache = nil
+	}
+	out, ok := g.in.callNetwork(g.n, args).(*dict)
+	ids.Drop()
+	g.mask.Drop()
+	if !ok {
+		return
+	}
+	if v, ok := out.get("logits"); ok {
+		if t, ok := v.(*shadow.Tensor); ok {
+			g.logits = t.Hold()
+		}
+	}
+	if v, ok := out.get("past_key_values"); ok {
+		for _, x := range v.(*list).items {
+			g.cache = append(g.cache, x.(*shadow.Tensor).Hold())
+		}
+	}
+	drop(out)
+}
+
+// sample draws the next tokens: a copy of their logits in float32, the probabilities, and the random numbers of
+// torch.multinomial. What it computed for the tokens before lives until then.
+func (g *generation) sample(count int) {
+	w := g.in.World
+	if g.logits == nil {
+		return
+	}
+	rows := g.logits.Size(0)
+	old := g.mask
+	g.mask = shadow.Cat(-1, old, w.Full(shadow.Int64, rows, count)).Hold()
+	old.Drop()
+	next := g.logits.Select(1, 0).Hold()
+	w.Op("_to_copy")
+	scores := w.Empty(next.Shape(), shadow.Float32).Hold()
+	next.Drop()
+	g.scores.Drop()
+	g.scores = scores
+	probs := scores.Softmax(shadow.Float32).Hold()
+	g.probs.Drop()
+	g.probs = probs
+	w.Op("multinomial")
+	w.Scratch(probs.Bytes())
+	ids := g.ids
+	g.ids = shadow.Cat(-1, ids, w.Full(shadow.Int64, rows, count)).Hold()
+	ids.Drop()
+	g.logits.Drop()
+	g.logits = nil
 }

@@ -347,6 +347,10 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Chunks, _ = a.or(-1, "output_chunks", 0).(int)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
+	mode.Last = a.or(-1, "logits_to_keep", 0) == 1
+	if cache, ok := a.or(-1, "past_key_values", nil).(*generationCache); ok {
+		mode.Past, mode.Grow = cache.take()
+	}
 	in.forwards()
 	z := in.zerosIn(a.or(1, "attention_mask", nil))
 	mode.Padded = z != 0

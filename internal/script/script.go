@@ -51,21 +51,24 @@ type Net interface {
 
 // Mode says in which state a model is called.
 type Mode struct {
-	Eval          bool           // model.eval() was called last
-	NoCache       bool           // use_cache is off
-	States        bool           // output_hidden_states is on
-	Checkpointing bool           // gradient_checkpointing_enable() was called
-	Reentrant     bool           // checkpointing uses the older, reentrant implementation
-	Every         int            // one layer in this many is checkpointed
-	Chunks        int            // pieces of the logits, for torchtune's models
-	Base          bool           // without its head
-	SkipLogits    bool           // skip_logits was passed, for Liger's forward
-	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
-	Undropped     bool           // its dropouts have a probability of 0
-	Unadapted     bool           // its adapters are switched off
-	Noise         bool           // NEFTune's hook is on the input embedding
-	Padded        bool           // the attention mask has zeros
-	Items         *shadow.Tensor // num_items_in_batch, if passed
+	Eval          bool             // model.eval() was called last
+	NoCache       bool             // use_cache is off
+	States        bool             // output_hidden_states is on
+	Checkpointing bool             // gradient_checkpointing_enable() was called
+	Reentrant     bool             // checkpointing uses the older, reentrant implementation
+	Every         int              // one layer in this many is checkpointed
+	Chunks        int              // pieces of the logits, for torchtune's models
+	Base          bool             // without its head
+	SkipLogits    bool             // skip_logits was passed, for Liger's forward
+	InputGrads    bool             // enable_input_require_grads() was called, by the script or by checkpointing
+	Undropped     bool             // its dropouts have a probability of 0
+	Unadapted     bool             // its adapters are switched off
+	Noise         bool             // NEFTune's hook is on the input embedding
+	Padded        bool             // the attention mask has zeros
+	Items         *shadow.Tensor   // num_items_in_batch, if passed
+	Last          bool             // logits_to_keep is 1
+	Past          []*shadow.Tensor // the cache of earlier tokens, which the forward takes over
+	Grow          int              // tokens that it adds to the cache
 }
 
 // Run is a script and the run it is followed for. The script's own settings take precedence; anything it leaves
