@@ -26,6 +26,7 @@ type Calling struct {
 	Grow          int              // tokens by which it extends them
 	States        bool             // output_hidden_states
 	Checkpointing bool
+	Unchecked     bool           // gradient_checkpointing_disable() was called, whatever the run says
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
 	Every         int            // one block in this many is checkpointed, starting with the first; 0 means each
@@ -125,8 +126,8 @@ func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false
 	}
-	if c := n.run.Calling; c != nil && c.Checkpointing {
-		return true
+	if c := n.run.Calling; c != nil && (c.Checkpointing || c.Unchecked) {
+		return c.Checkpointing
 	}
 	return n.run.Checkpointing
 }

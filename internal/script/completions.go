@@ -20,7 +20,7 @@ func registerCompletions() {
 
 // promptsBatch implements snug.prompts(): a batch of texts, which are not on the card yet.
 func promptsBatch(in *interpreter, _ arguments) value {
-	in.asked = true
+	in.asked, in.compares = true, true
 	d := &dict{record: true, sized: true}
 	d.set("prompt", unknown{})
 	return d
@@ -54,9 +54,13 @@ func promptLength(in *interpreter, a arguments) value {
 	return max(1, in.Seq-n)
 }
 
-// maxDecoded is how many forwards of blocks a generation runs through. A longer one adds several tokens to the cache
-// at a time.
-const maxDecoded = 2000
+// How many forwards of blocks a generation runs through; a longer one adds several tokens to the cache at a time. The
+// first generations decide how much memory is reserved, and later ones find it there.
+const (
+	maxDecoded     = 2000
+	firstDecoded   = 3
+	repeatsDecoded = 60
+)
 
 // generationCache is the cache that a generation passes to the next forward, which takes it over.
 type generationCache struct {
@@ -90,7 +94,7 @@ func generates(in *interpreter, a arguments) value {
 	if len(g.cache) == 0 {
 		in.note("the cache of this generation is not followed; the run takes more")
 	}
-	stride := 1 + count*len(g.cache)/2/maxDecoded
+	stride := 1 + count*len(g.cache)/2/in.decodes()
 	for left := count; ; left -= stride {
 		g.sample(min(stride, left))
 		if left <= stride || len(g.cache) == 0 {
@@ -105,6 +109,15 @@ func generates(in *interpreter, a arguments) value {
 		t.Drop()
 	}
 	return g.ids
+}
+
+// decodes returns how many forwards of blocks the next generation runs through.
+func (in *interpreter) decodes() int {
+	in.generated++
+	if in.generated > firstDecoded {
+		return repeatsDecoded
+	}
+	return maxDecoded
 }
 
 // generation is the state of _sample.

@@ -143,6 +143,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 				n = l.last
 			}
 			in.nextLength(l)
+			in.compares = false
 			return in.oneBatch(l, (i-1)*l.batch, n), true
 		},
 		skip: func() bool {

@@ -166,7 +166,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		n.mode.InputGrads = true
 		return nil
 	case "gradient_checkpointing_disable":
-		n.mode.Checkpointing = false
+		n.mode.Checkpointing, n.mode.Unchecked = false, true
 		return nil
 	case "requires_grad_":
 		for _, p := range n.made(in).Parameters() {
@@ -226,7 +226,7 @@ func (n *network) tree(in *interpreter, name string, a arguments) value {
 }
 
 func (n *network) checkpoint(in *interpreter, a arguments) {
-	n.mode.Checkpointing, n.mode.InputGrads = true, !n.loading.Torchtune
+	n.mode.Checkpointing, n.mode.Unchecked, n.mode.InputGrads = true, false, !n.loading.Torchtune
 	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
 		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")

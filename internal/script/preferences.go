@@ -38,7 +38,7 @@ type preference struct {
 }
 
 func (in *interpreter) preference() preference {
-	in.asked = true
+	in.asked, in.compares = true, true
 	return preference{in, &dict{record: true, sized: true}}
 }
 
@@ -215,7 +215,7 @@ func likeNetwork(in *interpreter, a arguments) value {
 		return nil
 	}
 	out := &network{dtype: n.dtype, casted: n.casted, loading: n.loading, config: n.config}
-	out.loading.Adapters, out.loading.Loaded = nil, true
+	out.loading.Adapters, out.loading.Unadapted, out.loading.Loaded = nil, true, true
 	out.mode.Eval, out.mode.NoCache = true, n.mode.NoCache
 	out.there(in)
 	return out

@@ -55,6 +55,7 @@ type Mode struct {
 	NoCache       bool             // use_cache is off
 	States        bool             // output_hidden_states is on
 	Checkpointing bool             // gradient_checkpointing_enable() was called
+	Unchecked     bool             // gradient_checkpointing_disable() was called last
 	Reentrant     bool             // checkpointing uses the older, reentrant implementation
 	Every         int              // one layer in this many is checkpointed
 	Chunks        int              // pieces of the logits, for torchtune's models
@@ -140,6 +141,7 @@ type Loading struct {
 	Adapters  *Adapters      // added before it comes onto the card; nil for none
 	Loss      string         // which code computes it, by its name in a setup; "" if left open
 	Liger     *Liger         // kernels that replace its layers; nil for none
+	Unadapted bool           // it has no adapters, although the setup's model has
 	Loaded    bool           // from_pretrained puts it onto the card, as with a device_map
 	Torchtune bool           // it has torchtune's modules, if torchtune has them for it
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides

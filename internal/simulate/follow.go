@@ -119,7 +119,7 @@ func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
-		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference,
+		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "lora": s.LoRA != nil,
 	}
 }
 
@@ -325,7 +325,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Unchecked: mode.Unchecked, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()

@@ -135,6 +135,9 @@ func (r *run) prepare(l script.Loading) error {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		maps.Copy(s.Model.Config, l.Config)
 	}
+	if l.Unadapted {
+		s.LoRA = nil
+	}
 	s.Loss = cmp.Or(s.Loss, l.Loss)
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
