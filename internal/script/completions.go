@@ -54,12 +54,12 @@ func promptLength(in *interpreter, a arguments) value {
 	return max(1, in.Seq-n)
 }
 
-// How many forwards of blocks a generation runs through; a longer one adds several tokens to the cache at a time. The
-// first generations decide how much memory is reserved, and later ones find it there.
+// How many events a generation may have; a longer one adds several tokens to the cache at a time. The first generations
+// decide how much memory is reserved, and later ones find it there.
 const (
-	maxDecoded     = 2000
-	firstDecoded   = 3
-	repeatsDecoded = 60
+	maxDecoded     = 240_000
+	firstDecoded   = 2
+	repeatsDecoded = 2_000
 )
 
 // generationCache is the cache that a generation passes to the next forward, which takes it over.
@@ -94,15 +94,17 @@ func generates(in *interpreter, a arguments) value {
 	if len(g.cache) == 0 {
 		in.note("the cache of this generation is not followed; the run takes more")
 	}
-	stride := 1 + count*len(g.cache)/2/in.decodes()
-	for left := count; ; left -= stride {
-		g.sample(min(stride, left))
-		if left <= stride || len(g.cache) == 0 {
-			break
-		}
+	most := in.decodes()
+	stride, left := 1, count
+	for g.sample(1); left > stride && len(g.cache) > 0; g.sample(stride) {
+		left -= stride
+		begin := len(in.World.Trace.Events)
 		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
-		g.forward(last, min(stride, left-stride))
+		g.forward(last, min(stride, left))
 		last.Drop()
+		if left == count-1 { // the first token shows what one takes
+			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
+		}
 	}
 	dropTensors(g.cache)
 	for _, t := range []*shadow.Tensor{g.logits, g.scores, g.probs, g.mask} {
@@ -111,7 +113,7 @@ func generates(in *interpreter, a arguments) value {
 	return g.ids
 }
 
-// decodes returns how many forwards of blocks the next generation runs through.
+// decodes returns how many events the next generation may have.
 func (in *interpreter) decodes() int {
 	in.generated++
 	if in.generated > firstDecoded {

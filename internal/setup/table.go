@@ -105,11 +105,11 @@ func runSettings() []Setting {
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
-			Name: "completion", Flags: one("completion"), What: "`tokens` of a sample that are its answer, for loops that compare answers", Most: maxSeq, Use: InFiles | Size,
+			Name: "completion", Flags: one("completion"), What: "`tokens` of a sample that are its answer, for loops that compare answers (default: half of them)", Most: maxSeq, Use: Size,
 			at: func(s *Setup) any { return &s.Completion },
 		},
 		{
-			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared against", Words: References, Use: InFiles,
+			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared against", Words: References,
 			Phrases:  phrase(func(s *Setup) bool { return s.Reference != "" }, "%s", func(s *Setup) any { return referenceText[s.Reference] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Reference != "", "reference "+s.Reference) },
 			at:       func(s *Setup) any { return &s.Reference },

@@ -29,6 +29,9 @@ func asWritten(b projects.Bound) string {
 
 // refused lists the keys because of which no figures can be given.
 func (r *Run) refused() []Missing {
+	if r.answersLoop() != "" {
+		return r.ownKernels()
+	}
 	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
