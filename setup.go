@@ -30,6 +30,11 @@ type Setup struct {
 	Positives int `json:"positives,omitempty"`
 	// Negatives is the number of negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
+	// Completion is how many tokens of a sample are its answer, for loops that compare answers;
+	// half of them if it is 0.
+	Completion int `json:"completion,omitempty"`
+	// Reference is what answers are compared against, for loops that compare answers.
+	Reference Reference `json:"reference,omitempty"`
 	// Precision is the type of weights and arithmetic.
 	Precision Precision `json:"precision,omitempty"`
 	// Weights is the type that weights are loaded in under autocast, if that is not

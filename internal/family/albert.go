@@ -83,7 +83,7 @@ func (m *albert) Batch() Batch { return m.encoderBatch(m.classes) }
 // Loss is AlbertForMaskedLM.forward, or that of another head, or an embedder's loss over AlbertModel.
 func (m *albert) Loss(b Batch) *shadow.Tensor {
 	hidden, pooled := m.forward(b)
-	return m.encoderLoss(encoded{hidden, pooled, b.Mask}, m.head, m.classes, b, m.vocab)
+	return m.encoderLoss(encoded{hidden: hidden, pooled: pooled, mask: b.Mask}, m.head, m.classes, b, m.vocab)
 }
 
 // forward is AlbertModel.forward. It returns the pooler's output if a head uses it.

@@ -20,7 +20,8 @@ type causalHead struct {
 	liger   bool // computed as in Liger
 	path    lossPath
 	calling *Calling
-	rows    int // per sample of an embedding model; see Run.Rows
+	rows    int         // per sample of an embedding model; see Run.Rows
+	classes *classifier // of a model that sorts texts; nil for any other
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
@@ -33,6 +34,10 @@ func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied, bias bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
 	if run.Head == Encoder {
+		return h
+	}
+	if run.Head == SequenceClassification {
+		h.classes = newClassifier(c, &lastScorer{b.Linear("score", width, c.labels(), false)})
 		return h
 	}
 	h.lm = b.Linear("lm_head", width, h.vocab, bias)
@@ -61,6 +66,9 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	if h.calling.ends(hidden, nil) {
 		return nil
 	}
+	if h.classes != nil {
+		return h.classLoss(hidden, b)
+	}
 	if h.lm == nil {
 		if h.calling.keepHidden(hidden) {
 			return nil
@@ -78,7 +86,7 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return h.chunkedLoss(hidden, b)
 	}
 	fn := hidden.World().Func(hidden)
-	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
+	logits := fn.Let(h.lm.Call(h.scored(hidden))) // (B, S, V)
 	h.capped(fn, &logits)
 	if h.path.upcast {
 		fn.Set(&logits, logits.Float())
@@ -91,6 +99,14 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.calling))
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.path, h.calling))
+}
+
+// scored returns the hidden states that get logits: those of all tokens, or of the last one if logits_to_keep is 1.
+func (h *causalHead) scored(hidden *shadow.Tensor) *shadow.Tensor {
+	if h.calling != nil && h.calling.Last {
+		return hidden.Slice(1, hidden.Size(1)-1, hidden.Size(1))
+	}
+	return hidden.Alias()
 }
 
 // withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip

@@ -27,6 +27,7 @@ type encoded struct {
 	hidden *shadow.Tensor // (B, S, H)
 	pooled *shadow.Tensor // (B, H), if the model has a pooler
 	mask   *shadow.Tensor
+	ids    *shadow.Tensor // the tokens, for the last one of each text
 }
 
 // Classifies reports whether a head assigns classes.

@@ -85,7 +85,7 @@ func (m *deberta) Batch() Batch { return m.encoderBatch(m.classes) }
 func (m *deberta) Loss(b Batch) *shadow.Tensor {
 	hidden := m.forward(b)
 	if m.head == nil || m.run.Calling.ends(hidden, nil) {
-		return m.encoderLoss(encoded{hidden, nil, b.Mask}, nil, m.classes, b, m.vocab)
+		return m.encoderLoss(encoded{hidden: hidden, mask: b.Mask}, nil, m.classes, b, m.vocab)
 	}
 	fn := m.w.Func(hidden)
 	m.run.Calling.tieState(hidden)

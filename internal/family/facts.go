@@ -97,7 +97,7 @@ type Dims struct {
 const maxPositions = "max_position_embeddings"
 
 var (
-	decoderHeads = []string{CausalLM, Encoder}
+	decoderHeads = []string{CausalLM, Encoder, SequenceClassification}
 	encoderHeads = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
 	qv           = []string{"q_proj", "v_proj"}
 )

@@ -143,6 +143,9 @@ func (n net) textBatch() Batch {
 	if n.run.Head == CausalLM || n.run.Head == MaskedLM || n.run.Head == TokenClassification {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
+	if n.run.Head == SequenceClassification {
+		b.Labels = n.w.Input(shadow.Int64, n.run.Batch)
+	}
 	if n.run.Head == Seq2SeqLM {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.TargetSeq)
 	}

@@ -80,6 +80,8 @@ func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
 	for _, r := range slices.Compact([]*rotary{l.full, l.sliding}) {
 		if r != nil {
 			r.cos, r.sin = fn.Let2(r.forward(hidden, pos))
+			hidden.World().Local(&r.cos)
+			hidden.World().Local(&r.sin)
 		}
 	}
 }

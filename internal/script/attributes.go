@@ -212,7 +212,7 @@ func (in *interpreter) getitem(o, key value) value {
 	case *hostTensor, *shadow.Tensor:
 		in.marks(v, in.zeros[o])
 		if c, ok := in.contentsOf(o); ok && plainIndex(key) {
-			in.learn(v, c)
+			in.learn(v, in.indexedContents(c, key, v))
 		}
 	}
 	return v

@@ -30,6 +30,9 @@ type interpreter struct {
 	configs    map[string]foundConfig   // by the names of models
 	lengths    bool                     // the script's own data has the setup's length
 	fetched    int                      // training batches so far
+	compares   bool                     // a training step that compares answers runs models without gradients too
+	generated  int                      // generations so far
+	collating  int                      // samples of the batch that is being made
 	statements int
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far

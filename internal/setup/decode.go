@@ -120,6 +120,9 @@ func (s *Setup) complete() error {
 	if err := s.completeLoop(); err != nil {
 		return err
 	}
+	if err := s.checkAnswers(); err != nil {
+		return err
+	}
 	f := s.Model.facts()
 	if s.Model.Head == "" && len(f.Heads) > 0 {
 		s.Model.Head = f.Heads[0]

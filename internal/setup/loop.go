@@ -29,8 +29,18 @@ const SentenceLoop = "sentence-transformers"
 // LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
 const LitGPTLoop = "litgpt"
 
+// The loops of TRL's trainers that compare answers.
+const (
+	DPOLoop    = "trl-dpo"
+	RewardLoop = "trl-reward"
+	KTOLoop    = "trl-kto"
+	ORPOLoop   = "trl-orpo"
+	CPOLoop    = "trl-cpo" // and SimPO, which is one of its losses
+	GRPOLoop   = "trl-grpo"
+)
+
 // Loops lists the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", DPOLoop, RewardLoop, KTOLoop, ORPOLoop, CPOLoop, GRPOLoop, SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
 
 // Limits of the Python files that a loop is read from.
 const (
@@ -345,6 +355,8 @@ func (s *Setup) completeLoop() error {
 		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
 		s.Script = nil // which is simulated with its own loop, on several GPUs too
+	case ComparesAnswers(name):
+		return s.completeAnswers(name)
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
 	}

@@ -27,7 +27,7 @@ func (w *World) SDPA(a Attention) *Tensor {
 		w.pin(low[i])
 	}
 	b := a
-	if w.Eval {
+	if w.Eval || w.Undropped {
 		b.Dropout = 0
 	}
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]

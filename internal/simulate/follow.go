@@ -37,7 +37,7 @@ func (r *run) follow() error {
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s), Completion: s.Completion,
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -119,6 +119,7 @@ func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
+		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "lora": s.LoRA != nil,
 	}
 }
 
@@ -248,6 +249,10 @@ func (r *run) build(m script.Making) (script.Net, error) {
 		r.builder.Convert(m.Cast)
 	}
 	switch {
+	case r.hosted() && m.Loaded:
+		if err := r.loadOnto(); err != nil {
+			return nil, err
+		}
 	case r.hosted() && m.Waits:
 	case r.hosted() && m.Copied:
 		r.builder.CopyToCard()
@@ -339,7 +344,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Unchecked: mode.Unchecked, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
@@ -353,9 +358,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	if b.Pixels != nil {
 		n.shape.Batch = b.Pixels.Size(0)
 	}
-	r.w.Eval = mode.Eval
+	r.w.Eval, r.w.Undropped, r.w.Unadapted = mode.Eval, mode.Undropped, mode.Unadapted
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
-	r.w.Eval = false
+	r.w.Eval, r.w.Unadapted = false, false
 	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
 		e.Learn(out.Logits.Bytes())
 	}

@@ -16,6 +16,10 @@ func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil && !r.Trainer().LoopOverGPUs || r.Trainer().OwnModel != nil {
 		return
 	}
+	if loop := r.answersLoop(); loop != "" {
+		r.settleAnswers(out, loop)
+		return
+	}
 	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop

@@ -26,6 +26,9 @@ func (r *Run) otherObjective() []Missing {
 	if r.namesTokens() {
 		return nil
 	}
+	if r.followsAnswers() {
+		return nil
+	}
 	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
 		for _, s := range r.SourcesRead() {
 			if m := look(s); m != nil {

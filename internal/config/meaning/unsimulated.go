@@ -29,6 +29,9 @@ func asWritten(b projects.Bound) string {
 
 // refused lists the keys that rule out any figures.
 func (r *Run) refused() []Missing {
+	if r.answersLoop() != "" {
+		return r.ownKernels()
+	}
 	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}

@@ -105,6 +105,8 @@ type Loading struct {
 	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
 	LoopLoss string
+	// AnswerLoops are the trainer's loops that compare answers, by the words for their objectives.
+	AnswerLoops map[string]string
 	// OwnModel is the model that is built from the system's own keys, nil if a
 	// file names one.
 	OwnModel *OwnModel

@@ -48,13 +48,14 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()
 	}
+	adapted := l.lora != nil && !x.World().Unadapted
 	switch {
-	case l.quant != nil && l.lora != nil:
+	case l.quant != nil && adapted:
 		inner := x.World().Func(x)
 		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
 	case l.quant != nil:
 		return l.forward4bit(fn, x)
-	case l.lora == nil:
+	case !adapted:
 		return l.product(x)
 	}
 	return l.lora.forward(fn, x, l.product(x))
