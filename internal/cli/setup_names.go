@@ -63,7 +63,7 @@ func (o origin) name(field string) string {
 	flag := cmp.Or(o.flags[field], flagOf(field))
 	outer, _, nested := strings.Cut(field, ".")
 	isProject := o.spell != nil
-	if flag != "" && (o.flags[field] != "" || o.under == nil || (nested || isProject) && o.under[outer] == nil) {
+	if flag != "" && (o.flags[field] != "" || o.under == nil || (nested || isProject && outer != "model") && o.under[outer] == nil) {
 		return "--" + flag
 	}
 	return field
