@@ -33,3 +33,19 @@ func article(gb int) string {
 	}
 	return "a"
 }
+
+// soldNote returns the note that cards which are sold with the same GB differ in what they offer, if only the GB are known.
+func soldNote(card gpu.Card) []string {
+	if !card.Least {
+		return nil
+	}
+	alike := gpu.SoldAlike(card.Memory)
+	if len(alike) == 0 {
+		return nil
+	}
+	least, most := alike[0], alike[len(alike)-1]
+	if most.Total-least.Total < least.Total/100 {
+		return nil
+	}
+	return []string{fmt.Sprintf("cards that are sold with %d GB differ: %s has %v, %s %v; the least is taken, so name yours with --gpu", card.Memory, least.Name, units.Bytes(least.Total), most.Name, units.Bytes(most.Total))}
+}

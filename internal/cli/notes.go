@@ -18,6 +18,7 @@ type notesOnce map[string]bool
 
 // about prints the notes on a run on a card.
 func (a notesOnce) about(env Env, s *setup.Setup, card gpu.Card) {
+	a.say(env, soldNote(card))
 	a.say(env, estimate.Notes(s, card))
 }
 

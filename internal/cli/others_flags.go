@@ -32,6 +32,15 @@ var othersFlags = map[string]string{
 	"output": "--json", "format": "--json", "brief": "--short", "verbose": "--explain",
 }
 
+// othersCommands has words that people try, with the commands that do what they mean.
+var othersCommands = map[string]string{
+	"undo": "revert", "rollback": "revert", "restore": "revert",
+	"oom": "diagnose", "debug": "diagnose", "why": "diagnose",
+	"fit": "estimate", "fits": "estimate", "check": "estimate", "memory": "estimate",
+	"batch": "max-batch", "plan": "optimize", "tune": "optimize", "search": "optimize",
+	"set": "apply", "write": "apply", "cards": "gpus", "list": "models", "record": "profile",
+}
+
 // hasFlags reports whether a command has the flags of a suggestion.
 func hasFlags(cmd *cobra.Command, suggestion string) bool {
 	for word := range strings.FieldsSeq(suggestion) {

@@ -57,7 +57,6 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	if text := loadedNote(s, name); text != "" {
 		out = append(out, text)
 	}
-	out = append(out, soldNote(card)...)
 	if instead := insteadOfBF16(s); instead != "" && card.LacksBF16() {
 		out = append(out, fmt.Sprintf("%s has no bf16 hardware and emulates it, so it is slower than the times shown; %s", card.Name, instead))
 	}
@@ -152,22 +151,6 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 		return fmt.Sprintf("the weights are assumed to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
 	}
 	return ""
-}
-
-// soldNote returns the note that cards which are sold with the same GB differ in what they offer, if only the GB are known.
-func soldNote(card gpu.Card) []string {
-	if !card.Least {
-		return nil
-	}
-	alike := gpu.SoldAlike(card.Memory)
-	if len(alike) == 0 {
-		return nil
-	}
-	least, most := alike[0], alike[len(alike)-1]
-	if most.Total-least.Total < least.Total/100 {
-		return nil
-	}
-	return []string{fmt.Sprintf("cards that are sold with %d GB differ: %s has %v, %s %v; the least is taken, so name yours with --gpu", card.Memory, least.Name, units.Bytes(least.Total), most.Name, units.Bytes(most.Total))}
 }
 
 // insteadOfBF16 returns what a run can use on a card without bf16, or "" if it does not use bf16.

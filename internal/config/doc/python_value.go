@@ -136,8 +136,28 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 	for _, part := range parts(tokens[open:]) {
 		if len(part) > 2 && part[0].kind == pyName && part[1].text == "=" {
 			n.entries = append(n.entries, entry{key: part[0].text, keyStart: part[0].start, value: p.value(part[2:], depth+1)})
+			continue
+		}
+		if body := lambdaBody(part); len(body) > 0 && isCall(body) {
+			n.entries = append(n.entries, entry{key: "lambda", keyStart: part[0].start, value: p.value(body, depth+1)})
 		}
 	}
+}
+
+// lambdaBody returns what a lambda without defaults computes, such as the call of a tokenizer; nil for anything else.
+func lambdaBody(tokens []pyToken) []pyToken {
+	if tokens[0].text != "lambda" {
+		return nil
+	}
+	for i, t := range tokens {
+		switch t.text {
+		case "=":
+			return nil
+		case ":":
+			return tokens[i+1:]
+		}
+	}
+	return nil
 }
 
 // parts splits the contents of brackets at the commas.

@@ -32,7 +32,12 @@ func (c *planner) batches() error {
 		return nil
 	}
 	if newBatch*newSteps != batch*steps {
-		c.note("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		note := fmt.Sprintf("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		hasKey := len(c.project.BindingsOf("accumulation")) > 0 || c.project.DefaultValue("accumulation") != nil
+		if was := batch * steps * world; c.want.Get("accumulation") == nil && hasKey && was%max(newBatch*world, 1) == 0 {
+			note += fmt.Sprintf("; to keep it, set accumulation=%d too", was/(newBatch*world))
+		}
+		c.notes = append(c.notes, note)
 	}
 	return c.totals(batch*steps, newBatch*newSteps)
 }
