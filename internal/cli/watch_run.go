@@ -34,7 +34,6 @@ type watching struct {
 	speed   func() float64 // of a replay
 	failed  error          // of a sink
 	seen    map[watch.State]bool
-	notes   []string // of the recording
 }
 
 // newWatching opens everything that the flags ask for.

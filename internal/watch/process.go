@@ -107,7 +107,7 @@ func (p *process) addStep(t float64, s Step) {
 // countStep keeps the number of the step and the time since the one before.
 func (p *process) countStep(t float64, s Step) {
 	if s.N <= p.step && p.trained > 0 {
-		p.restart(s.N)
+		p.restart()
 	}
 	if dt, dn := t-p.stepT, s.N-p.step; p.trained > 0 && dt > 0 && dn > 0 {
 		p.seconds = append(p.seconds, dt/float64(dn))
@@ -129,7 +129,7 @@ func (p *process) countStep(t float64, s Step) {
 }
 
 // restart forgets the steps: their numbers began again, as they do in the next trial of a search.
-func (p *process) restart(int) {
+func (p *process) restart() {
 	p.steps, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, nil, 0, false, nil, nil
 	p.evalPeak, p.trainPeak = 0, 0
 }

@@ -83,8 +83,11 @@ type (
 		busID [32]byte
 	}
 	memoryInfo      struct{ total, free, used uint64 }
-	utilizationInfo struct{ gpu, memory uint32 }
-	memoryInfo2     struct {
+	utilizationInfo struct {
+		gpu uint32
+		_   uint32 // memory
+	}
+	memoryInfo2 struct {
 		version                     uint32
 		total, reserved, free, used uint64
 	}

@@ -191,7 +191,7 @@ func TestPrometheusAddressInUse(t *testing.T) {
 	if err := p.Listen(); err != nil {
 		t.Fatal(err)
 	}
-	defer p.server.Close()
+	defer func() { _ = p.server.Close() }()
 	err := (&Prometheus{Addr: p.Address()}).Listen()
 	if err == nil || !strings.Contains(err.Error(), "choose another address") {
 		t.Errorf("got %v", err)

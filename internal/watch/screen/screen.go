@@ -81,8 +81,15 @@ type model struct {
 	program *Program
 }
 
-// Init asks for nothing: the size comes by itself.
-func (m model) Init() tea.Cmd { return nil }
+// redraw is the message to draw again: what the run prints makes no event.
+type redraw struct{}
+
+// Init begins to draw again now and then. The size comes by itself.
+func (m model) Init() tea.Cmd { return soon() }
+
+func soon() tea.Cmd {
+	return tea.Tick(5*refresh, func(time.Time) tea.Msg { return redraw{} })
+}
 
 // Update takes a size, a key, or a new state.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -93,6 +100,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if !m.canvas.Paused {
 			m.view = msg
 		}
+	case redraw:
+		return m, soon()
 	case tea.KeyPressMsg:
 		return m.key(msg.String())
 	}
