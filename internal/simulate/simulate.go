@@ -31,6 +31,12 @@ const (
 	Evaluation        // a forward pass without gradients, between steps
 )
 
+// phaseNames are the names of the phases, as people see them.
+var phaseNames = [...]string{Load: "load", Forward: "forward", Backward: "backward", Optimizer: "optimizer", Evaluation: "evaluation"}
+
+// PhaseName returns the name of a phase.
+func PhaseName(phase uint32) string { return phaseNames[phase] }
+
 // Settled is the number of micro-batches after which each further one makes the same allocations
 // and frees: gradients and casts exist, and the allocator has its segments.
 const Settled = 4

@@ -119,6 +119,11 @@ func (s *server) timeline(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
+// fromBelow is the order in which components are drawn: what stays from step to step is at the bottom.
+var fromBelow = []shadow.Component{
+	shadow.Parameters, shadow.OptimizerState, shadow.Gradients, shadow.Batch, shadow.Workspace, shadow.Activations, shadow.Logits, shadow.Temporaries,
+}
+
 func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 	line, err := a.Timeline(columns)
 	if err != nil {
@@ -129,7 +134,7 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 		out.Phases = append(out.Phases, phase{simulate.PhaseName(p.Phase), p.Column})
 	}
 	areas := a.Areas(len(line.Reserved))
-	for c := shadow.Component(0); c <= shadow.Workspace; c++ {
+	for _, c := range fromBelow {
 		if area := areas[c]; slices.Max(append(area, 0)) > 0 {
 			out.Components = append(out.Components, c.String())
 			out.Areas = append(out.Areas, area)
@@ -168,14 +173,16 @@ func (s *server) curve(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	return s.compute(r, func(ctx context.Context) (any, error) {
 		out := &curveAnswer{Points: []point{}}
-		most := 2 * q.setup.Batch
+		most := max(4, 2*q.setup.Batch)
 		if q.card.Total > 0 || q.setup.Limit > 0 {
 			m, err := estimate.MaxBatchContext(ctx, q.setup, q.card)
 			if err != nil {
 				return nil, err
 			}
 			out.MaxBatch = m.MaxBatch
-			most = max(m.MaxBatch+max(1, m.MaxBatch/8), 2)
+			if m.MaxBatch > 0 {
+				most = max(m.MaxBatch+max(1, m.MaxBatch/8), 2)
+			}
 		}
 		for _, b := range batches(q.setup.Batch, out.MaxBatch, most) {
 			p, err := q.at(ctx, b)
@@ -213,7 +220,7 @@ func (q asked) at(ctx context.Context, batch int) (point, error) {
 	}
 	p := point{Batch: batch, DevicePeak: a.DevicePeak, Fits: a.Fits}
 	if a.StepSeconds > 0 && !q.card.Unnamed && q.card.Total > 0 {
-		p.SamplesPerSecond = float64(batch*run.Accumulation*run.World()) / a.StepSeconds
+		p.SamplesPerSecond = float64(batch*run.Accumulation*run.Dist.World()) / a.StepSeconds
 	}
 	return p, nil
 }

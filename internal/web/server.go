@@ -85,10 +85,11 @@ func (s *server) routes() http.Handler {
 	mux.Handle(API+"/", answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists what there is"}
 	}))
+	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
-	mux.Handle("GET /", http.FileServerFS(files))
+	mux.Handle("/", http.FileServerFS(files))
 	return mux
 }
