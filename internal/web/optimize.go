@@ -83,8 +83,8 @@ func (s *server) compare(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.compute(r, func(context.Context) (any, error) {
-		plans, err := plan.SearchAll(q, gpu.Cards())
+	return s.compute(r, func(ctx context.Context) (any, error) {
+		plans, err := plan.SearchAll(ctx, q, gpu.Cards())
 		if err != nil {
 			return nil, err
 		}

@@ -280,6 +280,8 @@ async function start() {
   setDark(matchMedia("(prefers-color-scheme: dark)").matches);
   show(state.view);
   changed();
+  if ($("config").files[0]) useFile($("config").files[0]); // chosen before the page was ready
+  if ($("snapshot").files[0]) openSnapshot($("snapshot").files[0]);
 }
 
 start();
