@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"snug/internal/estimate"
+	"snug/internal/files"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 )
@@ -107,7 +108,7 @@ func invalid(format string, args ...any) error {
 
 // decode reads the JSON object of a request. A field that is not known is an error, as everywhere in snug.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
+	data, err := files.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion), maxQuestion)
 	if err != nil {
 		return tooLarge(err, maxQuestion)
 	}
@@ -124,7 +125,8 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 
 func tooLarge(err error, limit int64) error {
 	var over *http.MaxBytesError
-	if errors.As(err, &over) {
+	var long files.TooLargeError
+	if errors.As(err, &over) || errors.As(err, &long) {
 		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the upload has more than %d MiB", limit>>20)}
 	}
 	return invalid("the request did not arrive whole: %w", err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"snug/internal/estimate"
+	"snug/internal/files"
 	"snug/internal/snapshot"
 )
 
@@ -64,7 +65,7 @@ func (u *uploads) open(name string) (io.ReadCloser, error) {
 }
 
 func (s *server) uploadProfile(w http.ResponseWriter, r *http.Request) (any, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxProfile))
+	data, err := files.ReadAll(http.MaxBytesReader(w, r.Body, maxProfile), maxProfile)
 	if err != nil {
 		return nil, tooLarge(err, maxProfile)
 	}
