@@ -35,7 +35,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env), newWatch(env))
+	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newTune(env), newVersion(env), newWatch(env))
 	root.SetHelpCommand(newHelp(root))
 	refuseEmpty(root)
 	refuseTwice(root)

@@ -91,11 +91,26 @@ func (t Trial) combined(r Result) Trial {
 	return t
 }
 
+// Extend adds candidates that differ from the best in settings that nothing is predicted about, such as workers
+// of the data loader, and lets the climb run a trial of each.
+func (c *Climb) Extend(more []Candidate) error {
+	all, err := New(slices.Concat(c.candidates, more), c.start, c.opts)
+	if err != nil {
+		return err
+	}
+	c.candidates = all.candidates
+	c.opts.Most = c.runs + len(more)
+	return nil
+}
+
 // Tried returns what was tried, in order.
 func (c *Climb) Tried() []Trial { return slices.Clone(c.tried) }
 
 // Runs returns the number of trials that were run to an end.
 func (c *Climb) Runs() int { return c.runs }
+
+// Most returns the number of trials that are run at most.
+func (c *Climb) Most() int { return c.opts.Most }
 
 // Candidates returns all that may be tried.
 func (c *Climb) Candidates() []Candidate { return slices.Clone(c.candidates) }
@@ -149,9 +164,9 @@ const leastNoise = 0.01
 // noise returns the share by which the speeds of two trials may differ by chance.
 func noise(a, b Trial) float64 { return max(leastNoise, a.Noise+b.Noise) }
 
-// under reports whether a trial left the margin free.
+// under reports whether a trial left the margin free. Without a margin, whatever trained does.
 func (c *Climb) under(t Trial) bool {
-	return c.opts.Limit == 0 || float64(t.Reserved) <= (1-c.opts.Margin)*float64(c.opts.Limit)
+	return c.opts.Limit == 0 || c.opts.Margin == 0 || float64(t.Reserved) <= (1-c.opts.Margin)*float64(c.opts.Limit)
 }
 
 // Step is a decision.

@@ -16,8 +16,8 @@ func (c *Climb) memory(x Candidate) uint64 {
 	return c.extrapolated(x)
 }
 
-// off returns the factor by which predictions of a candidate's variant are off; of all variants if its own
-// was not measured.
+// off returns the factor by which predictions of a candidate's variant are off. If its own was not measured, it is
+// that of the others, but not less than 1: that they took less says nothing about this one.
 func (c *Climb) off(x Candidate) float64 {
 	own, all := 0.0, 0.0
 	for _, t := range c.tried {
@@ -33,10 +33,8 @@ func (c *Climb) off(x Candidate) float64 {
 	switch {
 	case own > 0:
 		return own
-	case all > 0:
-		return all
 	}
-	return 1
+	return max(all, 1)
 }
 
 // extrapolated returns the memory of a candidate without a prediction, from measured batches of its variant:

@@ -89,6 +89,15 @@ type Result struct {
 	Growth    uint64  `json:"growth,omitempty"`  // bytes per step by which memory still grew at the end
 	Seconds   float64 `json:"seconds,omitempty"` // that the trial took
 	Why       string  `json:"why,omitempty"`     // the evidence for an outcome other than ok
+	Longest   string  `json:"longest,omitempty"` // what is known of the longest batch
+	Ranks     []Rank  `json:"ranks,omitempty"`   // of a run with several processes
+}
+
+// Rank is the peak of one process of several.
+type Rank struct {
+	Rank      int    `json:"rank"`
+	Reserved  uint64 `json:"reserved"`  // bytes
+	Allocated uint64 `json:"allocated"` // bytes
 }
 
 // Trial is a candidate that was tried.
