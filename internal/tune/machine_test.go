@@ -30,6 +30,7 @@ type variant struct {
 	offSpeed    float64 // likewise
 	broken      bool    // it crashes
 	unpredicted bool
+	linear      bool // speeds are predicted as if a forward took no time per sample
 }
 
 func (v variant) memory(batch int) float64 { return v.base + v.each*float64(batch) }
@@ -60,6 +61,9 @@ func (m *machine) candidates() (out []Candidate, start int) {
 			}
 			if !v.unpredicted {
 				x.Predicted, x.Expected = uint64(v.memory(batch)*v.offMemory), v.rate(batch)*v.offSpeed
+				if v.linear {
+					x.Expected = v.rate(1) * float64(batch)
+				}
 			}
 			if x.Predicted <= m.limit && x.Expected > best {
 				best, start = x.Expected, len(out)

@@ -109,11 +109,41 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 			continue
 		}
 		rate, known := c.rate(*x, best)
-		if hope := rate * (1 + doubts[min(known, len(doubts)-1)]); hope > most {
+		hope := rate * (1 + doubts[min(known, len(doubts)-1)])
+		if hope > most*alike || next != nil && hope > most/alike && c.nearer(*x, *next) {
 			next, most, expects = x, hope, rate
 		}
 	}
 	return next, expects
+}
+
+// alike is the factor up to which two hopes count as the same.
+const alike = 1.001
+
+// nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch
+// is nearer to one that was measured of its variant, or else the larger one.
+func (c *Climb) nearer(a, b Candidate) bool {
+	x, y := c.distance(a), c.distance(b)
+	if x != y {
+		return x < y
+	}
+	return a.Batch > b.Batch
+}
+
+// distance returns how far the batch of a candidate is from the nearest that was measured of its variant, in
+// doublings; 0 if none was.
+func (c *Climb) distance(x Candidate) float64 {
+	least, found := math.Inf(1), false
+	for _, t := range c.tried {
+		if t.Outcome == Fits && t.Variant == x.Variant {
+			found = true
+			least = min(least, math.Abs(math.Log2(float64(x.Batch)/float64(t.Batch))))
+		}
+	}
+	if !found {
+		return 0
+	}
+	return least
 }
 
 // rate returns the expected speed of a candidate, and how many batches of its variant that rests on.
@@ -129,7 +159,7 @@ func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
 		if x.Expected == 0 || best.Expected == 0 {
 			return best.Rate, 0
 		}
-		return best.Rate * x.Expected / best.Expected, 0
+		return best.Rate * c.believed(x.Expected/best.Expected), 0
 	case 1:
 		return c.scaled(x, own[0]), 1
 	}
@@ -142,9 +172,25 @@ func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	if x.Expected == 0 || t.Expected == 0 {
 		return t.Rate
 	}
-	f := x.Expected / t.Expected
+	f := c.believed(x.Expected / t.Expected)
 	size := float64(x.Batch) / float64(t.Batch)
 	return t.Rate * min(max(f, min(size, 1)), max(size, 1))
+}
+
+// noTrust is the factor, as a logarithm, from which predicted speeds that are off say nothing about the speed of
+// one candidate against another: half as fast, or twice.
+const noTrust = 0.7
+
+// believed returns what a predicted ratio of two speeds is worth. If the speeds that were measured are far from
+// their predictions, as those of recordings at tiny batches are, candidates count as equally fast instead.
+func (c *Climb) believed(ratio float64) float64 {
+	worst := 0.0
+	for _, t := range c.tried {
+		if t.Outcome == Fits && t.Rate > 0 && t.Expected > 0 {
+			worst = max(worst, math.Abs(math.Log(t.Rate/t.Expected)))
+		}
+	}
+	return math.Pow(ratio, max(0, 1-worst/noTrust))
 }
 
 // fitted returns the speed of a candidate from two or more measured batches of its variant: a forward takes a

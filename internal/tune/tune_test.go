@@ -45,6 +45,8 @@ func TestClimbFinds(t *testing.T) {
 		{"one variant is faster than predicted", func(m *machine) { m.variants[1].offSpeed = 0.85 }, 4},
 		{"a plateau", func(m *machine) { m.each(func(v *variant) { v.fixed = 0 }) }, 4},
 		{"larger batches are slower", func(m *machine) { m.each(func(v *variant) { v.knee, v.slower = 8, 1.2 }) }, 5},
+		{"a plateau that was not predicted", func(m *machine) { m.each(func(v *variant) { v.fixed, v.linear = 0.005, true }) }, 5},
+		{"slower batches that were not predicted", func(m *machine) { m.each(func(v *variant) { v.knee, v.slower, v.linear = 4, 1.2, true }) }, 5},
 		{"a small card", func(m *machine) { m.limit = 6 * gib }, 4},
 		{"a large card", func(m *machine) { m.limit = 140 * gib }, 4},
 		{"only one batch fits", func(m *machine) { m.limit = 4*gib + gib*6/10 }, 3},
@@ -174,7 +176,7 @@ func TestClimbResumes(t *testing.T) {
 }
 
 func one(batch int, predicted uint64) Candidate {
-	return Candidate{Settings: setup.Assign("batch", batch).With("accumulation", 16/batch), Batch: batch, Accumulation: 16 / batch, World: 1, Predicted: predicted, Expected: float64(batch)}
+	return Candidate{Settings: setup.Assign("batch", batch).With("accumulation", 16/batch), Batch: batch, Accumulation: 16 / batch, World: 1, Predicted: predicted, Expected: 25 * float64(batch)}
 }
 
 // Each decision says what it rests on.
