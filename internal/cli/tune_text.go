@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -177,7 +178,7 @@ func (t *tuner) conclusion() string {
 	best := t.climb.Best()
 	why := ""
 	if n := len(t.steps); n > 0 {
-		why = t.steps[n-1].Why
+		why = cmp.Or(t.steps[n-1].End, t.steps[n-1].Why)
 	}
 	if best == nil {
 		return "Nothing fits. " + sentence(why)

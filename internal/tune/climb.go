@@ -171,8 +171,9 @@ func (c *Climb) under(t Trial) bool {
 
 // Step is a decision.
 type Step struct {
-	Verb string     // "start", "step up", "step back", "try", "again" or "stay"
+	Verb string     // "start", "step up", "step back", "try", "again", "stay" or "stop"
 	Why  string     // the evidence
+	End  string     // why the climb ends here, without the evidence
 	Next *Candidate // nil if the climb is over
 }
 
@@ -185,7 +186,7 @@ func (c *Climb) Next() Step {
 	case c.runs == 0:
 		return c.begin()
 	case c.runs >= c.opts.Most:
-		return c.stay(fmt.Sprintf("%d trials are the most that were asked for", c.opts.Most))
+		return c.stay("", fmt.Sprintf("no more than %d trials were asked for", c.opts.Most))
 	}
 	best := c.Best()
 	if best == nil {
@@ -196,7 +197,7 @@ func (c *Climb) Next() Step {
 	}
 	next, expected := c.promising(best)
 	if next == nil {
-		return c.stay(c.whyNothing(best))
+		return c.stay(c.evidence(c.tried[len(c.tried)-1])+"; ", c.whyNothing(best))
 	}
 	return c.toward(best, next, expected)
 }

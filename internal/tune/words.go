@@ -21,11 +21,11 @@ func (c *Climb) begin() Step {
 }
 
 // stay returns the step that ends the climb at its best.
-func (c *Climb) stay(why string) Step {
+func (c *Climb) stay(evidence, why string) Step {
 	if c.Best() == nil {
 		return Step{Verb: "stop", Why: c.whyNone()}
 	}
-	return Step{Verb: "stay", Why: why}
+	return Step{Verb: "stay", Why: evidence + why, End: why}
 }
 
 // toward returns the step from the best so far to the next candidate.
@@ -104,14 +104,13 @@ func (c *Climb) whyNothing(best *Trial) string {
 			}
 		}
 	}
-	why := c.evidence(c.tried[len(c.tried)-1])
 	switch {
 	case untried == 0:
-		return why + "; everything was tried"
+		return "everything was tried"
 	case untried == large:
-		return why + "; nothing else fits"
+		return "nothing else fits"
 	}
-	return fmt.Sprintf("%s; nothing else is expected to be faster than %s by more than the noise", why, best.Name())
+	return fmt.Sprintf("nothing else is expected to be faster than %s by more than the noise", best.Name())
 }
 
 // whyNone says why the climb ends without an answer.
