@@ -21,6 +21,7 @@ import (
 	"snug/internal/setup"
 	"snug/internal/store"
 	"snug/internal/tune"
+	"snug/internal/units"
 )
 
 // tuner is one tune: what is known before the first trial, and what the trials show.
@@ -64,7 +65,11 @@ func newTuner(ctx context.Context, env Env, o *tuneOptions, args []string) (*tun
 	return t, nil
 }
 
-func (t *tuner) close() { t.session.Close() }
+func (t *tuner) close() {
+	if t.session != nil {
+		t.session.Close()
+	}
+}
 
 // tunedCommand returns the training command: after --, or from snug.yaml.
 func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
@@ -85,29 +90,25 @@ func (t *tuner) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fields, err := o.fields()
-	if err != nil {
-		return err
-	}
-	limit, _ := fields["limit"].(float64)
 	p := record.Plan{
-		Command: t.words, Configs: names, Steps: o.steps, Timeout: o.timeout, Quiet: !o.verbose, Limit: uint64(limit),
+		Command: t.words, Configs: names, Steps: o.steps, Timeout: o.timeout, Quiet: !o.verbose,
 		Measure: &record.Measure{Steady: o.steady, WorstFirst: o.worstFirst, StartTimeout: o.start, StepTimeout: o.step, EndTimeout: o.end},
-	}
-	if !o.dryRun {
-		if err := startable(t.words); err != nil {
-			return err
-		}
 	}
 	t.session, err = record.Open(ctx, t.env.recording(record.Events{Say: t.env.say, Reported: t.watch}, "", true), p)
 	if err != nil {
 		return err
 	}
-	if err := t.checkPlaces(); err != nil {
-		t.close()
-		return err
+	if !o.dryRun {
+		err = startable(t.words)
 	}
-	return nil
+	if err == nil {
+		err = t.checkPlaces()
+	}
+	if err != nil {
+		t.close()
+		t.session = nil
+	}
+	return err
 }
 
 // startable returns an error for a command that does not exist, before anything else is done about it.
@@ -177,6 +178,7 @@ func (t *tuner) predict(ctx context.Context) error {
 	if len(list) == 0 {
 		return t.nothingFits()
 	}
+	t.session.LimitMemory(t.base.Limit)
 	t.climb, err = tune.New(list, 0, tune.Options{Limit: t.limit, Margin: t.o.margin, Most: t.o.trials})
 	return err
 }
@@ -275,16 +277,12 @@ func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 	if t.o.dryRun {
 		return nil, errors.New("snug does not know this model, so it has to be recorded before anything can be predicted, and --dry-run runs nothing; run snug profile --vary batch=2,3 first, then give --model memory.snug")
 	}
-	file, err := t.recordVariant(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	t.o.recorded = file
-	if t.today, err = t.o.today(t.env); err != nil {
-		return nil, err
-	}
-	if t.base, err = tunable(t.today, nil); err != nil || t.base == nil {
-		return nil, errors.Join(err, errors.New("the recording cannot be used for a prediction"))
+	if err := t.useRecording(ctx); err != nil {
+		var failed *record.ExitError // the command itself
+		if record.IsInterrupted(err) || errors.As(err, &failed) || t.session == nil {
+			return nil, err
+		}
+		return t.unpredicted(ctx, err)
 	}
 	out, err := t.planned(ctx, t.base, nil)
 	if err != nil {
@@ -301,6 +299,96 @@ func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 		out = fastestFirst(append(out, more...))
 	}
 	return out, nil
+}
+
+// useRecording records the run as it is, and reads it again with the recording as its model.
+func (t *tuner) useRecording(ctx context.Context) error {
+	file, err := t.recordVariant(ctx, nil)
+	if err != nil {
+		return err
+	}
+	t.o.recorded = file
+	if t.today, err = t.o.today(t.env); err != nil {
+		return err
+	}
+	t.base, err = tunable(t.today, nil)
+	if err == nil && t.base == nil {
+		err = errors.New("the recording does not make a model")
+	}
+	return err
+}
+
+// unpredicted returns candidates that nothing is predicted about, today's settings first: every batch that divides
+// the effective batch. The climb then goes by what it measures.
+func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, error) {
+	t.notes = append(t.notes, "nothing could be predicted, so the climb started at the current batch: "+oneLine(why.Error()))
+	t.o.recorded = ""
+	batch, accumulation := t.o.currentBatch(t.env)
+	if !t.writable("accumulation", 2) {
+		return nil, fmt.Errorf("%w; and the accumulation has no place in the command, so no other batch keeps the effective batch; write {accumulation} where it goes", why)
+	}
+	limit, err := t.o.askedLimit()
+	if err != nil {
+		return nil, err
+	}
+	t.today, t.base = &today{}, &setup.Setup{Batch: batch, Accumulation: accumulation, Limit: limit}
+	if project, err := t.o.opened(t.env); err == nil {
+		t.today.project = project
+	}
+	where, err := t.o.place(ctx, t.env, t.today)
+	if err != nil {
+		return nil, err
+	}
+	t.card = where.cards[0]
+	if t.limit = t.base.Limit; t.limit == 0 {
+		t.limit = t.card.Total - min(where.taken, t.card.Total)
+	}
+	target := max(t.o.target, 0)
+	if target == 0 {
+		target = batch * accumulation
+	}
+	var out []tune.Candidate
+	start := 0
+	for n := 1; n <= target; n++ {
+		if target%n != 0 {
+			continue
+		}
+		if n <= batch {
+			start = len(out)
+		}
+		out = append(out, tune.Candidate{
+			Settings: setup.Assign("batch", n).With("accumulation", target/n), Batch: n, Accumulation: target / n, World: 1,
+		})
+	}
+	return slices.Concat(out[start:start+1], out[:start], out[start+1:]), nil
+}
+
+// askedLimit returns the limit that the flags give, 0 for none.
+func (o *tuneOptions) askedLimit() (uint64, error) {
+	text := o.flags.Lookup("limit").Value.String()
+	if !o.flags.Changed("limit") {
+		return 0, nil
+	}
+	size, err := units.Parse(text, units.GiB)
+	if err != nil {
+		return 0, fmt.Errorf("--limit: %w", err)
+	}
+	return uint64(size), nil
+}
+
+// currentBatch returns the batch and the accumulation of the run as it is.
+func (o *tuneOptions) currentBatch(env Env) (batch, accumulation int) {
+	batch, accumulation = 1, 1
+	if project, err := o.opened(env); err == nil {
+		batch, accumulation = number(project.Value("batch"), batch), number(project.Value("accumulation"), accumulation)
+	}
+	if n, err := o.flags.GetInt("batch"); err == nil && o.flags.Changed("batch") {
+		batch = n
+	}
+	if n, err := o.flags.GetInt("accumulation"); err == nil && o.flags.Changed("accumulation") {
+		accumulation = n
+	}
+	return batch, accumulation
 }
 
 // fastestFirst puts the candidate with the highest predicted speed in front. The first of each variant is the one that
@@ -371,8 +459,9 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 	t.env.say(fmt.Sprintf("this model is not known, so the run is recorded first, %s, at %v and %v", what, sizes[0], sizes[1]))
 	t.session.Close() // one session listens to signals at a time
 	r, err := record.Run(ctx, t.env.recording(record.Events{Say: t.env.say}, "", true), p)
-	if again := t.open(ctx); err == nil {
-		err = again
+	if again := t.open(ctx); again != nil {
+		t.session = nil
+		return "", again
 	}
 	if err != nil {
 		return "", err
@@ -385,11 +474,8 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 // smallSizes returns two batches that are small and about as large as the current one, if that is known.
 func (t *tuner) smallSizes() []profile.Point {
 	small := int64(2)
-	if project, err := t.o.opened(t.env); err == nil {
-		small = max(small, int64(number(project.Value("batch"), 0))/4)
-	}
-	if n, err := t.o.flags.GetInt("batch"); err == nil && n > 0 {
-		small = max(2, int64(n)/4)
+	if batch, _ := t.o.currentBatch(t.env); batch > 1 {
+		small = max(small, int64(batch)/4)
 	}
 	return []profile.Point{{"batch": small}, {"batch": small + max(small/2, 1)}}
 }

@@ -109,7 +109,7 @@ func (t *tuner) text(w io.Writer, s term.Screen, files *applyReport) error {
 // title says what was tuned, and where.
 func (t *tuner) title() string {
 	text := fmt.Sprintf("%s on %s", t.base.Model.Title(), t.card.Name)
-	if t.base.Model.Program != nil {
+	if t.base.Model.Config == nil || t.base.Model.Program != nil {
 		text = fmt.Sprintf("%s on %s", brief(strings.Join(t.words, " ")), t.card.Name)
 	}
 	if t.limit > 0 {
@@ -148,7 +148,7 @@ func (t *tuner) table(s term.Screen) term.Table {
 			row[0] += " best"
 		}
 		if x.earlier {
-			row[0] += " (earlier)"
+			row[0] += " kept"
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -58,7 +58,7 @@ type Measure struct {
 
 // oomTimeout is how long the processes of a trial may go on after one of them ran out of GPU memory: a launcher
 // needs a moment to end the others, and without one they wait for it for ever.
-const oomTimeout = 10_000 * time.Millisecond
+const oomTimeout = 5_000 * time.Millisecond
 
 // varies reports whether the plan runs the command at several sizes, and so makes a profile.
 func (p *Plan) varies() bool { return len(p.Sizes) > 0 && len(p.Sizes[0]) > 0 }

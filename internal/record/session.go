@@ -195,6 +195,10 @@ func (s *Session) probe() run.Settings {
 	return p
 }
 
+// LimitMemory sets the most bytes that PyTorch may reserve on a GPU in runs that are bound from now on; 0 is no
+// limit.
+func (s *Session) LimitMemory(bytes uint64) { s.plan.Limit = bytes }
+
 // CheckBind returns an error if a setting cannot be given a value: Bind would refuse it.
 func (s *Session) CheckBind(setting string, value any) error {
 	t, err := s.Bind(nil, setup.Assign(setting, value))
