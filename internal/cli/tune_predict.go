@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"snug/internal/config/projects"
@@ -54,6 +55,7 @@ func newTuner(ctx context.Context, env Env, o *tuneOptions, args []string) (*tun
 	if len(args) > 0 {
 		o.started = o.startedScript(args)
 	}
+	o.useNamedConfigs(env, t.words)
 	o.auto = o.gpu == "" && o.gpuMemory == "" && len(env.machine(ctx).Visible()) > 0
 	if err := t.open(ctx); err != nil {
 		return nil, err
@@ -81,6 +83,31 @@ func (o *tuneOptions) tunedCommand(args []string) ([]string, error) {
 		err = errors.New("tune needs your training command: snug tune -- python train.py --batch-size {batch}, or command in snug.yaml")
 	}
 	return words, err
+}
+
+// useNamedConfigs takes the config files that the command names for those of the run, if they are.
+func (o *tuneOptions) useNamedConfigs(env Env, words []string) {
+	if len(o.paths) > 0 || o.file != "" {
+		return
+	}
+	own := o.projectFlags
+	for _, w := range words {
+		name := w[strings.LastIndex(w, "=")+1:]
+		if _, err := (projectFiles{o.folder}).ReadFile(name); err == nil && isConfig(name) {
+			own.paths = append(own.paths, name)
+		}
+	}
+	if len(own.paths) == 0 {
+		return
+	}
+	if _, err := own.open(env); err == nil {
+		o.paths = own.paths
+	}
+}
+
+// isConfig reports whether a file is a config file by its name.
+func isConfig(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".toml"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // open opens the session in which trials run, and checks that the batch can be set.
