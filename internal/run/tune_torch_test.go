@@ -31,6 +31,23 @@ func TestTorchSteady(t *testing.T) {
 	}
 }
 
+// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after they and the
+// peak have become steady.
+func TestTorchMeasuredGPU(t *testing.T) {
+	got, _, o := watchRun(t, Settings{Steps: 100, Measure: true, Limit: 40, Steady: 0.01, NeedsGPU: true}, nil, python(t), "fake_cuda.py", "100")
+	if diff := cmp.Diff(ran{Trained: []int{11}, Ends: []string{"steps"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	x := o.Reports[len(o.Reports)-1]
+	if x.Snapshot != nil || x.Peaks == nil || x.Peaks.PeakReserved != 40 || len(x.Times) != 10 || x.OOM == nil || x.OOM.Asked != 7 {
+		t.Errorf("%+v", x)
+	}
+	_, out, _ := watchRun(t, Settings{Steps: 3, Measure: true, Limit: 40, KeepRunning: true}, nil, python(t), "fake_cuda.py", "5")
+	if strings.Count(out, "fraction 0.4 of 0\n") != 1 || strings.Contains(out, "history") {
+		t.Errorf("the limit is not set once, or it was recorded: %s", out)
+	}
+}
+
 // The longest samples come first, once; what follows are the batches of the loader, less the one that they replace.
 func TestTorchLongestFirst(t *testing.T) {
 	py := python(t)
