@@ -16,8 +16,7 @@ const rootHelp = `{{.Long}}
 
 Commands (snug COMMAND --help says more):
 {{range .Commands}}{{if and .IsAvailableCommand (ne .Name "help") (ne .Name "version")}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}
-`
+{{end}}{{end}}`
 
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
