@@ -206,6 +206,9 @@ func (t *tuner) predict(ctx context.Context) error {
 		return t.nothingFits()
 	}
 	t.session.LimitMemory(t.base.Limit)
+	if t.o.reserve != "" { // what is left for other processes is not there for the trials
+		t.session.LimitMemory(t.limit)
+	}
 	t.climb, err = tune.New(list, 0, tune.Options{Limit: t.limit, Margin: t.o.margin, Most: t.o.trials})
 	return err
 }
@@ -258,6 +261,11 @@ func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Value
 	if !t.writable("accumulation", 2) && !slices.Contains(r.Lock, "accumulation") {
 		r.Lock = append(r.Lock, "accumulation")
 	}
+	kept, err := t.o.reserved()
+	if err != nil {
+		return nil, err
+	}
+	r.Reserve += kept
 	r.Measured = t.o.residual(t.env, s, t.card)
 	done := t.env.working("predicting")
 	found, fits, err := plan.Candidates(ctx, r)
@@ -368,7 +376,11 @@ func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, e
 	}
 	t.card = where.cards[0]
 	if t.limit = t.base.Limit; t.limit == 0 {
-		t.limit = t.card.Total - min(where.taken, t.card.Total)
+		kept, err := t.o.reserved()
+		if err != nil {
+			return nil, err
+		}
+		t.limit = t.card.Total - min(where.taken+kept, t.card.Total)
 	}
 	target := max(t.o.target, 0)
 	if target == 0 {
@@ -388,6 +400,18 @@ func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, e
 		})
 	}
 	return slices.Concat(out[start:start+1], out[:start], out[start+1:]), nil
+}
+
+// reserved returns the bytes of --reserve.
+func (o *tuneOptions) reserved() (uint64, error) {
+	if o.reserve == "" {
+		return 0, nil
+	}
+	size, err := units.Parse(o.reserve, units.GiB)
+	if err != nil {
+		return 0, fmt.Errorf("--reserve: %w", err)
+	}
+	return uint64(size), nil
 }
 
 // askedLimit returns the limit that the flags give, 0 for none.

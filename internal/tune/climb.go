@@ -186,7 +186,7 @@ func (c *Climb) Next() Step {
 	case c.runs == 0:
 		return c.begin()
 	case c.runs >= c.opts.Most:
-		return c.stay("", fmt.Sprintf("no more than %d trials were asked for", c.opts.Most))
+		return c.stay("", fmt.Sprintf("--trials %d allows no more", c.opts.Most))
 	}
 	best := c.Best()
 	if best == nil {
