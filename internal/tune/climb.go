@@ -60,7 +60,6 @@ func (c *Climb) Record(x Candidate, r Result) {
 	i := slices.IndexFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
 	if i < 0 {
 		c.tried = append(c.tried, Trial{x, r, 1})
-		i = len(c.tried) - 1
 	} else {
 		c.again = x.Key()
 		c.tried[i] = c.tried[i].combined(r)
