@@ -102,9 +102,6 @@ func (c *Climb) Extend(more []Candidate) error {
 	return nil
 }
 
-// Tried returns what was tried, in order.
-func (c *Climb) Tried() []Trial { return slices.Clone(c.tried) }
-
 // Runs returns the number of trials that were run to an end.
 func (c *Climb) Runs() int { return c.runs }
 

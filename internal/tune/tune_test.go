@@ -86,7 +86,7 @@ func (m *machine) each(change func(*variant)) {
 
 func keys(c *Climb) []string {
 	var out []string
-	for _, t := range c.Tried() {
+	for _, t := range c.tried {
 		out = append(out, t.Name())
 	}
 	return out
@@ -106,7 +106,7 @@ func TestClimbIsSafe(t *testing.T) {
 		if climb.Runs() > most {
 			t.Fatalf("%d trials, at most %d were asked for", climb.Runs(), most)
 		}
-		for _, x := range climb.Tried() {
+		for _, x := range climb.tried {
 			if x.Effective() != m.target {
 				t.Fatalf("%s makes %d, not %d", x.Name(), x.Effective(), m.target)
 			}
@@ -167,7 +167,7 @@ func TestClimbResumes(t *testing.T) {
 		replay.Record(*s.Next, results[k][0])
 		results[k] = results[k][1:]
 	}
-	if diff := cmp.Diff(again.Tried(), replay.Tried()); diff != "" {
+	if diff := cmp.Diff(again.tried, replay.tried); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(keys(whole), keys(replay)); diff != "" {
