@@ -136,6 +136,10 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the files know it, or it is DistributedDataParallel
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
+	if o.recorded != "" { // the recording has them
+		delete(fields, "lora")
+		delete(fields, "quantization")
+	}
 	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
 	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
 	for _, l := range project.Locks() {
@@ -146,6 +150,9 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		o.warnings = append(o.warnings, text)
 	}
 	for _, m := range project.Missing() {
+		if o.recorded != "" && strings.HasPrefix(m.Setting, "lora.") {
+			continue
+		}
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
 			return nil, o.lacksModel(project, m)
 		}

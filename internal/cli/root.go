@@ -16,8 +16,7 @@ const rootHelp = `{{.Long}}
 
 Commands (snug COMMAND --help says more):
 {{range .Commands}}{{if and .IsAvailableCommand (ne .Name "help") (ne .Name "version")}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}
-`
+{{end}}{{end}}`
 
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
@@ -35,7 +34,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newServe(env), newVersion(env), newWatch(env))
+	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newServe(env), newTune(env), newVersion(env), newWatch(env))
 	root.SetHelpCommand(newHelp(root))
 	refuseEmpty(root)
 	refuseTwice(root)

@@ -27,6 +27,11 @@ type Settings struct {
 	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one of the run
 
 	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
+
+	Measure    bool    `json:"measure"`     // times and peaks only: nothing is recorded, so steps are as fast as without snug
+	Limit      uint64  `json:"limit"`       // most bytes that PyTorch may reserve on a GPU; 0: no limit
+	Steady     float64 `json:"steady"`      // end before the last step once the time of a step is known to within this share; 0: never
+	WorstFirst bool    `json:"worst_first"` // the longest samples of the data set make the first batch
 }
 
 // Live are the settings of the probe when it reports each step over the socket of the run's folder.

@@ -39,6 +39,10 @@ PATIENCE = 3.0  # seconds that this may take
 ORDER = "_snug_order"  # attribute of an iterator: the samples that it has asked for
 READABLE = 1 << 20  # most elements of a tensor whose values are read
 MOST_FAILED = 50  # failed requests of which a snapshot is written: a program may try again and again
+WARM_UP = 3  # steps whose times say nothing about later ones; WarmUp in internal/tune/steady.go
+FEW = 5      # times from which a run may be steady
+SURE = 2.8   # standard errors of a mean of FEW times that its 95 % interval has to each side
+AHEAD = 5    # steps that a rank may be ahead of the one that decides when the run ends
 
 
 # ---------------------------------------------------------------- reports
@@ -342,13 +346,79 @@ class Shapes:
         return dict(calls=self.calls, batches=self.batches, loader=how)
 
 
+class Longest:
+    """Makes the first batch of the run the one with the longest samples of the data set, as far as they can be
+    looked at in a few seconds. A trial that fits then fits the worst batch, not only the first ones."""
+
+    def __init__(self, torch, put):
+        self.torch, self.put, self.batch, self.iterator, self.done = torch, put, None, None, False
+
+    def follow(self):
+        data = self.torch.utils.data
+        plain, base = data.DataLoader.__iter__, data.dataloader._BaseDataLoaderIter
+        following = base.__next__
+        find = quietly(self.find)
+
+        def iterate(loader):
+            iterator = plain(loader)
+            if not self.done:
+                self.done = True
+                self.batch = find(loader)
+                self.iterator = iterator
+            return iterator
+
+        def next_(iterator):
+            if iterator is self.iterator and self.batch is not None:
+                first, self.batch = self.batch, None
+                following(iterator)  # the batch that it replaces
+                return first
+            return following(iterator)
+        self.put(data.DataLoader, "__iter__", iterate)
+        self.put(base, "__next__", next_)
+
+    def find(self, loader):
+        data, size = loader.dataset, getattr(loader, "batch_size", None)
+        if not size or loader.collate_fn is None or not hasattr(data, "__len__") or not hasattr(data, "__getitem__") \
+                or isinstance(data, self.torch.utils.data.IterableDataset):
+            report.write("longest", looked=0)
+            return None
+        deadline, every, sizes = time.time() + PATIENCE, max(1, len(data) // SAMPLES), []
+        for i in range(0, len(data), every):
+            if time.time() > deadline:
+                break
+            sizes.append((self.elements(data[i], 3), i))
+        sizes.sort(reverse=True)
+        fields = dict(looked=len(sizes), samples=len(data))
+        if not sizes or sizes[0][0] == sizes[-1][0]:
+            report.write("longest", alike=True, **fields)
+            return None
+        batch = loader.collate_fn([data[i] for _, i in (sizes * size)[:size]])
+        report.write("longest", shapes=[list(x.shape) for _, x in tensors_of(self.torch, ((batch,), {}))], **fields)
+        return batch
+
+    def elements(self, x, depth):
+        if isinstance(x, self.torch.Tensor):
+            return x.numel()
+        if isinstance(x, str):
+            return len(x)
+        if not depth:
+            return 0
+        if isinstance(x, dict):
+            return sum(self.elements(v, depth - 1) for v in x.values())
+        if isinstance(x, (list, tuple)):
+            return len(x) if x and isinstance(x[0], (int, float)) else sum(self.elements(v, depth - 1) for v in x)
+        return x.size if hasattr(x, "dtype") and hasattr(x, "size") and isinstance(x.size, int) else 0
+
+
 # ---------------------------------------------------------------- watching torch
 class Watch:
     """Watches the training loop of one process."""
 
-    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu, failures=0):
+    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu, failures=0,
+                 measure=False, limit=0, steady=0.0, worst_first=False):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
         self.failures = failures  # snapshots of failed requests to keep, instead of one of the run
+        self.measure, self.limit, self.steady, self.longest_first = measure, limit, steady, worst_first
         self.keep_running, self.max_entries = keep_running, max_entries
         self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
         self.patches = []  # undone by finish
@@ -364,6 +434,7 @@ class Watch:
         self.recording = self.finished = self.looked = False
         self.failed = 0
         self.last, self.since, self.spent = None, 0.0, 0.0
+        self.limited, self.times, self.host_times, self.calm, self.agreed = set(), [], [], None, 0
 
     # -- hooking in
 
@@ -377,7 +448,9 @@ class Watch:
         self.follow_backward()
         self.follow_scaler()
         self.follow_batch()
-        if not self.keep_running:
+        if self.longest_first:
+            Longest(torch, self.put).follow()
+        if not self.keep_running and not self.measure:
             self.shapes.follow_loaders()
         previous = sys.excepthook
 
@@ -414,7 +487,12 @@ class Watch:
     def cuda_started(self):
         """Starts to record, with stacks of allocations only. Frees also happen while an exception
         passes through C++, as at the end of every recomputation of torch.utils.checkpoint, and
-        torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536)."""
+        torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536). A run that is
+        only measured is not recorded, because that takes time."""
+        self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+        quietly(self.keep_limit)()
+        if self.measure:
+            return
         how = dict(enabled="all", context="alloc" if self.stacks else None, stacks="python", max_entries=self.max_entries)
         record = self.torch.cuda.memory._record_memory_history
         try:
@@ -422,7 +500,16 @@ class Watch:
         except TypeError:  # before 2.11
             record(**how)
         self.recording = True
-        self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+
+    def keep_limit(self):
+        """Lets PyTorch reserve no more than the limit on the GPU of this process."""
+        if not self.limit:
+            return
+        cuda = self.torch.cuda
+        i = cuda.current_device()
+        if i not in self.limited:
+            self.limited.add(i)
+            cuda.set_per_process_memory_fraction(min(1.0, self.limit / cuda.get_device_properties(i).total_memory), i)
 
     def needless(self):
         """Returns the actions that need not be recorded. In a run of one process a free is usually
@@ -463,7 +550,7 @@ class Watch:
             if module_class.__call__ is call and next(module.parameters(), None) is not None:
                 module_class.__call__ = plain
                 note(module, args, kwargs)
-                if not self.keep_running:
+                if not self.keep_running and not self.measure:
                     return self.shapes.first_call(plain, module, args, kwargs)
             return plain(module, *args, **kwargs)
         self.put(module_class, "__call__", call)
@@ -473,6 +560,8 @@ class Watch:
     def batch(self, module, args, kwargs):
         tensors = [dict(name=name, shape=list(x.shape), dtype=str(x.dtype)[6:], device=x.device.type)
                    for name, x in tensors_of(self.torch, (args, kwargs))]
+        if self.torch.cuda.is_initialized():
+            self.keep_limit()  # the program may have chosen another GPU since CUDA started
         if self.model() is None:
             self.model = weakref.ref(module)  # weak, so that it does not keep alive what the user drops
         report.write("batch", module=type(module).__name__, inputs=tensors[:32], autocast=self.autocast(),
@@ -560,7 +649,7 @@ class Watch:
         if n > self.steps:
             self.steps = n
             self.tell_step(optimizer)
-        if slowest >= self.wanted or n > self.wanted:
+        if slowest >= self.wanted or n > self.wanted or self.is_steady():
             self.finish("steps")
 
     def engine_stepped(self, engine):
@@ -571,6 +660,51 @@ class Watch:
             self.optimizers = {0: weakref.ref(engine.optimizer)}
         self.stepped(self.steps + 1, engine.optimizer, self.steps + 1)
 
+    def is_steady(self):
+        """Returns whether the run may end here because more steps would show nothing new. Ranks have to end at the
+        same step: the first one decides, and writes it down for the others."""
+        if not self.steady or self.finished:
+            return False
+        dist = self.torch.distributed
+        world = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+        if world < 2:
+            return self.shows_nothing_new()
+        path = os.path.join(HOME, "last_step")
+        if dist.get_rank() == 0 and not self.agreed and self.shows_nothing_new():
+            with open(path + ".part", "w") as f:
+                f.write(str(self.steps + AHEAD))
+            os.replace(path + ".part", path)
+        if not self.agreed and os.path.exists(path):
+            with open(path) as f:
+                self.agreed = int(f.read())
+        return bool(self.agreed) and self.steps >= self.agreed
+
+    def shows_nothing_new(self):
+        """Returns whether the mean time of a step is known to within the share that was asked for, and the peak of
+        memory has been the same for some steps."""
+        times = self.known_times()[WARM_UP:]
+        n = len(times)
+        if n < FEW:
+            return False
+        mean = sum(times) / n
+        error = (sum((t - mean) ** 2 for t in times) / (n - 1) / n) ** 0.5
+        if mean <= 0 or SURE * error > self.steady * mean:
+            self.calm = None
+            return False
+        peak = self.memory()["peak_reserved"] if self.torch.cuda.is_initialized() else 0
+        if self.calm is None or self.calm[1] != peak:
+            self.calm = (self.steps, peak)
+        return self.steps - self.calm[0] >= 2
+
+    def known_times(self):
+        """Returns the times of the steps that the GPU has completed, without waiting for it."""
+        if not self.torch.cuda.is_initialized():
+            return self.host_times
+        while len(self.times) + 1 < len(self.clocks) and self.clocks[len(self.times) + 1].query():
+            i = len(self.times)
+            self.times.append(self.clocks[i].elapsed_time(self.clocks[i + 1]) / 1e3)
+        return self.times
+
     def capturing(self):
         """Returns whether a CUDA graph is being captured; such a step must not be synchronized."""
         return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
@@ -580,6 +714,7 @@ class Watch:
         fields = dict(n=self.steps, optimizer=type(optimizer).__name__, backwards=self.backwards, skipped=self.skipped)
         if self.last is not None:
             fields["seconds"] = now - self.last
+            self.host_times.append(now - self.last)
         self.mark("end")
         self.ends.append(self.marks[-1][1])
         if on_gpu and self.steps <= CLOCKS:
@@ -657,7 +792,7 @@ class Watch:
     def finish(self, why):
         """Writes the recording and removes all hooks."""
         self.finished = True
-        for part in (self.tell_times, self.tell_state, self.dump):
+        for part in (self.tell_times, self.tell_peaks, self.tell_state, self.dump):
             quietly(part)()
         report.write("end", why=why, steps=self.steps, skipped=self.skipped)
         quietly(self.take_back)()
@@ -670,6 +805,10 @@ class Watch:
             pairs = zip(self.clocks, self.clocks[1:])
             report.write("times", seconds=[a.elapsed_time(b) / 1e3 for a, b in pairs])
         self.clocks = []
+
+    def tell_peaks(self):
+        if self.torch.cuda.is_initialized():
+            report.write("peaks", n=self.steps, **self.memory())
 
     def tell_state(self):
         """Returns the bytes that stay between steps: parameters, gradients, optimizer states."""

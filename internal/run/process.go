@@ -38,6 +38,14 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
+// CheckCommand returns an error if there is no such command.
+func CheckCommand(name string) error {
+	if _, err := exec.LookPath(name); err != nil {
+		return startError(name, err)
+	}
+	return nil
+}
+
 // startError returns an error that says what to do about a command that cannot be started.
 func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)

@@ -21,6 +21,8 @@ type Report struct {
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock
+	Peaks    *Step             // memory at the end of the run
+	Longest  *Longest          // what is known of the longest batch; nil if it was not asked for
 	State    *State            // at the end of the last recorded step
 	Snapshot *Snapshot         // nil if none was written
 	Kept     []Kept            // snapshots of failed requests, oldest first
@@ -68,6 +70,14 @@ type Step struct {
 	PeakAllocated uint64  `json:"peak_allocated"` // bytes
 	PeakReserved  uint64  `json:"peak_reserved"`  // bytes
 	Retries       int     `json:"retries"`        // times the cache was flushed to make room
+}
+
+// Longest says whether the run began with the longest samples of its data set.
+type Longest struct {
+	Looked  int     `json:"looked"`  // samples that were looked at; 0 if the data set cannot be indexed
+	Samples int     `json:"samples"` // of the data set
+	Alike   bool    `json:"alike"`   // all of them have the same length
+	Shapes  [][]int `json:"shapes"`  // of the tensors of that batch
 }
 
 // State is the memory that stays from step to step, in bytes, and the number of parameters.
@@ -140,6 +150,10 @@ func (r *Report) take(event string, line []byte) {
 	case "times":
 		x, _ := read[struct{ Seconds []float64 }](line)
 		r.Times = x.Seconds
+	case "peaks":
+		r.Peaks = pointer[Step](line)
+	case "longest":
+		r.Longest = pointer[Longest](line)
 	case "state":
 		r.State = pointer[State](line)
 	case "snapshot":
@@ -217,6 +231,9 @@ func (r *Report) PeakReserved() uint64 {
 	if r.Snapshot != nil {
 		peak = max(peak, r.Snapshot.PeakReserved)
 	}
+	if r.Peaks != nil {
+		peak = max(peak, r.Peaks.PeakReserved)
+	}
 	return peak
 }
 
@@ -229,24 +246,34 @@ func (r *Report) PeakAllocated() uint64 {
 	if r.Snapshot != nil {
 		peak = max(peak, r.Snapshot.PeakAllocated)
 	}
+	if r.Peaks != nil {
+		peak = max(peak, r.Peaks.PeakAllocated)
+	}
 	return peak
 }
 
 // StepSeconds returns the median time of a step after the first, 0 if unknown.
 func (r *Report) StepSeconds() float64 {
-	times := slices.Clone(r.Times)
-	if len(times) == 0 {
-		for _, s := range r.Steps {
-			if s.Seconds > 0 {
-				times = append(times, s.Seconds)
-			}
-		}
-	}
+	times := r.StepTimes()
 	if len(times) == 0 {
 		return 0
 	}
 	slices.Sort(times)
 	return times[len(times)/2]
+}
+
+// StepTimes returns the seconds of each step after the first, by the GPU's clock or else by the host's.
+func (r *Report) StepTimes() []float64 {
+	if len(r.Times) > 0 {
+		return slices.Clone(r.Times)
+	}
+	var out []float64
+	for _, s := range r.Steps {
+		if s.Seconds > 0 {
+			out = append(out, s.Seconds)
+		}
+	}
+	return out
 }
 
 func compareTimes(a, b float64) int { return cmp.Compare(a, b) }

@@ -49,7 +49,7 @@ CREATE TABLE runs (
 	step_seconds REAL NOT NULL
 );
 CREATE INDEX runs_alike ON runs (card, torch, family);
-PRAGMA user_version = 1;`
+PRAGMA user_version = 1;` + trialsSchema
 
 const version = 1
 
@@ -158,7 +158,9 @@ func (s *Store) prepare() error {
 	case err != nil:
 		return err
 	case made:
-		err = scrub(tx)
+		if err = scrub(tx); err == nil {
+			_, err = tx.Exec(trialsSchema)
+		}
 	default:
 		_, err = tx.Exec(schema)
 	}
