@@ -57,7 +57,7 @@ func TestRecordings(t *testing.T) {
 		"underused":    {WarmingUp, Underused, Ended},
 		"evaluates":    {WarmingUp, Underused, Evaluating, Good, Ended}, // 28 % of the cap before the first evaluation
 		"curriculum":   {WarmingUp, Ragged, Good, Ended},
-		"varying":      {WarmingUp, Good, Ragged, Ended},
+		"varying":      {WarmingUp, Ragged, Ended},
 		"starved":      {WarmingUp, Good, Starved, Ended},
 		"leak_graph":   {WarmingUp, Leaking, OutOfMemory},
 		"leak_outputs": {WarmingUp, Leaking, OutOfMemory},
