@@ -51,8 +51,9 @@ type Facts struct {
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
 	RowsMeasured bool // runs with positives and negatives were measured
 	Experts      bool
-	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
-	Liger bool
+	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py), which are simulated; LigerToo, that
+	// it has some that are not.
+	Liger, LigerToo bool
 	// OwnLoss is how its forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
@@ -146,7 +147,7 @@ var families = map[string]Facts{
 	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
-		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, LigerToo: true, Dims: Dims{3072, 16, 28},
 	},
 	"gemma2": {
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -162,7 +163,7 @@ var families = map[string]Facts{
 	},
 	"glm4": {
 		make: newGLM4, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 40},
 	},
 	"gpt2": {
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
@@ -186,7 +187,7 @@ var families = map[string]Facts{
 	},
 	"granite": {
 		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -234,11 +235,11 @@ var families = map[string]Facts{
 	},
 	"olmo2": {
 		make: newOLMo2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"olmo3": {
 		make: newOLMo3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
@@ -274,7 +275,7 @@ var families = map[string]Facts{
 	},
 	"smollm3": {
 		make: newSmolLM3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 16, 36},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{2048, 16, 36},
 	},
 	"stablelm": {
 		make: newStableLM, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
