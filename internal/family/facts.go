@@ -39,7 +39,7 @@ type Facts struct {
 	// Output is the last name of the layer that computes logits. PEFT's all-linear
 	// and bitsandbytes skip it.
 	Output string
-	// Classes is the last name of that layer for sequence-classification; "" means classifier.
+	// Classes is the last name of that layer for sequence-classification; "" means classifier, and score in decoders.
 	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there
@@ -98,9 +98,10 @@ type Dims struct {
 const maxPositions = "max_position_embeddings"
 
 var (
-	decoderHeads = []string{CausalLM, Encoder, SequenceClassification}
-	encoderHeads = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
-	qv           = []string{"q_proj", "v_proj"}
+	decoderHeads  = []string{CausalLM, Encoder, SequenceClassification}
+	unsortedHeads = []string{CausalLM, Encoder} // of decoders without a ForSequenceClassification
+	encoderHeads  = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
+	qv            = []string{"q_proj", "v_proj"}
 )
 
 // families maps model_type to facts, with the defaults of transformers 5.17.
@@ -122,11 +123,11 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
 	"cohere": {
-		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"cohere2": {
-		make: newCohere2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newCohere2, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"deberta-v2": {
@@ -186,7 +187,7 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
 	},
 	"granite": {
-		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		make: newGranite, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
@@ -342,6 +343,9 @@ func (f Facts) prepare(b *nn.Builder, head string) {
 func (f Facts) output(head string) string {
 	switch head {
 	case SequenceClassification:
+		if slices.Contains(f.Heads, CausalLM) {
+			return "score"
+		}
 		return cmp.Or(f.Classes, "classifier")
 	case TokenClassification:
 		return "classifier"
