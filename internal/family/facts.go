@@ -341,6 +341,9 @@ func (f Facts) prepare(b *nn.Builder, head string) {
 func (f Facts) output(head string) string {
 	switch head {
 	case SequenceClassification:
+		if slices.Contains(f.Heads, CausalLM) {
+			return "score"
+		}
 		return cmp.Or(f.Classes, "classifier")
 	case TokenClassification:
 		return "classifier"
