@@ -35,7 +35,7 @@ func (n net) extendCache(fn *shadow.Frame, key, value **shadow.Tensor, window in
 		c.Keep.Cache = append(c.Keep.Cache, c.Past[0])
 		c.Past = c.Past[1:]
 	}
-	grown := func(past, fresh *shadow.Tensor) *shadow.Tensor {
+	grown := func(past *shadow.Tensor) *shadow.Tensor {
 		n.w.Op("cat")
 		out := n.w.Empty(past.Shape().With(past.Dim()-2, past.Size(past.Dim()-2)+c.Grow), past.DType())
 		n.w.Launch(out, past)
@@ -43,8 +43,8 @@ func (n net) extendCache(fn *shadow.Frame, key, value **shadow.Tensor, window in
 		past.Drop()
 		return out
 	}
-	k := grown(c.Past[0], *key)
-	v := grown(c.Past[1], *value)
+	k := grown(c.Past[0])
+	v := grown(c.Past[1])
 	c.Past = c.Past[2:]
 	fn.Set2(key, k, value, v)
 }

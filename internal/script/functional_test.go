@@ -15,12 +15,19 @@ import (
 // allocations follows a script and returns the bytes of each allocation, and the notes.
 func allocations(t *testing.T, src string) (sizes []uint64, notes []string) {
 	t.Helper()
+	return allocationsOf(t, src, Run{})
+}
+
+// allocationsOf is allocations for a run with sizes.
+func allocationsOf(t *testing.T, src string, run Run) (sizes []uint64, notes []string) {
+	t.Helper()
 	f, err := pysrc.Parse("test.py", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
-	res, err := Follow(Run{World: w, File: f})
+	run.World, run.File = w, f
+	res, err := Follow(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,10 +185,6 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "set_input_embeddings", "set_output_embeddings":
 		in.note(notFollowed)
 		return nil
-	case "disable_adapter":
-		return &contextValue{bare: n}
-	case "get_base_model":
-		return hold(n)
 	case "no_sync":
 		return &contextValue{}
 	case "modules", "named_modules", "children", "named_children", "get_input_embeddings", "get_output_embeddings", "get_submodule":
@@ -202,6 +198,17 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		in.compiles()
 		return nil
 	case "apply":
+		return hold(n)
+	}
+	return n.callAdapted(in, name, a)
+}
+
+// callAdapted calls a method of PEFT's classes around the model, or notes one that is not known.
+func (n *network) callAdapted(in *interpreter, name string, a arguments) value {
+	switch name {
+	case "disable_adapter":
+		return &contextValue{bare: n}
+	case "get_base_model":
 		return hold(n)
 	}
 	in.noteTensors("model."+name, a)

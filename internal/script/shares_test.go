@@ -36,6 +36,32 @@ func TestSelectedShares(t *testing.T) {
 	}
 }
 
+// TestTails checks how many elements masks select that are true in the last elements of each row.
+func TestTails(t *testing.T) {
+	const start = "import snug\nimport torch\nx = torch.zeros(8, 100, 256, device='cuda')\nids = torch.zeros(8, 100, dtype=torch.long, device='cuda')\n" +
+		"b = {k: v.to('cuda') for k, v in snug.pairs(False).items()}\nm = b['completion_mask']\n"
+	for text, want := range map[string]uint64{
+		"y = x[m.bool()]\n":               8 * 30,
+		"y = x[m == 0]\n":                 8 * 70,
+		"y = x[~m.bool()]\n":              8 * 70,
+		"y = x[:, 1:][m[:, 1:].bool()]\n": 8 * 30,
+		"l = ids.masked_fill(m == 0, -100)\ny = x[:, 1:][l[:, 1:] != -100]\n": 8 * 30,
+		"l = ids.clone()\nl[:, :-20] = -100\ny = x[l != -100]\n":              8 * 20,
+		"a, _ = m.chunk(2, dim=0)\ny = x[:4][a.bool()]\n":                     4 * 30,
+		"y = x[m.index_select(0, torch.arange(8, device='cuda')).bool()]\n":   8 * 30,
+	} {
+		sizes, notes := allocationsOf(t, start+text, Run{Batch: 4, Seq: 100, Completion: 30})
+		if !slices.Contains(sizes, want*256*4) || len(notes) > 0 {
+			t.Errorf("%s: no tensor of %d rows among %v; notes %q", text, want, sizes, notes)
+		}
+	}
+	for _, text := range []string{"y = x[:, :-1][m[:, :-1].bool()]\n", "y = x.view(800, 256)[m.view(-1).bool()]\n"} {
+		if _, notes := allocationsOf(t, start+text, Run{Batch: 4, Seq: 100, Completion: 30}); len(notes) == 0 {
+			t.Errorf("%s: no note", text)
+		}
+	}
+}
+
 // TestUnknownShares checks that masks of which nothing is known select everything, with a note.
 func TestUnknownShares(t *testing.T) {
 	for _, text := range []string{

@@ -12,7 +12,7 @@ import (
 var apart = map[string]float64{
 	"trl-dpo-given-gpt2":                  1.6,
 	"trl-dpo-precompute-gpt2":             0.9,
-	"trl-grpo-lora-kl-smollm2-135m":       0.7, // three tokens at a time are added to its cache
+	"trl-grpo-lora-kl-smollm2-135m":       0.9, // three tokens at a time are added to its cache
 	"trl-orpo-lora-ckpt-off-smollm2-135m": 0.6,
 	"trl-reward-lora-smollm2-135m":        0.7,
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestAnswers checks which settings the loops that compare answers take.
+func TestAnswers(t *testing.T) {
+	for text, want := range map[string]string{
+		`"loop": "trl-dpo"`: "",
+		`"loop": "trl-dpo", "completion": 64, "reference": "precomputed"`:  "",
+		`"loop": "trl-dpo", "reference": "adapters", "lora": {"rank": 8}`:  "",
+		`"loop": "trl-dpo", "reference": "model", "lora": {"rank": 8}`:     "",
+		`"loop": "trl-grpo", "reference": "adapters", "lora": {"rank": 8}`: "",
+		`"loop": "trl-reward"`:                                          "",
+		`"loop": "trl-dpo", "reference": "adapters"`:                    "there are none to switch off",
+		`"loop": "trl-dpo", "reference": "none"`:                        "which loop trl-dpo does not have",
+		`"loop": "trl-orpo", "reference": "model"`:                      "which loop trl-orpo does not have",
+		`"loop": "trl-grpo", "reference": "model", "lora": {"rank": 8}`: "choose reference adapters",
+		`"loop": "trl-dpo", "completion": 128`:                          "some are the prompt",
+		`"loop": "trl-reward", "completion": 64`:                        "does not tell answers from prompts",
+		`"loop": "trainer", "completion": 64`:                           "does not tell answers from prompts",
+		`"completion": 64`:                                              "loop step does not tell answers",
+		`"reference": "model"`:                                          "compares no answers",
+		`"loop": "trl-dpo", "dist": {"world": 2}`:                       "on one GPU only",
+	} {
+		_, err := answersSetup(t, "gpt2", text)
+		if got := message(err); want == "" && err != nil || want != "" && !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if s, err := answersSetup(t, "bert-base", `"loop": "trl-dpo"`); err == nil {
+		t.Errorf("DPO of BERT: %+v", s)
+	}
+}
+
+// answersSetup decodes a setup with these fields.
+func answersSetup(t *testing.T, model, fields string) (*Setup, error) {
+	t.Helper()
+	var raw map[string]any
+	if err := json.Unmarshal([]byte(`{"model": {"name": "`+model+`"}, "batch": 2, "seq": 128, `+fields+`}`), &raw); err != nil {
+		t.Fatal(err)
+	}
+	return Decode(raw, Source{})
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
