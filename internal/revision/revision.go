@@ -19,11 +19,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"snug/internal/files"
 )
 
 // MaxBytes is the size of the largest file that is written. Configs and scripts are far smaller; what is
 // larger is data, which no figure depends on.
 const MaxBytes = 64 << 20
+
+// maxLink is longer than any path to which a link can point.
+const maxLink = 1 << 16
 
 // ErrNoGit means that there is no git to ask.
 var ErrNoGit = errors.New("git is not installed, or not in PATH")
@@ -210,7 +215,7 @@ func (e entry) writeFrom(in *bufio.Reader, root *os.Root) (inside bool, err erro
 // put writes an entry to its path.
 func (e entry) put(body io.Reader, root *os.Root, path string) (inside bool, err error) {
 	if e.link {
-		target, err := io.ReadAll(body)
+		target, err := files.ReadAll(body, maxLink)
 		to := filepath.FromSlash(string(target))
 		if err != nil || filepath.IsAbs(to) || !filepath.IsLocal(filepath.Join(filepath.Dir(path), to)) {
 			return false, err
