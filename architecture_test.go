@@ -105,6 +105,7 @@ var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.R
 var readersOfTheirOwn = map[string]string{
 	"internal/files":                 "the one reader",
 	"internal/config/change":         "opens a project's folder as an os.Root, with bounds of its own",
+	"internal/revision":              "writes the files of a git revision below an os.Root of its own",
 	"internal/run/left.go":           "locks its own temporary folders",
 	"internal/run/marked_linux.go":   "reads /proc",
 	"internal/run/stat_linux.go":     "reads /proc",

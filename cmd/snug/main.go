@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -22,12 +23,18 @@ import (
 // another (-ldflags "-X main.version=0.5.0-mine").
 var version = "0.5.0-dev"
 
+// commit is the commit that snug was built from, for builds in which Go records none: those of a git worktree or of an
+// archive. A linker sets it.
+var commit string
+
 func main() {
 	debug.SetGCPercent(400)         // short-lived: memory is cheaper than collecting garbage,
 	debug.SetMemoryLimit(256 << 20) // up to this limit
 	info, _ := debug.ReadBuildInfo()
+	build := cli.BuildOf(version, info)
+	build.Revision = cmp.Or(build.Revision, commit)
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: cli.BuildOf(version, info),
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: build,
 		GPUs: local.Sources(), Samplers: local.Samplers(), CPUs: runtime.NumCPU(),
 		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },

@@ -8,7 +8,7 @@
 //
 //	cli.go                            Env, Run, and the error that is printed, as text and as JSON
 //	env_record.go                     the Env as package record sees it
-//	root.go                           the list of commands
+//	root.go, manual.go                the list of commands; their man pages and completions
 //	setup_flags.go, setting_flags.go  the flags that describe a run, and the card
 //	setup_requests.go, spool.go       setups from --setup and flags
 //	project.go, project_setup.go      runs from the config files of a folder

@@ -112,8 +112,11 @@ func runShown(t *testing.T, line string) {
 
 // lacks has what the folder lacks for some commands.
 var lacks = map[string]string{
-	"history delete 3 4": "there is no run 3",
-	"revert --changes 3": "changes can be undone, not 3",
+	"check --gpu RTX-4090 --base origin/main":                                "is in no git repository",
+	"check --gpu A100-80GB --base origin/main":                               "is in no git repository",
+	"check --gpu-memory 24 --config-path conf/train.yaml --base HEAD --json": "is in no git repository",
+	"history delete 3 4":                                                     "there is no run 3",
+	"revert --changes 3":                                                     "changes can be undone, not 3",
 	"predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128      c.pickle@batch=2,seq=192 --at batch=16,seq=512": "reading c.pickle",
 	"estimate --model memory.snug --batch 64 --lengths lognormal:160,0.6,1024":                                      "the steps in the profile do not differ",
 }

@@ -23,6 +23,7 @@ import (
 type projectFlags struct {
 	folder string
 	paths  []string
+	wanted bool // the command is about the folder's files, so that a model alone is no run of its own
 }
 
 func (f *projectFlags) addTo(fs *pflag.FlagSet) {

@@ -21,7 +21,10 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := len(p.paths) > 0 || f.flags.Changed("dir")
+	if f.base != "" {
+		over = fromHere(over)
+	}
+	asked := len(p.paths) > 0 || f.flags.Changed("dir") || p.wanted
 	if f.file != "" && asked {
 		return nil, errors.New("--setup and --config-path both describe the run; give one of them")
 	}
@@ -32,7 +35,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	if !asked && p.standsAlone(over, project) {
 		return f.requestsOver(env, over)
 	}
-	if errors.Is(err, projects.ErrNothing) && !asked {
+	if errors.Is(err, projects.ErrNothing) && (!asked || p.wanted) {
 		if why := projects.Unusable(err); why != "" {
 			return nil, unusable(why)
 		}

@@ -10,13 +10,27 @@ import (
 
 const rootLong = `snug computes the GPU memory of a PyTorch training run and fits it to the card.`
 
-// rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes. There is no room for
-// version, which is a flag too.
+// rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes. Commands of the group
+// others are only named.
 const rootHelp = `{{.Long}}
 
 Commands (snug COMMAND --help says more):
-{{range .Commands}}{{if and .IsAvailableCommand (ne .Name "help") (ne .Name "version")}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}`
+{{range .Commands}}{{if and .IsAvailableCommand (not .GroupID)}}  {{rpad .Name .NamePadding}} {{.Short}}
+{{end}}{{end}}
+Also:{{range .Commands}}{{if and .IsAvailableCommand .GroupID}} {{.Name}}{{end}}{{end}}
+
+`
+
+// others is the group of commands that the first screen has no room to describe.
+const others = "others"
+
+// inOthers returns commands as members of that group.
+func inOthers(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.GroupID = others
+	}
+	return commands
+}
 
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
@@ -34,8 +48,11 @@ func newRoot(env Env) *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newServe(env), newTune(env), newVersion(env), newWatch(env))
+	root.AddCommand(newApply(env), newCheck(env), newDiagnose(env), newEstimate(env), newInit(env), newLint(env), newMaxBatch(env), newOptimize(env), newProfile(env), newReplay(env), newServe(env), newTune(env), newWatch(env))
+	root.AddGroup(&cobra.Group{ID: others, Title: "Other commands:"})
+	root.AddCommand(inOthers(newGPUs(env), newHistory(env), newModels(env), newPredict(env), newRevert(env), newVersion(env))...)
 	root.SetHelpCommand(newHelp(root))
+	root.SetHelpCommandGroupID(others)
 	refuseEmpty(root)
 	refuseTwice(root)
 	return root

@@ -23,7 +23,8 @@ type setupFlags struct {
 	model     string
 	config    string
 	flags     *pflag.FlagSet
-	anyBatch  bool // the command searches for a batch, so that none is required
+	anyBatch  bool   // the command searches for a batch, so that none is required
+	base      string // the folder of relative paths in the files; "" for this folder
 
 	guessed  bool              // the setup's loop is what files show
 	from     string            // the files that the setup was found in, in words
@@ -34,10 +35,15 @@ type setupFlags struct {
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "setup", "", "`file` of setups, JSON or YAML (- is stdin)")
+	f.addRun(cmd)
+}
+
+// addRun adds the flags that describe one run, and the card.
+func (f *setupFlags) addRun(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.flags = fs
-	fs.StringVar(&f.file, "setup", "", "`file` of setups, JSON or YAML (- is stdin)")
 	fs.StringVar(&f.model, "model", "", "model `name`: built in, org/name in the HF cache, a path, or a .snug profile")
 	fs.StringVar(&f.config, "config", "", "`path` to a config.json or its folder")
 	for x, flag := range settingFlags() {

@@ -10,8 +10,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// environments are the folders that hold a project's own Python.
-var environments = []string{".venv", "venv", "env"}
+// Environments are the folders that hold a project's own Python.
+var Environments = []string{".venv", "venv", "env"}
 
 // How pip and uv record what is installed. Families were checked with these major versions of
 // transformers; others are not trusted.
@@ -24,7 +24,7 @@ var (
 // installed returns the version of a library in the project's own environment; "" if it is not there. Nothing
 // is run to find out.
 func installed(files projects.Files, info *pattern.Pattern) string {
-	for _, env := range environments {
+	for _, env := range Environments {
 		for _, lib := range libraries(files, env) {
 			entries, err := files.ReadDir(path.Join(lib, "site-packages"))
 			if err != nil {

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the callbacks read memory: PyTorch's CUDA allocator, or anything else with the methods of Meter."""
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Optional
+
+Observer = Callable[[int, int, int], None]  # bytes that were asked for, of the card, free
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The allocator at the end of a step, in bytes. Peaks are since the last reading."""
+
+    allocated: int
+    reserved: int
+    peak_allocated: int
+    peak_reserved: int
+    retries: int  # times the cache was flushed to make room, since the process began
+    used: int  # of the card, by all processes
+    total: int  # of the card
+
+
+class Meter:
+    """Reads the memory of this process. This one has no card: a run on the CPU has steps and no sizes."""
+
+    def total(self) -> int:
+        """Returns the memory of the card, 0 if there is none."""
+        return 0
+
+    def limit(self) -> Optional[int]:
+        """Returns the cap on what PyTorch may reserve, if one was set."""
+        return None
+
+    def card(self) -> Dict[str, Any]:
+        """Returns what identifies the card in a recording."""
+        return {"gpu": 0}
+
+    def read(self) -> Optional[Reading]:
+        """Returns the memory, or None if there is no card. Begins new peaks."""
+        return None
+
+    def observe(self, observer: Observer) -> None:
+        """Calls the observer when a request for memory has failed."""
+
+    def record(self, entries: int) -> None:
+        """Begins to keep that many events for a snapshot."""
+
+    def snapshot(self, path: str) -> bool:
+        """Writes a snapshot that snug replay and snug diagnose read. Returns whether there is one."""
+        return False
+
+
+class CUDAMeter(Meter):
+    """PyTorch's caching allocator on the current device. It never starts CUDA by itself."""
+
+    def __init__(self) -> None:
+        import torch
+        self.torch: Any = torch
+
+    def total(self) -> int:
+        cuda = self.torch.cuda
+        return int(cuda.get_device_properties(cuda.current_device()).total_memory) if cuda.is_initialized() else 0
+
+    def limit(self) -> Optional[int]:
+        ask = getattr(self.torch.cuda, "get_per_process_memory_fraction", None)
+        if ask is None or not self.torch.cuda.is_initialized():
+            return None
+        share = float(ask(self.torch.cuda.current_device()))
+        return int(share * self.total()) if share < 1 else None
+
+    def card(self) -> Dict[str, Any]:
+        cuda = self.torch.cuda
+        device = cuda.current_device()
+        properties = cuda.get_device_properties(device)
+        out = {"gpu": device, "name": str(properties.name)}
+        if getattr(properties, "uuid", None):
+            out["uuid"] = "GPU-%s" % properties.uuid
+        return out
+
+    def read(self) -> Optional[Reading]:
+        cuda = self.torch.cuda
+        if not cuda.is_initialized() or cuda.is_current_stream_capturing():
+            return None
+        stats = cuda.memory_stats()
+        free, total = cuda.mem_get_info()
+        cuda.reset_peak_memory_stats()
+
+        def of(what: str, which: str) -> int:
+            return int(stats.get("%s_bytes.all.%s" % (what, which), 0))
+        return Reading(of("allocated", "current"), of("reserved", "current"), of("allocated", "peak"), of("reserved", "peak"),
+                       int(stats.get("num_alloc_retries", 0)), total - free, total)
+
+    def observe(self, observer: Observer) -> None:
+        def called(device: int, asked: int, total: int, free: int) -> None:
+            observer(asked, total, free)
+        attach = self.torch._C._cuda_attach_out_of_memory_observer
+        self.torch.cuda._lazy_call(lambda: attach(called))
+
+    def record(self, entries: int) -> None:
+        if "_snug_probe" in sys.modules:
+            return  # snug profile records this run already
+        history = self.torch.cuda.memory._record_memory_history
+        self.torch.cuda._lazy_call(lambda: history(max_entries=entries))
+
+    def snapshot(self, path: str) -> bool:
+        if not self.torch.cuda.is_initialized():
+            return False
+        self.torch.cuda.memory._dump_snapshot(path)
+        return True
+
+
+def meter_of_this_process() -> Meter:
+    """Returns the meter of the GPU that this process would use."""
+    import torch
+    return CUDAMeter() if torch.cuda.is_available() else Meter()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A callback for the Trainer of transformers.
+
+    from snug.trainer import SnugCallback
+
+    Trainer(model, args, train_dataset=data, callbacks=[SnugCallback(stop=True)]).train()
+"""
+from typing import Any, Optional
+
+from transformers import TrainerCallback
+
+from ._memory import Memory, log
+from ._meter import Meter
+
+__all__ = ["SnugCallback"]
+
+
+class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
+    """Records the memory of each step for snug watch, and leaves a snapshot if memory runs out.
+
+    record is the recording (default snug.jsonl in output_dir); snug watch --replay reads it. With stop, a run whose memory will
+    run out within so many steps is stopped, and with checkpoint its state is saved first, as the Trainer saves it. snapshot
+    is where the memory at an OOM is written (default snug-oom.pickle), with the last history events. The peaks that
+    torch.cuda reports begin anew with each step.
+    """
+
+    def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, checkpoint: bool = True,
+                 snapshot: Optional[str] = None, history: int = 100_000, meter: Optional[Meter] = None) -> None:
+        self.memory = Memory(record, stop, within, snapshot, history, meter)
+        self.checkpoint = checkpoint
+
+    @property
+    def stopped(self) -> str:
+        """Why the run was stopped; empty if it was not."""
+        return self.memory.reason
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.memory.begin(args.output_dir, args.process_index)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+        self.memory.step(state.global_step)
+        if self.memory.stop and self.agreed(args):
+            log.warning("snug: stopping after step %d: %s", state.global_step, self.stopped)
+            control.should_training_stop = True
+            control.should_save = control.should_save or self.checkpoint
+        return control
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.memory.step(state.global_step, "eval")
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.memory.end()
+
+    def agreed(self, args: Any) -> bool:
+        """Reports whether any rank wants to stop: one that stops alone would leave the others waiting."""
+        if args.world_size < 2:
+            return bool(self.memory.reason)
+        import torch
+        flag = torch.tensor(float(bool(self.memory.reason)), device=args.device)
+        torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
+        if flag.item() and not self.memory.reason:
+            self.memory.reason = "another rank runs out of memory"
+        return bool(flag.item())
