@@ -124,6 +124,9 @@ func (k valueReader) readType(v doc.Value) any {
 	if means, known := systems.Meaning(k.Words, name); typed && known {
 		return means
 	}
+	if means, known := k.Understand(v.Text); known && k.Kind == systems.Word && k.Setting == "optimizer" {
+		return means // the class itself
+	}
 	return nil
 }
 

@@ -6,8 +6,9 @@ import "snug/internal/pattern"
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
-	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
-	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
+	Starts: []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
+	Refuses: []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"},
+		{startsFairseq, "builds models of fairseq's own"}},
 	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
@@ -25,6 +26,9 @@ var (
 	startsMegatron = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(megatron\s+(?:sft|pt|rlhf)|swift/cli/_megatron/\w+\.py)\b`, "megatron")
 	startsRLHF     = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(swift\s+rlhf|swift/cli/rlhf\.py)\b`, "swift")
 )
+
+// startsFairseq matches fairseq's command lines, and the programs behind them.
+var startsFairseq = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(fairseq-(?:hydra-)?train|fairseq_cli/(?:hydra_)?train\.py)\b`, "fairseq")
 
 const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
 

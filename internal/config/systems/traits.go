@@ -21,6 +21,8 @@ type Finding struct {
 	AlsoTelling []string
 	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
+	// OnlyAssigns means that its files are Python without a loop, which another program executes and then reads.
+	OnlyAssigns bool
 	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
 	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
