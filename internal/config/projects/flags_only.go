@@ -22,6 +22,32 @@ import (
 var parsesFlags = pattern.New(`(?m)^[^#\n]*\b(?:(TrlParser|HfArgumentParser|H4ArgumentParser|ArgumentParserPlus)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)|(argparse\.ArgumentParser|ArgumentParser|fire\.Fire|simple_parsing\.parse)\()`,
 	"Parser(", "Parser((", "Fire(", "simple_parsing")
 
+// parsingProgram returns a program that takes its settings from a trainer's flags, as it is without any: their defaults are
+// settings if they include a model. It returns nil for anything else.
+func (p *Found) parsingProgram(name string) *Source {
+	data, err := p.files.ReadFile(name)
+	parser := systems.OfParser(string(data))
+	if err != nil || parser == nil {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil || d.Format() != doc.Python {
+		return nil
+	}
+	system := *parser
+	system.AlsoTelling = []string{"model"}
+	s := NewSource(name, &system, tree.New(tree.Layer{File: name, Doc: d}))
+	found, err := s.Bind()
+	if err != nil || !slices.ContainsFunc(found, func(b Bound) bool {
+		_, named := b.Value.(string)
+		return b.Setting == "model" && named && len(b.rivals) == 0
+	}) {
+		return nil
+	}
+	p.Defaults = name
+	return s
+}
+
 // withoutSettings returns the error for a named file without settings of a run.
 func (p *Found) withoutSettings(name string) error {
 	data, err := p.files.ReadFile(name)

@@ -48,6 +48,18 @@ func scriptKeys(keys []Key) []Key {
 	return out
 }
 
+// OfParser returns the system of a Python program that passes a trainer's class of arguments to a parser, and so takes them
+// from flags; nil if it does not.
+func OfParser(text string) *System {
+	switch {
+	case parsesSFT.In(text):
+		return &trlScript
+	case parsesHF.In(text):
+		return &hfScript
+	}
+	return nil
+}
+
 // OfProgram returns the system of a Python program, by the calls in it.
 func OfProgram(text string) *System {
 	for _, s := range []*System{&trlScript, &hfScript} {
