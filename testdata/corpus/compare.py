@@ -102,9 +102,13 @@ class Check:
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):
-        own = sorted({str(v) for k, v, _ in self.facts if k in ("(loads)", "(code).(loads)")})
+        own = sorted({str(v) for k, v, _ in self.facts if re.sub(r"^\(code\)\.", "", k).startswith("(loads)") and self._is_on(k.partition("(loads)")[2][1:])})
         if own and not self.noted(*own) and not self.noted("no model that snug knows", "is not followed", "not followed"):
             self.say("a model class of the project's own", "class", " ".join(own))
+
+    def _is_on(self, switch):
+        """Whether a switch of the program is given, or on by default; nothing is always on."""
+        return not switch or any(_true(v) for _, v, _ in self.values(switch))
 
     def attention(self):
         flash = [x for x in self.values("flash_attention", "use_flash_attn", "use_flash_attention_2", "use_flash_attention", "flash_attn", "attn_implementation", "attn_impl", "use_flash_attn_2", "_attn_implementation")
@@ -120,6 +124,8 @@ class Check:
         seen = set()
         for k, v, _ in self.facts:
             leaf = k.split(".")[-1].lower()
+            if leaf == "_component_" and not k.startswith(("loss", "model")):
+                continue  # torchtune's dataset or optimizer
             if k == "(program)" or _OBJECTIVE_KEYS.match(leaf) and isinstance(v, str) and not k.startswith("(code)"):
                 self._objective_word(leaf if k != "(program)" else "program", str(v), seen)
             elif k in ("(call)", "(code).(call)"):
@@ -304,6 +310,8 @@ class Check:
             if self._LOOKS.match(leaf) or ".quantizer." in path or path.startswith(("qat.", "fp8.", "quantizer.")):
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
+                    if leaf.startswith("fp8_") and self.noted("fp8 "):
+                        continue
                     if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)

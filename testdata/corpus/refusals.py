@@ -78,7 +78,9 @@ def _cannot_run(root, got, facts, text):
     m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
     if m and os.path.exists(os.path.join(root, m.group(1))):
         return "helpful", [("the rank is in the program", text[:160])]
-    m = re.search(r": ((?:\w+\.){2,}\w+) is not a model that snug knows", text)
+    if "quantized weights are simulated on one GPU or under ddp" in text or "it runs token by token, which is simulated for" in text:
+        return "helpful", [("not simulated: " + shape(text)[:90], text[:160])]
+    m = re.search(r": ((?:\w+\.)*\w+) is not a model that snug knows", text)
     if m and _in_files(root, got, facts, m.group(1)):
         return "helpful", [("a class of a model that is not known", m.group(1))]
     if "which does not exist here; if another config includes this file, name that one" in text:

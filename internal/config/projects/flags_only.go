@@ -112,7 +112,7 @@ func (p *Found) scriptWithoutSettings(name string) error {
 		return noSettings(name)
 	}
 	first := started[0]
-	if word, does := systems.ObjectiveOfProgram(path.Base(first.Name)); does != "" {
+	if word, does := systems.ObjectiveOfProgram(first.Name); does != "" {
 		return fmt.Errorf("training: %s:%d: %s %s, by its name (%s); this is not estimated; measure it: snug profile -- bash %s", name, first.Line, first.Name, does, word, name)
 	}
 	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)

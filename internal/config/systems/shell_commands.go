@@ -2,7 +2,11 @@
 
 package systems
 
-import "snug/internal/pattern"
+import (
+	"strings"
+
+	"snug/internal/pattern"
+)
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
@@ -45,6 +49,15 @@ var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf
 // making one itself.
 var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
 	"TrlParser(", "HfArgumentParser(")
+
+// HasOwnParser reports whether a program defines its flags itself and mentions no trainer's arguments, so that its flags may be
+// called like the trainer's and have other defaults.
+func HasOwnParser(text string) bool {
+	return ownParser.In(text) && !strings.Contains(text, "TrainingArguments") && !strings.Contains(text, "HfArgumentParser") && !strings.Contains(text, "SFTConfig")
+}
+
+// ownParser matches the call that makes a parser of one's own.
+var ownParser = pattern.New(`(?m)^[^#\n]*\bArgumentParser\(`, "ArgumentParser(")
 
 // parsesHF matches a program whose flags are TrainingArguments'.
 var parsesHF = pattern.New(`(?m)^[^#\n]*\bHfArgumentParser\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bTrainingArguments\b`, "HfArgumentParser(")
