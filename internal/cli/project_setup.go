@@ -58,8 +58,8 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
 	out, err := f.requestsOver(env, fields)
-	if err != nil || fields["model"] != nil {
-		return out, err
+	if file, _ := project.Main(); err != nil || fields["model"] != nil || filepath.Ext(file) == ".py" {
+		return out, err // the code of a program says more than its names
 	}
 	return p.describing(project, out), nil
 }
