@@ -29,9 +29,9 @@ OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw-fused", "sgd":
 
 TRAINER = {
     "per_device_train_batch_size": [1, 2, 4, 8, 16, LEFT_OUT], "gradient_accumulation_steps": [1, 2, 4, 8, 16, LEFT_OUT],
-    "learning_rate": [5e-5, 2e-4, 1e-05, LEFT_OUT], "num_train_epochs": [1, 3.0, LEFT_OUT], "warmup_ratio": [0.03, LEFT_OUT], "lr_scheduler_type": ["cosine", "linear", LEFT_OUT],
+    "learning_rate": [5e-5, 2e-4, 1e-05, LEFT_OUT], "num_train_epochs": [1, 3.0, LEFT_OUT], "warmup_steps": [100, LEFT_OUT], "lr_scheduler_type": ["cosine", "linear", LEFT_OUT],
     "optim": ["adamw_torch", "adamw_torch_fused", "sgd", "adafactor", "adamw_bnb_8bit", LEFT_OUT, LEFT_OUT],
-    "max_grad_norm": [1.0, 0.3, 0.0, LEFT_OUT], "logging_steps": [1, 10, LEFT_OUT], "save_strategy": ["epoch", "no", LEFT_OUT], "seed": [42, LEFT_OUT],
+    "max_grad_norm": [1.0, 0.3, 0.0, LEFT_OUT], "logging_steps": [1, 10, LEFT_OUT], "save_strategy": ["epoch", "steps", LEFT_OUT], "seed": [42, LEFT_OUT],
     "dataloader_num_workers": [0, 4, LEFT_OUT], "weight_decay": [0.0, 0.1, LEFT_OUT], "ddp_timeout": [180000000, LEFT_OUT],
 }
 PRECISIONS = [{}, {"bf16": True}, {"fp16": True}, {"bf16": False, "fp16": True}, {"bf16": True, "fp16": False}, {"bf16": False}]
@@ -43,7 +43,12 @@ def chosen(rng, keys):
 
 
 def trainer(rng):
-    return {"model_name_or_path": MODEL, "output_dir": "out", "max_seq_length": rng.choice([128, 512]), **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
+    got = {"model_name_or_path": MODEL, "output_dir": "out", "max_seq_length": rng.choice([128, 512]), **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
+    if "gradient_accumulation_steps" not in got:
+        got.setdefault("per_device_train_batch_size", 8)  # one of the keys by which the file is the trainer's
+    if got.get("fp16"):
+        got["torch_dtype"] = "float32"  # the weights are saved in bfloat16, which a gradient scaler refuses
+    return got
 
 
 def trl(rng):

@@ -274,7 +274,7 @@ class Check:
         if stages and not self.several and f"zero{_int(stages[0][1])}" not in took and not self.noted("zero", "deepspeed", "gpus"):
             self.say("ZeRO stage", *stages[0])
         fsdp = [x for x in self.values("fsdp") if x[1] and str(x[1]).strip() not in ("[]", "", "False", "None") and not x[0].startswith(("(code)", "(default)"))]
-        if fsdp and "fsdp" not in took and not self.noted("fsdp", "gpus"):
+        if fsdp and not self.several and "fsdp" not in took and not self.noted("fsdp", "gpus"):
             self.say("FSDP", *fsdp[0])
 
     def gpus(self):
@@ -310,8 +310,8 @@ class Check:
             if self._LOOKS.match(leaf) or ".quantizer." in path or path.startswith(("qat.", "fp8.", "quantizer.")):
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
-                    if leaf.startswith("fp8_") and self.noted("fp8 "):
-                        continue
+                    if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
+                        continue  # another key turns it on, and is noted
                     if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)

@@ -28,9 +28,9 @@ func plainKeys() []Key {
 			out = append(out, k)
 		}
 	}
-	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id", "partial_pretrain")
+	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id", "partial_pretrain", "llm_backbone")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU"}, "micro_batch_size", "per_device_train_batch_size", "per_gpu_train_batch_size",
-		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs")
+		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs")
 	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forwards by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
 		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum")
