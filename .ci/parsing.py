@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "testdat
 import readers
 import score
 
-EACH = int(os.environ.get("EACH", "45"))  # files of each form
+EACH = int(os.environ.get("EACH", "36"))  # files of each form
 MODEL = "HuggingFaceTB/SmolLM2-135M"
 LEFT_OUT = object()
 

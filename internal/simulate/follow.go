@@ -128,6 +128,9 @@ func planned(s *setup.Setup) map[string]any {
 	if s.Changed("accumulation") {
 		out["gradient_accumulation_steps"] = max(s.Accumulation, 1)
 	}
+	if s.Changed("checkpointing") {
+		out["gradient_checkpointing"] = s.Checkpointing
+	}
 	if s.Changed("precision") && (s.Precision == setup.FP32 || autocastType(s.Precision) != shadow.None) {
 		out["fp16"], out["bf16"] = s.Precision == setup.AmpFP16, s.Precision == setup.AmpBF16
 	}
@@ -320,7 +323,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
@@ -349,4 +352,13 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+// checkpointing reports whether a call of the model recomputes its layers: as the script turned it on or off, unless a plan
+// changes that.
+func (r *run) checkpointing(mode script.Mode) bool {
+	if r.s.Changed("checkpointing") {
+		return r.s.Checkpointing
+	}
+	return mode.Checkpointing
 }
