@@ -4,7 +4,7 @@ package snug
 
 import "encoding/json"
 
-// Answer is what a run takes on one GPU. Its JSON is that of `snug estimate --json`.
+// Answer is what a run takes on one GPU. It marshals to the output of `snug estimate --json`.
 type Answer struct {
 	ID string `json:"id"` // the ID of the setup
 	// PeakAllocated is the most that tensors take at once. PeakReserved is the most that
@@ -27,9 +27,9 @@ type Answer struct {
 	// named card.
 	StepSeconds float64 `json:"step_seconds,omitempty"`
 	// Fits reports whether the run fits the card and its limit; nil if there is neither. If it
-	// does not fit, the other figures are those of a card that is large enough.
+	// does not fit, the other figures are for a card that is large enough.
 	Fits *bool `json:"fits,omitempty"`
-	// Versions are those of PyTorch and transformers that were simulated, given or assumed.
+	// Versions are the PyTorch and transformers versions that were simulated, whether given or assumed.
 	Versions Versions `json:"versions,omitzero"`
 	// Source says whether the run was simulated or recorded.
 	Source Source `json:"source"`
@@ -143,7 +143,7 @@ type Remedy struct {
 	Saves        Bytes  `json:"saves"`         // how much less that is
 }
 
-// MaxAnswer is the largest batch that fits. Its JSON is that of `snug max-batch --json`.
+// MaxAnswer is the largest batch that fits. It marshals to the output of `snug max-batch --json`.
 type MaxAnswer struct {
 	ID string `json:"id"` // the ID of the setup
 	// MaxBatch is 0 if not even a batch of 1 fits.

@@ -71,7 +71,7 @@ func checkPlaces(t *testing.T, row, places string) {
 }
 
 // otherDeclaration matches a declaration of a file that is not Go: a function or class, a variable, a key.
-var otherDeclaration = regexp.MustCompile(`(?m)^\s*(?:def |class )?(\w+)(?:\(|:|\s*=)`)
+var otherDeclaration = regexp.MustCompile(`(?m)^\s*(?:def |class |const |(?:export )?(?:async )?function )?(\w+)(?:\(|:|\s*=)`)
 
 // declaredIn returns the names that a file declares; a method is Type.name.
 func declaredIn(t *testing.T, name string) map[string]bool {

@@ -72,6 +72,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 		"precision":            {FP32, AmpBF16, AmpFP16, BF16, FP16},
 		"weights":              {Float32, BFloat16, Float16, Saved},
 		"optimizer":            {Adafactor, Adagrad, Adam, AdamAmsgrad, AdamFused, AdamLoop, Adamax, AdamW, AdamW8Bit, AdamWFused, AdamWLoop, Lion, Lion8Bit, NAdam, RAdam, RMSprop, SGD, SGDMomentum},
+		"reference":            {ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone},
 		"loss":                 {ModelLoss, TRLLoss, LigerLoss},
 		"liger":                {LigerRope, LigerNorm, LigerMLP, LigerAll},
 		"attention":            {SDPA, Eager, Flash},
@@ -100,7 +101,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
-		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Precision: AmpBF16,
+		ID: "x", Model: Model{Name: "gpt2", Head: CausalLM}, Batch: 2, Seq: 64, TargetSeq: 3, Lengths: "30,50", Tokenizer: "tokenizer.json", Seed: 2, Loop: ScriptLoop, Positives: 4, Negatives: 5, Completion: 9, Reference: ReferenceModel, Precision: AmpBF16,
 		Weights: BFloat16, Optimizer: Lion, Checkpointing: true, Loss: TRLLoss, Liger: []LigerLayer{LigerNorm}, Attention: Eager,
 		AttentionMask: &yes, Accumulation: 6, Clip: true, Compile: true, Evaluation: &Evaluation{3, 2, 9, true}, SetToNone: &yes, LoRA: &LoRA{7, 8, 0.5, []string{"c_attn"}, true, true, []string{"lm_head"}},
 		Quantization: &Quantization{4, FP4, true, Float16, true, true, BFloat16}, Allocator: "expandable_segments:True",

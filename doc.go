@@ -38,8 +38,8 @@
 // `snug profile` or [FitProfile]. A profile covers any model, including those that
 // cannot be simulated.
 //
-// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one from
-// nothing but its memory. The zero Card is unlimited: an answer then says whether the
+// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one from its memory size
+// alone. The zero Card is unlimited: an answer then says whether the
 // run fits only if the setup has a Limit.
 //
 // # Units
@@ -82,6 +82,6 @@
 //
 // A mistake in a setup or an option is a [*FieldError], which names the field and says
 // what to do. Test for [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong]
-// with errors.Is. Errors about files wrap what the file system returned. Where only a recording
-// can answer, the message ends with the `snug profile` command that makes one.
+// with errors.Is. Errors about files wrap what the file system returned. If only a recording can
+// answer, the message ends with the `snug profile` command that makes one.
 package snug

@@ -43,7 +43,7 @@ func (e *FieldError) Error() string { return e.Message }
 // Unwrap returns ErrUnknownModel or another of the errors above, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }
 
-// kindError is an error with a kind, about no field.
+// kindError is an error with a kind that is not about a field.
 type kindError struct {
 	error
 	kind error

@@ -57,7 +57,7 @@ func ExampleOptimize() {
 	fmt.Println(p.Rejected[0].Why)
 	// Output:
 	// 8 × 4
-	// needs 24.37 GiB, the card has 23.51 GiB
+	// needs 25.74 GiB, the card has 23.51 GiB
 }
 
 func ExamplePredict() {
@@ -155,6 +155,6 @@ func ExampleFindCard() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, snug.ErrUnknownCard))
 	// Output:
-	// no such GPU as "RTX 4909"; did you mean RTX-4090 or RTX-4090-D?
+	// unknown GPU "RTX 4909"; did you mean RTX-4090 or RTX-4090-D?
 	// true
 }

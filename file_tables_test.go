@@ -89,7 +89,7 @@ func matchesAny(patterns []string, name string) bool {
 
 // ofCommand reports whether a file of package cli begins with the name of a command.
 func ofCommand(file string) bool {
-	for _, command := range []string{"apply", "diagnose", "estimate", "gpus", "history", "init", "lint", "max_batch", "models", "optimize", "predict", "profile", "replay", "revert", "version"} {
+	for _, command := range []string{"apply", "diagnose", "estimate", "gpus", "history", "init", "lint", "max_batch", "models", "optimize", "predict", "profile", "replay", "revert", "serve", "tune", "version", "watch"} {
 		if file == command+".go" || strings.HasPrefix(file, command+"_") {
 			return true
 		}

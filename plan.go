@@ -13,7 +13,7 @@ import (
 // PlanOptions are the constraints on a plan. The zero value keeps the effective batch of
 // the setup, uses the whole card and locks nothing.
 type PlanOptions struct {
-	// Target is the effective batch, batch × accumulation × GPUs; 0 means that of the setup.
+	// Target is the effective batch, batch × accumulation × GPUs; 0 means the setup's own.
 	Target int
 	// Goal is what matters most.
 	Goal Goal
@@ -28,8 +28,8 @@ type PlanOptions struct {
 	Allow []string
 }
 
-// Plan is the settings that were chosen for a card, and why. Its JSON is that of
-// `snug optimize --json`.
+// Plan is the settings that were chosen for a card, and why. It marshals to the output of `snug
+// optimize --json`.
 type Plan struct {
 	// GPU is the card's name.
 	GPU string `json:"gpu"`

@@ -15,8 +15,8 @@ import (
 // Size gives the value of each quantity of a training step: {"batch": 8, "seq": 512}.
 type Size map[string]int
 
-// Prediction is what a training step takes at a size. Its JSON is that of
-// `snug predict --json`.
+// Prediction is what a training step takes at a size. It marshals to the output of `snug predict
+// --json`.
 type Prediction struct {
 	At            Size  `json:"at"`             // the size
 	PeakAllocated Bytes `json:"peak_allocated"` // the most bytes in tensors

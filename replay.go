@@ -28,7 +28,7 @@ type ReplayOptions struct {
 	Compare bool
 }
 
-// ReplayAnswer is the outcome of a replay. Its JSON is that of `snug replay --json`.
+// ReplayAnswer is the outcome of a replay. It marshals to the output of `snug replay --json`.
 type ReplayAnswer struct {
 	// Events is how many allocations and frees were replayed.
 	Events int `json:"events"`

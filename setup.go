@@ -30,6 +30,11 @@ type Setup struct {
 	Positives int `json:"positives,omitempty"`
 	// Negatives is the number of negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
+	// Completion is how many tokens of a sample are its answer, for loops that compare answers;
+	// half of them if it is 0.
+	Completion int `json:"completion,omitempty"`
+	// Reference is what answers are compared against, for loops that compare answers.
+	Reference Reference `json:"reference,omitempty"`
 	// Precision is the type of weights and arithmetic.
 	Precision Precision `json:"precision,omitempty"`
 	// Weights is the type that weights are loaded in under autocast, if that is not
@@ -66,12 +71,12 @@ type Setup struct {
 	Quantization *Quantization `json:"quantization,omitempty"`
 	// Allocator is a PYTORCH_ALLOC_CONF string.
 	Allocator string `json:"allocator,omitempty"`
-	// Dist spreads the run over GPUs. Figures are those of one GPU.
+	// Dist spreads the run over GPUs. Figures are for one GPU.
 	Dist *Dist `json:"dist,omitempty"`
 	// Limit is the most that PyTorch may reserve, as set_per_process_memory_fraction
 	// caps it; 0 means no limit.
 	Limit Bytes `json:"limit,omitempty"`
-	// Versions are those of the installed libraries.
+	// Versions are the versions of the installed libraries.
 	Versions Versions `json:"versions,omitzero"`
 	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled,
 	// or 40 if lengths are drawn.
@@ -129,7 +134,7 @@ type LoRA struct {
 
 // Evaluation is forward passes without gradients that a run makes between steps.
 type Evaluation struct {
-	// Batch is the number of samples per forward pass; 0 means that of training.
+	// Batch is the number of samples per forward pass; 0 means the training batch.
 	Batch int `json:"batch,omitempty"`
 	// Every is the number of optimizer steps between evaluations; 0 means a single one, once memory
 	// has settled.
@@ -176,7 +181,7 @@ type Dist struct {
 	Load DistLoad `json:"load,omitempty"`
 }
 
-// Versions are those of the installed libraries, such as "2.11". An empty Torch means the newest
+// Versions are the versions of the installed libraries, such as "2.11". An empty Torch means the newest
 // release with measured runs, an empty Transformers the release that is usual with that PyTorch.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`        // PyTorch, such as "2.11"

@@ -186,7 +186,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	case string:
 		m.ConfigFile = config
 	default:
-		return &FieldError{Field: "model.config", Message: "model.config has to be the object of a config.json, or the path of one"}
+		return &FieldError{Field: "model.config", Message: "model.config has to be the object in a config.json, or a path to one"}
 	}
 	return nil
 }

@@ -135,8 +135,8 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	return nil
 }
 
-// runnable returns a setup with its defaults, or an error if the run would stop on the card for other
-// reasons than memory.
+// runnable returns a setup with its defaults, or an error if the run would stop on the card for
+// reasons other than memory.
 func (o *options) runnable(ctx context.Context, s *Setup, card Card) (*setup.Setup, error) {
 	in, err := o.filled(ctx, s)
 	if err != nil {

@@ -16,6 +16,12 @@ const (
 	LightningLoop  Loop = "lightning"             // Lightning's Trainer
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
+	DPOLoop        Loop = "trl-dpo"               // TRL's DPOTrainer; a sample is a pair of answers
+	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer, likewise
+	KTOLoop        Loop = "trl-kto"               // TRL's KTOTrainer
+	ORPOLoop       Loop = "trl-orpo"              // TRL's ORPOTrainer, with pairs
+	CPOLoop        Loop = "trl-cpo"               // TRL's CPOTrainer, with pairs; also SimPO
+	GRPOLoop       Loop = "trl-grpo"              // TRL's GRPOTrainer
 	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
 	TimmLoop       Loop = "timm"                  // timm's train.py, for image models
 	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
@@ -103,13 +109,24 @@ const (
 	TokenClassification Head = "token-classification"
 )
 
+// Reference is what a loop compares answers against.
+type Reference string
+
+// The references. The default is what the loop does by itself.
+const (
+	ReferenceModel    Reference = "model"       // a second, frozen model
+	ReferenceAdapters Reference = "adapters"    // the model without its adapters
+	ReferenceBefore   Reference = "precomputed" // log-probabilities that were computed before training
+	ReferenceNone     Reference = "none"        // nothing
+)
+
 // Loss says whose code computes the loss of a causal model.
 type Loss string
 
 // The losses.
 const (
 	ModelLoss Loss = "model" // the model's own, which has the logits of every token at once; the default
-	TRLLoss   Loss = "trl"   // SFTTrainer's of TRL 1.15 and later, in tiles
+	TRLLoss   Loss = "trl"   // that of TRL's SFTTrainer (1.15 and later), in tiles
 	LigerLoss Loss = "liger" // Liger's, a few rows at a time
 )
 

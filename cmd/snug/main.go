@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,10 +28,11 @@ func main() {
 	info, _ := debug.ReadBuildInfo()
 	os.Exit(cli.Run(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, LookupEnv: os.LookupEnv, Environ: os.Environ, Build: cli.BuildOf(version, info),
-		GPUs: local.Sources(), CPUs: runtime.NumCPU(),
+		GPUs: local.Sources(), Samplers: local.Samplers(), CPUs: runtime.NumCPU(),
 		Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 		Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 		WriteFile: writeFile,
+		Listen:    func(address string) (net.Listener, error) { return net.Listen("tcp", address) },
 		GoesOn:    func() { debug.SetMemoryLimit(160 << 20) }, // for longer than a moment
 		HoldsMuch: func() { debug.SetMemoryLimit(420 << 20) }, // otherwise the collector would never rest
 	}, os.Args[1:]))

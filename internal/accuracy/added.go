@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// A profile that was recorded on one GPU with one forward a step also answers for
+// A profile that was recorded on one GPU with one forward per step also answers for
 // several forwards and for DDP: it counts gradients and buckets on top (estimate.Kept).
 // How far that is from the truth is found where the same run can be simulated, which
 // is right to the byte for these models.

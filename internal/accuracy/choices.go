@@ -73,7 +73,7 @@ func lines[T any](files fs.FS, name string) ([]T, error) {
 // choices writes a table of the recommended choices next to the best measured ones.
 func (r *Report) choices(b *strings.Builder) {
 	b.WriteString("\n## Recommendations of `snug optimize`, compared with measured alternatives\n\n" +
-		"Each setup has a memory limit. The table has the recommended settings and the other choices at the same effective\n" +
+		"Each setup has a memory limit. The table lists the recommended settings and the other choices at the same effective\n" +
 		"batch (micro-batch, checkpointing, optimizer, allocator) that were expected to reach at least 72 % of its speed.\n\n" +
 		"| setup | cap | recommended | measured | best measured | measured | share |\n| --- | ---: | --- | ---: | --- | ---: | ---: |\n")
 	agree := 0
@@ -89,7 +89,7 @@ func (r *Report) choices(b *strings.Builder) {
 	b.WriteString("\nFor tinyllama the first recommendation used checkpointing and reached 90.3 %. After that we added a rule: checkpointing\n" +
 		"must be expected to be more than 5 % faster, because a smaller gain is within the error of the time model. The row uses this rule.\n")
 	r.evaluated(b)
-	fmt.Fprintf(b, "\nsnug predicted correctly whether a choice fits in %d of %d cases.\n", agree, len(r.Choices))
+	fmt.Fprintf(b, "\nIn %d of %d cases, snug predicted correctly whether a choice fits.\n", agree, len(r.Choices))
 }
 
 // evaluated writes the table of the recommended choices that were run with an evaluation.
@@ -160,12 +160,12 @@ func (o *measuredOverhead) events() string {
 // overhead writes what recording costs while it lasts.
 func (r *Report) overhead(b *strings.Builder) {
 	b.WriteString("\nThe table shows how much the probe slows a step down while it records, without stacks; after the recording it costs nothing. Steps\n" +
-		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range of nine in ten\n" +
-		"resamples. These scripts are limited by the CPU, and their step times vary by a tenth, those of hilbert_ssm by more. All runs are\n" +
+		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range that holds nine in ten\n" +
+		"resamples. These scripts are limited by the CPU, and their step times vary by a tenth (hilbert_ssm's by more). All runs are\n" +
 		"listed, in order. After the first five, the probe recorded only one of a free's two entries. The goal is below 3 %. The last paired\n" +
 		"medians reach it, except for hilbert_ssm's second long run. Its five runs are between −4 and +6 %; weighted by their 245 rounds,\n" +
 		"they average 2.6 %, which is not significantly below 3 %.\n" +
-		"Most of the cost is PyTorch's own recording: 0.24 µs per event in a loop of only allocations. Half of that came from page faults as its list\n" +
+		"Most of the cost is PyTorch's own recording: 0.24 µs per event in a loop that only allocates. Half of that came from page faults as its list\n" +
 		"grew; with large pages, which `snug profile` now requests, it is 0.12 µs.\n\n" +
 		"| script | batch | events per step | large pages | plain | probed | paired | rounds |\n| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |\n")
 	for _, o := range r.Overhead {

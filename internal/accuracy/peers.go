@@ -54,7 +54,7 @@ func megatron(s *setup.Setup, params, trainable float64) float64 {
 }
 
 // transformerMath returns EleutherAI's "Transformer Math 101" (calc_transformer_mem): mixed precision has
-// 2 bytes of weights, 4 of gradients and 12 of optimizer a parameter, fp32 has 4, 4 and 8; activations are
+// 2 bytes of weights, 4 of gradients and 12 of optimizer states per parameter, fp32 has 4, 4 and 8; activations are
 // s·b·h·L·(10 + 24/t + 5·a·s/(h·t)) with t = 1, or 2·s·b·h·L when recomputed.
 func transformerMath(s *setup.Setup, params, trainable float64) float64 {
 	t, ok := shapeOf(s)

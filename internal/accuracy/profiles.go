@@ -32,7 +32,7 @@ func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile
 	into := map[string]*profile.Residual{"guessed": &r.Guessed, "unlike": &r.Unlike, "smaller": &r.Smaller}
 	for _, c := range causes {
 		if into[c.Cause] == nil {
-			return r, fmt.Errorf("%s: %q is no cause", predictionsFile, c.Cause)
+			return r, fmt.Errorf("%s: %q is not a cause", predictionsFile, c.Cause)
 		}
 		*into[c.Cause] = c.Residual
 	}

@@ -28,9 +28,9 @@ const heldTimes = "clock_time.jsonl"
 // repeatedTimes holds runs of heldTimes and of dev_time.jsonl, timed once more on a later day.
 const repeatedTimes = "again_time.jsonl"
 
-// published says how far off speeds are that others measured. The runs are not in this folder.
+// published says how far off estimates of published speeds are. The runs are not in this folder.
 const published = `
-On other cards there are only the speeds that others have published: 103 runs from twelve sources on nine cards, from
+For other cards there are only published speeds: 103 runs from twelve sources on nine cards, from
 V100 to H100, in READMEs, documentation and benchmark tables. No constant was fitted on them, but they showed which rules
 were missing. The median error is 11 %. By
 source it is 4 % for fms-acceleration (28 runs on A100), 4 % for transformers' guide (V100), 10 % for Qwen's LoRA table (A100)
@@ -44,8 +44,8 @@ func (r *Report) times(b *strings.Builder) {
 	if len(fitted) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Step times\n\nEach run was alone on the card; the time is the median from the fourth step on. The constants of kernels (`internal/cost`)\n"+
-		"come from measurements of single kernels, and those of the host were fitted on %d runs together: %s.\n", len(fitted), summary(fitted))
+	fmt.Fprintf(b, "\n## Step times\n\nEach run was alone on the card; the time is the median from the fourth step on. The kernel constants (`internal/cost`)\n"+
+		"come from measurements of single kernels, and the host constants were fitted on %d runs together: %s.\n", len(fitted), summary(fitted))
 	if len(held) > 0 {
 		fmt.Fprintf(b, "On %d runs from another day, which were not used for fitting, %s.\n", len(held), summary(held))
 	}
@@ -74,7 +74,7 @@ func writeRepeated(b *strings.Builder, all, held, again []timed) {
 	first := func(t timed) timed { return timed{t.id, t.true, second[t.id]} }
 	mean := func(t timed) timed { return timed{t.id, t.estimated, (t.true + second[t.id]) / 2} }
 	fmt.Fprintf(b, "\nSteps that are limited by the CPU take longer on some days than on others. %d of these runs were timed again. If the first measurement is\n"+
-		"taken as an estimate of the second, %s. The estimates of snug, compared with the\n"+
+		"taken as an estimate of the second, %s. snug's estimates, compared with the\n"+
 		"mean of both measurements: on the %d runs that were not used for fitting, %s; on all %d, %s.\n",
 		len(all), summary(of(all, first)), len(held), summary(of(held, mean)), len(all), summary(of(all, mean)))
 }

@@ -9,7 +9,7 @@ package allocator
 //	range  |A A A|f f|A A|f f f|u u u u u u u u u …|
 //	        mapped pages ─────┘ └ unmapped
 //
-// The unmapped stretches are blocks as well, kept in a set of their own by
+// The unmapped stretches are blocks as well, kept in a separate set by
 // address. Pages are 2 MiB in the small pool and a large segment in the large
 // one; memory goes back only page by page, and only when the cache is flushed. When a
 // block is split is decided in alloc.go, by shouldSplit.

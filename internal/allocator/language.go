@@ -127,7 +127,7 @@ var commands = map[string]command{
 func (s *scriptRun) run(name string, args []string) error {
 	c, ok := commands[name]
 	if !ok {
-		return errors.New("no such command; there are total ctx conf frac a f rs ev e pb pe pr p snap used")
+		return errors.New("no such command; the commands are total ctx conf frac a f rs ev e pb pe pr p snap used")
 	}
 	if len(args) < c.least || len(args) > c.most {
 		return fmt.Errorf("takes %d to %d arguments, got %d", c.least, c.most, len(args))

@@ -141,11 +141,11 @@ func TestScriptErrors(t *testing.T) {
 		{"total 1e9", "is not a number of bytes"},
 		{"total 18446744073709551615", "is not a number of bytes"},
 		{"conf nonsense:1", `unknown allocator option "nonsense"`},
-		{"pe", "is not begun"},
+		{"pe", "has not begun"},
 		{"pr", "does not exist"},
-		{"pb;pr", "is still begun"},
+		{"pb;pr", "has not ended"},
 		{"pb;pb", "line 2: pb: private pool (0,1) has already begun"},
-		{"pb;a x 1;pe;pr;pb", "was released and still holds memory"},
+		{"pb;a x 1;pe;pr;pb", "was released but still holds memory"},
 	}
 	for _, test := range tests {
 		_, err := script(t, "2.11", strings.Split(test.script, ";")...)

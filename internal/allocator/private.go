@@ -60,7 +60,7 @@ func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
 	case p == nil:
 		p = a.newPrivatePool(id, opt)
 	case p.uses == 0:
-		return fmt.Errorf("private pool (%d,%d) was released and still holds memory", id.A, id.B)
+		return fmt.Errorf("private pool (%d,%d) was released but still holds memory", id.A, id.B)
 	}
 	p.uses++
 	a.captures = append(a.captures, capture{p, opt.Accept})
@@ -79,7 +79,7 @@ func (a *Allocator) EndPool(id PoolID) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("private pool (%d,%d) is not begun", id.A, id.B)
+	return fmt.Errorf("private pool (%d,%d) has not begun", id.A, id.B)
 }
 
 // ReleasePool marks the pool's graph or MemPool as deleted. The next flush of the cache returns the
@@ -90,7 +90,7 @@ func (a *Allocator) ReleasePool(id PoolID) error {
 		return fmt.Errorf("private pool (%d,%d) does not exist or was already released", id.A, id.B)
 	}
 	if p.uses == 1 && slices.ContainsFunc(a.captures, func(c capture) bool { return c.pool == p }) {
-		return fmt.Errorf("private pool (%d,%d) is still begun; end it first", id.A, id.B)
+		return fmt.Errorf("private pool (%d,%d) has not ended; end it first", id.A, id.B)
 	}
 	p.uses--
 	return nil

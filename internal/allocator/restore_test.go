@@ -83,7 +83,7 @@ func TestRestoreErrors(t *testing.T) {
 		says   string
 	}{
 		{"no size", func(s *SegmentState) { s.Size = 0 }, "out of range"},
-		{"too few blocks", func(s *SegmentState) { s.Size = 4 << 20 }, "its blocks are"},
+		{"too few blocks", func(s *SegmentState) { s.Size = 4 << 20 }, "its blocks add up to"},
 		{"too many blocks", func(s *SegmentState) { s.Size = 1 << 20 }, "does not fit"},
 		{"unknown state", func(s *SegmentState) { s.Blocks = []BlockState{{Size: 2 << 20, Use: 9}} }, "unknown state"},
 	}

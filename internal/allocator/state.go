@@ -31,8 +31,8 @@ type BlockState struct {
 	ID        uint32   // the allocation in the trace that is played, or NoID
 }
 
-// SegmentState is a segment as a snapshot shows it; of an expandable segment,
-// one unbroken mapped stretch.
+// SegmentState is a segment as a snapshot shows it; for an expandable segment, one unbroken mapped
+// stretch.
 type SegmentState struct {
 	Address    uint64       // of its first byte
 	Size       uint64       // bytes
@@ -43,7 +43,7 @@ type SegmentState struct {
 	Blocks     []BlockState // in order of address
 }
 
-// Segments lists everything held of the device, by address.
+// Segments lists everything held on the device, by address.
 func (a *Allocator) Segments() []SegmentState {
 	var out []SegmentState
 	for i := 1; i < len(a.blocks); i++ {
@@ -161,7 +161,7 @@ func (s *SegmentState) check() error {
 		sum += b.Size
 	}
 	if sum != s.Size {
-		return fmt.Errorf("its blocks are %d bytes, the segment %d", sum, s.Size)
+		return fmt.Errorf("its blocks add up to %d bytes, but the segment has %d", sum, s.Size)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) 
 
 func (x hole) block() int32 { return int32(x & (1<<blockBits - 1)) }
 
-// Up to 2 MiB each multiple of the quantum has a bin of its own, so that a bin's
+// Up to 2 MiB each multiple of the quantum has its own bin, so that a bin's
 // holes are in order as words; above, each doubling has 64 bins, and sizes are
 // looked up.
 const (

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A hub has a hundred copies of each known model, and people keep them in folders of their own. Assume takes such a
+// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume takes such a
 // name for the known model of the same name. Only what cannot change a shape is left out of the comparison: the
-// owner, the folder, and neutralWords beside a size. Anything else may be a longer vocabulary or other layers.
+// owner, the folder, and neutralWords next to a size. Anything else may be a longer vocabulary or other layers.
 
 // neutralWords say how a model was trained or stored, not what it looks like.
 var neutralWords = []string{
@@ -68,7 +68,7 @@ func untyped(words []string) (kept []string, dtype string) {
 	return kept, dtype
 }
 
-// owner returns the owner of a name on the hub; of a path it is the folder.
+// owner returns the owner of a name on the hub; for a path, that is the folder.
 func owner(name string) string { return path.Base(path.Dir(name)) }
 
 // Known returns the model with a name, or that of the same name, or nil.

@@ -60,16 +60,16 @@ func TestAssumeType(t *testing.T) {
 
 func TestUnsimulated(t *testing.T) {
 	for name, want := range map[string]string{
-		"tiiuae/falcon-7b":                   "a Falcon model",
+		"tiiuae/falcon-mamba-7b":             "a FalconMamba model",
 		"tiiuae/Falcon3-7B-Base":             "",
-		"cross-encoder/nli-deberta-v3-base":  "a DeBERTa model",
-		"bigscience/bloomz-560m":             "a BLOOM model",
+		"microsoft/deberta-base-mnli":        "a DeBERTa model of the first version",
+		"facebook/galactica-1.3b":            "a Galactica model",
 		"TheBloke/Llama-2-7B-GPTQ":           "a checkpoint with quantized weights (GPTQ)",
 		"Qwen/Qwen2.5-7B-Instruct-AWQ":       "a checkpoint with quantized weights (AWQ)",
 		"01-ai/Yi-6B-Chat-4bits":             "a checkpoint with quantized weights (4 bits)",
-		"Qwen/Qwen2.5-VL-7B-Instruct":        "a model for more than text (vl)",
+		"Qwen/Qwen2.5-VL-7B-Instruct":        "a multimodal model (vl)",
 		"Qwen/Qwen9-57B-A14B":                "a mixture of experts (a14b)",
-		"timm/resnet50.a1_in1k":              "a model of timm",
+		"timm/resnet50.a1_in1k":              "a timm model",
 		"facebook/sam2-hiera-tiny":           "a SAM model",
 		"deepseek-ai/DeepSeek-V3.1":          "a DeepSeek-V3 model",
 		"someone/SmolLM-300M":                "",
@@ -88,7 +88,7 @@ func TestUnsimulated(t *testing.T) {
 // A text of a million words is compared as a name of a few.
 func TestLongName(t *testing.T) {
 	name := strings.Repeat("a-", 1<<20)
-	if got := Unsimulated(name + "falcon-7b"); got != "" {
+	if got := Unsimulated(name + "falcon-mamba-7b"); got != "" {
 		t.Errorf("it is %q", got)
 	}
 	if e, _ := Assume(name + "llama-2-7b"); e != nil {

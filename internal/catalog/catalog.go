@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// models.jsonl is one model a line. Keys that transformers would give the same
+// models.jsonl has one model per line. Keys that transformers would give the same
 // value by default are left out. dtype is what from_pretrained(dtype="auto") loads:
 // the config's own, or that of the weights if it names none (as for BERT, GPT-2,
 // T5); an entry without it could not be looked up.

@@ -17,20 +17,20 @@ import (
 //go:embed families.txt
 var otherFamilies string
 
-// maxWords is how many words of a name are looked at. Published names have up to a dozen; a text of thousands is none.
+// maxWords is how many words of a name are looked at. Published names have up to a dozen; a text of thousands is not a name.
 const maxWords = 24
 
 // knownFamily stands in families.txt for a family that is simulated.
 const knownFamily = "-"
 
-// Unsimulated returns what a name says that snug does not simulate, such as "a Falcon model", or "".
+// Unsimulated returns the part of a name's meaning that snug does not simulate, such as "a Falcon model", or "".
 func Unsimulated(name string) string {
 	kept, format := unquantized(words(lastElement(name)))
 	switch {
 	case format != "" && format != bnb4bit:
 		return fmt.Sprintf("a checkpoint with quantized weights (%s)", format)
 	case ofTimm(name):
-		return "a model of timm"
+		return "a timm model"
 	}
 	kept = kept[:min(len(kept), maxWords)]
 	for i := range kept {
@@ -41,7 +41,7 @@ func Unsimulated(name string) string {
 	for _, w := range kept {
 		switch {
 		case slices.Contains(mediaWords, w):
-			return fmt.Sprintf("a model for more than text (%s)", w)
+			return fmt.Sprintf("a multimodal model (%s)", w)
 		case w == "moe" || activeWord.In(w):
 			return fmt.Sprintf("a mixture of experts (%s)", w)
 		}
@@ -49,15 +49,15 @@ func Unsimulated(name string) string {
 	return ""
 }
 
-// ofTimm reports whether a name is timm's, whose models have layers of their own: vit_base_patch16_224.
+// ofTimm reports whether a name is timm's, whose models have their own layers: vit_base_patch16_224.
 func ofTimm(name string) bool {
 	return strings.HasPrefix(name, "timm/") || strings.Contains(lastElement(name), "_patch")
 }
 
-// mediaWords mark models that take images or sound beside text.
+// mediaWords mark models that take images or sound as well as text.
 var mediaWords = []string{"vl", "vision", "audio", "omni", "multimodal", "video", "ocr", "speech", "tts", "asr"}
 
-// activeWord is the number of parameters that a token uses of a mixture of experts: a14b.
+// activeWord is the number of parameters that a token uses in a mixture of experts: a14b.
 var activeWord = pattern.New(`^a\d+(\.\d+)?[bm]$`)
 
 // otherFamily returns what families.txt says about the words of a name, from its longest line that they begin with;
@@ -73,8 +73,8 @@ func otherFamily(words []string) string {
 	return what
 }
 
-// endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam is no part of
-// samantha, but of sam2, and smollm3 is no part of smollm-360m.
+// endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam matches sam2
+// but not samantha, and smollm3 does not match smollm-360m.
 func endsWord(words []string, n int) bool {
 	for _, w := range words {
 		if n <= len(w) {

@@ -17,8 +17,8 @@ type reply[A any] struct {
 	broken error // why there is no further request
 }
 
-// answer answers each setup with ask, several at a time, and prints the answers with show, in order. While an
-// answer is not there, a terminal shows the status. A setup that cannot be answered does not stop the rest; failed
+// answer answers each setup with ask, several at a time, and prints the answers with show, in order. Until an
+// answer is ready, a terminal shows the status. A setup that cannot be answered does not stop the rest; failed
 // counts such setups.
 func answer[A any](env Env, json bool, status func() string, rs requests, ask func(*setup.Setup) (A, error), show func(A) error) (failed int, err error) {
 	q := newQueue[A]()
@@ -47,7 +47,7 @@ func answer[A any](env Env, json bool, status func() string, rs requests, ask fu
 	return failed, verdict(failed, asked, last, json)
 }
 
-// waitFor returns a reply when it is there, and until then shows the status on a terminal.
+// waitFor waits for a reply, and until it comes shows the status on a terminal.
 func waitFor[A any](env Env, status func() string, coming chan reply[A]) reply[A] {
 	defer env.progress(status)()
 	return <-coming
@@ -59,8 +59,8 @@ func simulating() string { return "simulating" }
 // many is the number of answers from which a command is expected to take a long time.
 const many = 100
 
-// queue holds the replies to come, in the order of their requests. Its length is bounded, so that no more
-// of a file of setups is read than is being answered.
+// queue holds the replies to come, in the order of their requests. Its length is bounded, so no more of a
+// setup file is read than is being answered.
 type queue[A any] struct {
 	coming chan chan reply[A]
 	ahead  chan reply[A] // the next reply, if it was requested early

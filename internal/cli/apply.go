@@ -123,7 +123,7 @@ func (r *applyReport) recover(store *change.Store, write bool) error {
 		return err
 	}
 	if !write {
-		r.note("an earlier change of these files was interrupted; --yes or snug revert first restores the old files")
+		r.note("an earlier change to these files was interrupted; --yes and snug revert both restore the old files first")
 		return nil
 	}
 	gone, err := store.Recover(false)

@@ -82,7 +82,7 @@ func (r *applyReport) text(w io.Writer, s term.Screen) error {
 	}
 	notes := r.notes
 	if cut > 0 {
-		notes = append(slices.Clip(notes), fmt.Sprintf("the diff is shown without the rest of %s of more than %s bytes; files are written whole, and --json has the whole diff", counted(cut, "line"), term.Count(widestLine)))
+		notes = append(slices.Clip(notes), fmt.Sprintf("the diff cuts %s short after %s bytes; the files are written in full, and --json has the full diff", counted(cut, "line"), term.Count(widestLine)))
 	}
 	for _, n := range notes {
 		b.WriteString(strings.Join(wrap(strings.Fields("Note: "+n+"."), " ", s.Width), "\n") + "\n")

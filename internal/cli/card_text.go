@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 
 	"snug/internal/gpu"
 	"snug/internal/units"
@@ -16,11 +17,35 @@ import (
 func called(c gpu.Card) string {
 	switch {
 	case c.Least:
-		return fmt.Sprintf("a %d GB card", c.Memory)
+		return fmt.Sprintf("%s %d GB card", article(c.Memory), c.Memory)
 	case c.Unnamed:
 		return units.Bytes(c.Total).String()
 	case c.Resized:
 		return fmt.Sprintf("a card like %s with %v", c.Name, units.Bytes(c.Total))
 	}
 	return c.Name
+}
+
+// article returns the article before a number of GB: an 80 GB card.
+func article(gb int) string {
+	if text := strconv.Itoa(gb); text[0] == '8' || text == "11" || text == "18" {
+		return "an"
+	}
+	return "a"
+}
+
+// soldNote returns the note that cards which are sold with the same GB differ in what they offer, if only the GB are known.
+func soldNote(card gpu.Card) []string {
+	if !card.Least {
+		return nil
+	}
+	alike := gpu.SoldAlike(card.Memory)
+	if len(alike) == 0 {
+		return nil
+	}
+	least, most := alike[0], alike[len(alike)-1]
+	if most.Total-least.Total < least.Total/100 {
+		return nil
+	}
+	return []string{fmt.Sprintf("cards that are sold with %d GB differ: %s has %v, %s %v; the least is taken, so name yours with --gpu", card.Memory, least.Name, units.Bytes(least.Total), most.Name, units.Bytes(most.Total))}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli is the command line: it parses flags, calls the packages that do the work, and prints their
-// answers. Everything it uses of the outside world comes in an Env, so tests need no process.
+// answers. It reaches the outside world only through an Env, so tests need no process.
 //
 // Each command has a file of its name, with its flags and help text, and more files that begin with that
 // name. Several commands share these files:
@@ -24,7 +24,7 @@
 //	answer.go                         many setups, answered at once and in order
 //	exit.go, brief.go, notes.go       exit codes, long messages, notes on standard error
 //	card_text.go, load_text.go        sentences about cards and about loading
-//	remedies.go                       what would make a run fit that does not
+//	remedies.go                       changes that would make a run fit
 package cli
 
 import (
@@ -34,6 +34,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,20 +47,22 @@ import (
 
 // Env is the outside world as the commands see it.
 type Env struct {
-	Stdin          io.Reader                                // standard input
-	Stdout, Stderr io.Writer                                // standard output and standard error
-	Getenv         func(string) string                      // looks up an environment variable
-	LookupEnv      func(string) (string, bool)              // nil: a variable is set if Getenv returns a value
-	Open           func(path string) (io.ReadCloser, error) // a file that the user named, or a pipe
-	Find           func(path string) (io.ReadCloser, error) // a regular file found in a folder or named by another file; nil: Open
-	WriteFile      func(path string, data []byte) error     // writes the whole file, or nothing
-	GPUs           []gpu.Source                             // ways to ask which GPUs are here
-	CPUs           int                                      // number of processors; 0 if not known
-	Environ        func() []string                          // the environment of the commands that snug starts
-	Runner         run.Runner                               // starts them; nil: this machine
-	GoesOn         func()                                   // called when a command will take a long time; may be nil
-	HoldsMuch      func()                                   // called when it will hold many simulations at once; may be nil
-	Build          Build                                    // which snug this is
+	Stdin          io.Reader                                  // standard input
+	Stdout, Stderr io.Writer                                  // standard output and standard error
+	Getenv         func(string) string                        // looks up an environment variable
+	LookupEnv      func(string) (string, bool)                // nil: a variable is set if Getenv returns a value
+	Open           func(path string) (io.ReadCloser, error)   // a file that the user named, or a pipe
+	Find           func(path string) (io.ReadCloser, error)   // a regular file found in a folder or named by another file; nil: Open
+	WriteFile      func(path string, data []byte) error       // writes the whole file, or nothing
+	GPUs           []gpu.Source                               // ways to ask which GPUs are here
+	Samplers       []gpu.SampledSource                        // ways to watch them
+	CPUs           int                                        // number of processors; 0 if not known
+	Environ        func() []string                            // the environment of the commands that snug starts
+	Runner         run.Runner                                 // starts them; nil: this machine
+	GoesOn         func()                                     // called when a command will take a long time; may be nil
+	HoldsMuch      func()                                     // called when it will hold many simulations at once; may be nil
+	Listen         func(address string) (net.Listener, error) // opens a port for snug serve
+	Build          Build                                      // which snug this is
 }
 
 // asksJSON reports whether --json was given before --.

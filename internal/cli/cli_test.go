@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			Open:      func(path string) (io.ReadCloser, error) { return files.OpenNamed(path) },
 			Find:      func(path string) (io.ReadCloser, error) { return files.Open(path) },
 			WriteFile: func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
-			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")),
+			LookupEnv: os.LookupEnv, GPUs: recordedGPUs(os.Getenv("GPUS")), Samplers: recordedSamples(os.Getenv("SAMPLES")),
 		}, os.Args[1:]))
 	}})
 }
@@ -53,6 +53,17 @@ func recordedGPUs(dir string) []gpu.Source {
 	return []gpu.Source{smi.Source{Run: run}, rocm.AMDSMI{Run: run}, rocm.ROCmSMI{Run: run}, rocm.Sysfs{Root: os.DirFS(dir)}}
 }
 
+// recordedSamples reads files in a folder instead of running nvidia-smi: query-gpu and query-compute-apps.
+func recordedSamples(folder string) []gpu.SampledSource {
+	if folder == "" {
+		return nil
+	}
+	return []gpu.SampledSource{smi.Source{Run: func(_ context.Context, _ string, args ...string) ([]byte, error) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+		return os.ReadFile(filepath.Join(folder, name))
+	}}}
+}
+
 // condition answers what scripts ask beyond testscript's own conditions.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
@@ -61,7 +72,7 @@ func condition(cond string) (bool, error) {
 	return false, fmt.Errorf("%q is not known", cond)
 }
 
-// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS and $TRACES, and
+// TestScripts runs testdata/*.txtar. Recordings are in $RECORDINGS, $TRACES and $WATCHED, and
 // $RUNS is how many runs were measured. Beyond testscript's own commands there are
 //
 //	exits N COMMAND...     run a command and want this exit code
@@ -77,12 +88,17 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := measuredRuns(t)
+	watched, err := filepath.Abs("../../testdata/watch")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("RECORDINGS", recordings)
 			e.Setenv("TRACES", traces)
+			e.Setenv("WATCHED", watched)
 			e.Setenv("RUNS", runs)
 			e.Setenv("SNUG_STORE", filepath.Join(e.WorkDir, "measured.db"))
 			e.Setenv("LANG", "C.UTF-8")

@@ -28,7 +28,7 @@ func dashMissing(cmd *cobra.Command, words []string) error {
 	if cmd.Flags().Lookup("profile") != nil {
 		flag = " --profile"
 	}
-	return fmt.Errorf("put -- before the training command and after all options of snug: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
+	return fmt.Errorf("put -- before the training command and after all of snug's options: %s%s -- %s", cmd.CommandPath(), flag, strings.Join(words, " ")+" ...")
 }
 
 // optionsFirst returns an error for an option of snug after a command without --. The command would get
@@ -38,5 +38,5 @@ func optionsFirst(cmd *cobra.Command, words []string) error {
 	if cmd.ArgsLenAtDash() >= 0 || !behind {
 		return nil
 	}
-	return fmt.Errorf("--vary comes after the training command, so the command would get it; put options of snug first: %s --vary batch=2,3 -- %s ...", cmd.CommandPath(), words[0])
+	return fmt.Errorf("--vary comes after the training command, so it would be passed to the command; put snug's options first: %s --vary batch=2,3 -- %s ...", cmd.CommandPath(), words[0])
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,58 +23,93 @@ import (
 	"snug/internal/term"
 )
 
-const diagnoseLong = `Say why a run ran out of memory.
+const diagnoseLong = `Explain why a run ran out of memory.
 
-Give the output of the run, the error text, a memory snapshot, both, or the
-folder of a job. - is standard input. Messages of all versions of PyTorch are
-understood, and those of CUDA libraries, data loaders, the system, JAX and
-TensorFlow. A snapshot also shows who held the memory, and what grew.`
+Give it the run's output, the error text, a memory snapshot, several of these,
+or a job's folder; - is standard input. It understands the messages of every
+PyTorch version, and those of CUDA libraries, data loaders, the operating
+system, JAX and TensorFlow. If the run itself is known, from flags, from a config
+next to the script or from the folder, the fixes are simulated. A snapshot also
+shows what held the memory and what grew. Given two snapshots, it compares them.
+
+With --watch, everything after -- is your training command. It runs unchanged,
+with a record of its allocations. When a request fails, a snapshot is kept, and
+when the run has failed, the verdict is printed. If the command fails for another
+reason, snug exits with its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle
   python train.py 2>&1 | snug diagnose -
-  snug diagnose outputs/run-17`
+  snug diagnose outputs/run-17
+  snug diagnose step10.pickle step90.pickle
+  snug diagnose oom.pickle --html oom.html
+  snug diagnose --watch -- python train.py --batch 64`
+
+// diagnoseOptions are the flags of the command. Those of a setup describe the run that failed.
+type diagnoseOptions struct {
+	setupFlags
+	projectFlags
+	json  bool
+	html  string
+	watch bool
+	keep  string
+	last  int
+}
 
 func newDiagnose(env Env) *cobra.Command {
-	var json bool
+	var o diagnoseOptions
 	cmd := &cobra.Command{
-		Use:     "diagnose FILE...",
-		Short:   "Say why a run ran out of memory, from its log or a snapshot",
+		Use:     "diagnose FILE... | --watch -- COMMAND...",
+		Short:   "Explain why a run ran out of memory, from its log or a snapshot",
 		Long:    diagnoseLong,
 		Example: diagnoseExample,
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd, args); err != nil {
+				return err
+			}
+			if o.watch {
+				return runDiagnoseWatch(cmd.Context(), env, o, args)
+			}
 			if len(args) == 0 && !term.Interactive(env.Stdin) {
 				args = []string{"-"} // a pipe needs no name
 			}
-			return runDiagnose(env, json, args)
+			return runDiagnose(cmd.Context(), env, o, args)
 		},
 	}
-	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object")
+	o.add(cmd)
+	f := cmd.Flags()
+	o.addTo(f)
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.html, "html", "", "write the snapshot's timeline, flame graph and map to an HTML `file`")
+	f.BoolVar(&o.watch, "watch", false, "run the command after --, and diagnose it if it runs out of memory")
+	f.IntVar(&o.last, "last", 3, "with --watch, keep snapshots of the last `N` requests that failed")
+	f.StringVar(&o.keep, "keep", "snug-oom", "with --watch, the `folder` to keep them in")
 	return cmd
 }
 
 // runDiagnose runs the command: it reads everything, judges and prints.
-func runDiagnose(env Env, json bool, paths []string) error {
+func runDiagnose(ctx context.Context, env Env, o diagnoseOptions, paths []string) error {
 	done := env.working("reading")
 	defer done()
-	named, err := evidenceFiles(paths)
+	e, err := readEvidence(env, paths)
 	if err != nil {
 		return err
 	}
-	var e diagnose.Evidence
-	for _, path := range named {
-		if err := addEvidence(env, &e, path); err != nil {
-			return err
-		}
-	}
-	if e.Recorded == nil && (e.Log == nil || e.Log.Lines == 0) {
-		return errors.New("diagnose needs a log, an error text, a snapshot or a folder (- is standard input); see snug diagnose --help")
-	}
-	e.Keeper = sourceFiles{env, named}.keeper
 	v := diagnose.Judge(e)
+	if err := o.compute(ctx, env, v, paths); err != nil {
+		return err
+	}
 	done()
-	if json {
+	if err := writePage(env, o.html, v, e.Recorded); err != nil {
+		return err
+	}
+	return o.print(env, v)
+}
+
+// print writes the verdict, and returns its exit code.
+func (o diagnoseOptions) print(env Env, v *diagnose.Verdict) (err error) {
+	if o.json {
 		err = printJSON(env.Stdout, diagnosis(v))
 	} else {
 		_, err = io.WriteString(env.Stdout, diagnosisText(v, env.screen()))
@@ -82,6 +118,41 @@ func runDiagnose(env Env, json bool, paths []string) error {
 		err = found{}
 	}
 	return err
+}
+
+// readEvidence reads all files that were named.
+func readEvidence(env Env, paths []string) (e diagnose.Evidence, err error) {
+	named, err := evidenceFiles(paths)
+	if err != nil {
+		return e, err
+	}
+	g := gathered{env: env}
+	for _, path := range named {
+		if err := g.add(path); err != nil {
+			return e, err
+		}
+	}
+	e = g.evidence(len(paths) == len(named))
+	if e.Recorded == nil && (e.Log == nil || e.Log.Lines == 0) {
+		return e, errors.New("diagnose needs a log, an error text, a snapshot or a folder (- is standard input); see snug diagnose --help")
+	}
+	e.Keeper = sourceFiles{env, named}.keeper
+	return e, nil
+}
+
+// writePage writes the HTML file, if one is asked for.
+func writePage(env Env, path string, v *diagnose.Verdict, r *diagnose.Recorded) error {
+	switch {
+	case path == "":
+		return nil
+	case r == nil:
+		return errors.New("--html draws a memory snapshot, and none was given; record one with torch.cuda.memory._record_memory_history(), or run the program under snug diagnose --watch")
+	}
+	var page bytes.Buffer
+	if err := diagnose.WritePage(&page, v, r); err != nil {
+		return err
+	}
+	return env.write(path, page.Bytes())
 }
 
 // The limits of a folder's search.
@@ -139,9 +210,16 @@ func isEvidence(name string) bool {
 	return slices.ContainsFunc(evidenceNames, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// addEvidence reads a file: a snapshot if it begins like one, else a text.
-func addEvidence(env Env, e *diagnose.Evidence, path string) error {
-	f, err := env.open(path)
+// gathered is what was read so far.
+type gathered struct {
+	env       Env
+	log       diagnose.Evidence // its log alone
+	snapshots []*snapshot.Recording
+}
+
+// add reads a file: a snapshot if it begins like one, else a text.
+func (g *gathered) add(path string) error {
+	f, err := g.env.open(path)
 	if err != nil {
 		return err
 	}
@@ -153,7 +231,7 @@ func addEvidence(env Env, e *diagnose.Evidence, path string) error {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", path, reason(err))
 		}
-		e.Recorded = worse(e.Recorded, rec)
+		g.snapshots = append(g.snapshots, rec)
 		return nil
 	}
 	log, err := diagnose.ReadLog(in)
@@ -163,19 +241,42 @@ func addEvidence(env Env, e *diagnose.Evidence, path string) error {
 	if log.Binary {
 		return fmt.Errorf("%s is neither text nor a memory snapshot", path)
 	}
-	e.Add(log)
+	g.log.Add(log)
 	return nil
 }
 
-// worse returns the recording to judge by: the one in which a request failed.
-func worse(known *diagnose.Recorded, rec *snapshot.Recording) *diagnose.Recorded {
+// evidence returns what was read. Two snapshots that were named are compared; of those of a folder, the one
+// in which a request failed counts.
+func (g *gathered) evidence(named bool) diagnose.Evidence {
+	e := g.log
+	if named && len(g.snapshots) == 2 {
+		device := 0
+		e.Recorded, device = worst(nil, 0, g.snapshots[1])
+		first := g.snapshots[0].Device(device)
+		if first == nil {
+			first = g.snapshots[0].Busiest()
+		}
+		if first != nil {
+			e.Earlier = diagnose.ReadRecording(g.snapshots[0], first)
+		}
+		return e
+	}
+	for _, rec := range g.snapshots {
+		e.Recorded, _ = worst(e.Recorded, 0, rec)
+	}
+	return e
+}
+
+// worst returns the recording to judge by, and the index of its device: the one in which a request failed, or
+// else the one that holds the most.
+func worst(known *diagnose.Recorded, device int, rec *snapshot.Recording) (*diagnose.Recorded, int) {
 	for i := range rec.Devices {
 		r := diagnose.ReadRecording(rec, &rec.Devices[i])
 		if known == nil || known.OOM == nil && (r.OOM != nil || r.Allocated > known.Allocated) {
-			known = r
+			known, device = r, rec.Devices[i].Index
 		}
 	}
-	return known
+	return known, device
 }
 
 // sourceFiles finds the source files that a snapshot names.
@@ -188,7 +289,7 @@ type sourceFiles struct {
 const largestSource = 4 << 20
 
 // keeper returns the line that keeps what a line makes. The source is where the snapshot says, or under its
-// name beside the snapshot or here.
+// name next to the snapshot or in this folder.
 func (s sourceFiles) keeper(file string, line int) (int, bool) {
 	places := []string{file, filepath.Base(file)}
 	for _, g := range s.given {

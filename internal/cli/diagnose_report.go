@@ -21,6 +21,23 @@ type diagnoseAnswer struct {
 	Growth     *growthAnswer       `json:"growth,omitempty"`
 	Fixes      []fixAnswer         `json:"fixes"`
 	Confidence diagnose.Confidence `json:"confidence"`
+	Expandable *bool               `json:"expandable_segments_fit,omitempty"` // by replay, if that decides
+	Pieces     *piecesAnswer       `json:"pieces,omitempty"`
+	Changes    []changeAnswer      `json:"changes,omitempty"`
+}
+
+type piecesAnswer struct {
+	Segments int    `json:"segments"`
+	Unused   uint64 `json:"unused"`
+	Free     int    `json:"free_pieces"`
+	Largest  uint64 `json:"largest_free"`
+}
+
+type changeAnswer struct {
+	What   string `json:"what"`
+	Before uint64 `json:"before"`
+	After  uint64 `json:"after"`
+	Where  string `json:"where,omitempty"`
 }
 
 type holderAnswer struct {
@@ -57,6 +74,15 @@ func diagnosis(v *diagnose.Verdict) diagnoseAnswer {
 	for _, f := range v.Fixes {
 		a.Fixes = append(a.Fixes, fixAnswer(f))
 	}
+	if r := v.Retry; r != nil && !r.Unsure {
+		a.Expandable = &r.Fits
+	}
+	if p := v.Pieces; p != nil {
+		a.Pieces = &piecesAnswer{p.Segments, p.Unused, p.Free, p.Largest}
+	}
+	for _, c := range v.Changes {
+		a.Changes = append(a.Changes, changeAnswer{c.What, c.Before, c.After, c.Place()})
+	}
 	return a
 }
 
@@ -73,28 +99,26 @@ func diagnosisText(v *diagnose.Verdict, s term.Screen) string {
 		fmt.Fprintf(&b, "  at %s\n", v.Where)
 	}
 	block(&b, s, "", numberRows(v))
-	block(&b, s, "What held the memory", holderRows(v))
-	if g := v.Growth; g != nil {
-		fmt.Fprintf(&b, "\n  %v more after each step, made at %s\n", units.Bytes(g.BytesPerStep), g.Where)
+	held := "What held the memory"
+	if v.AtPeak {
+		held += " at the peak"
 	}
+	block(&b, s, held, holderRows(v))
+	block(&b, s, "From the first snapshot to the second", changeRows(v))
+	if v.Compared && len(v.Changes) == 0 {
+		b.WriteString("\nAt the end of both snapshots, every holder has the same memory.\n")
+	}
+	if g := v.Growth; g != nil {
+		fmt.Fprintf(&b, "\n  %v more after each step, kept at %s\n", units.Bytes(g.BytesPerStep), g.Where)
+	}
+	b.WriteString(piecesText(v, s))
 	if len(v.Fixes) > 0 {
 		b.WriteString("\n" + s.Paint(term.Bold, "What to do") + "\n")
 		for _, f := range v.Fixes {
-			indented(&b, s, fixText(f), 2)
+			indented(&b, s, f.Text(), 2)
 		}
 	}
 	return b.String()
-}
-
-func fixText(f diagnose.Fix) string {
-	text := f.Change
-	if f.Saves > 0 {
-		text += fmt.Sprintf(" (%v)", units.Bytes(f.Saves))
-	}
-	if f.Command != "" {
-		text += ": " + f.Command
-	}
-	return text
 }
 
 // indented writes a text in indented lines that fit the screen.
@@ -129,4 +153,40 @@ func holderRows(v *diagnose.Verdict) (rows [][]string) {
 		rows = append(rows, []string{h.What, units.Bytes(h.Bytes).String(), h.Place()})
 	}
 	return rows
+}
+
+// changeRows lists what changed between two snapshots.
+func changeRows(v *diagnose.Verdict) (rows [][]string) {
+	for _, c := range v.Changes[:min(len(v.Changes), shownHolders)] {
+		sign, grown := "+", c.Grown()
+		if grown < 0 {
+			sign, grown = "-", -grown
+		}
+		rows = append(rows, []string{c.What, sign + units.Bytes(grown).String(), c.Place()})
+	}
+	return rows
+}
+
+// leastUnused is the part of the reserved memory that must lie unused before its map is worth showing.
+const leastUnused = 0.03
+
+// piecesText draws the reserved memory, from its lowest address to its highest.
+func piecesText(v *diagnose.Verdict, s term.Screen) string {
+	p := v.Pieces
+	if p == nil || v.Code == diagnose.None || float64(p.Unused) < leastUnused*float64(p.Reserved) {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n" + s.Paint(term.Bold, "Reserved memory, by address") + "\n")
+	shades := []rune(" .:*#")
+	if s.Unicode {
+		shades = []rune("·░▒▓█")
+	}
+	b.WriteString("  ")
+	for _, used := range p.Map(max(8, min(64, s.Width-4))) {
+		b.WriteRune(shades[int(used*float64(len(shades)-1)+0.5)])
+	}
+	b.WriteString("\n")
+	indented(&b, s, fmt.Sprintf("%d segments; %v unused in %d pieces, the largest %v", p.Segments, units.Bytes(p.Unused), p.Free, units.Bytes(p.Largest)), 2)
+	return b.String()
 }

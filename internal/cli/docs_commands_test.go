@@ -37,7 +37,7 @@ func commandsPage() string {
 	b.WriteString(`# Commands
 
 This page is generated from the commands themselves; ` + "`snug COMMAND --help`" + ` says the same, and more.
-` + "`estimate`, `max-batch` and `optimize`" + ` also take a flag for each setting of a run: [setup.md](setup.md)
+` + "`estimate`, `max-batch`, `optimize` and `tune`" + ` also take a flag for each setting of a run: [setup.md](setup.md)
 lists them. If no card is named, snug uses the card of this machine, except with ` + "`--json`" + `
 of ` + "`estimate` and `max-batch`" + `, whose answers are the same on every machine.
 

@@ -80,7 +80,7 @@ var placeholder = regexp.MustCompile(`^[<\[]|^[A-Z@=,|.]+$|\.\.\.|…`)
 func runShown(t *testing.T, line string) {
 	t.Helper()
 	args := words(line)
-	starts := args[0] == "profile" || slices.Contains(args, "--profile")
+	starts := args[0] == "profile" || args[0] == "tune" || slices.Contains(args, "--profile") || slices.Contains(args, "--watch")
 	var out, said bytes.Buffer
 	env := Env{
 		Stdin: strings.NewReader(`{"current":{"settings":{"batch":4}},"recommended":{"settings":{"batch":8}}}`), Stdout: &out, Stderr: &said,
@@ -151,7 +151,7 @@ func newcomersFolder(t *testing.T, without string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"snapshot.pickle", "snapshot.pickle.gz", "oom.pickle"} {
+	for _, name := range []string{"snapshot.pickle", "snapshot.pickle.gz", "oom.pickle", "step10.pickle", "step90.pickle"} {
 		if err := os.Symlink(recorded, name); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ file. Without either, snug reads the training configs in the folder. The run has
 to fit the card that --gpu names, or else the card of this machine; with --json,
 the card of this machine is ignored.
 
-On a terminal, the report is as long as the screen; --explain shows all of it,
+On a terminal, the report is cut to fit the screen; --explain shows all of it,
 with the tensors that are alive at the peak.`
 
 // ofProfiles is in the help of the commands that accept a profile as the model.
@@ -132,7 +132,7 @@ func (o *estimateOptions) check() error {
 	case o.top < 1:
 		return fmt.Errorf("--top %d: write at least 1", o.top)
 	case o.short && o.explain:
-		return errors.New("--short and --explain contradict each other; give one of them")
+		return errors.New("--short and --explain cannot be combined; give one of them")
 	}
 	return shortOrJSON(o.short, o.json)
 }

@@ -14,7 +14,7 @@ import (
 // causes returns sentences that explain the width of the interval: what is not known about the run, and
 // which measured runs show how far off such estimates are.
 func (r estimateReport) causes() (out []string) {
-	if r.Setup.AsRecorded().Precision == "amp-fp16" && r.Here == 0 {
+	if r.Setup.AsRecorded().ComputesIn() == "amp-fp16" && r.Here == 0 {
 		out = append(out, "the first updates may be skipped in float16")
 	}
 	for _, o := range r.Uncertain {
@@ -44,7 +44,7 @@ func (r estimateReport) causes() (out []string) {
 		case profile.Unplaced:
 			out = append(out, "the recordings do not name their card")
 		case profile.Drawn:
-			out = append(out, "steps differ in size, with the samples that come")
+			out = append(out, "steps differ in size, depending on the samples")
 		case profile.Smaller:
 			out = append(out, "smaller than any size recorded")
 		}

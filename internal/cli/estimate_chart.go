@@ -35,7 +35,7 @@ func bars(b *strings.Builder, s term.Screen, parts []part, full uint64) {
 	}
 }
 
-// largeOf returns the parts with those that round to nothing as one.
+// largeOf returns the parts, with those that round to nothing combined into one.
 func largeOf(full uint64, parts []part) (out []part) {
 	other := part{name: "other"}
 	for _, p := range parts {
@@ -140,8 +140,6 @@ func (r estimateReport) timeline(s term.Screen) (string, error) {
 	return b.String(), nil
 }
 
-var phaseNames = [...]string{simulate.Load: "load", simulate.Forward: "forward", simulate.Backward: "backward", simulate.Optimizer: "optimizer", simulate.Evaluation: "evaluation"}
-
 // phaseAxis writes each phase's name where it begins, if there is space.
 func phaseAxis(line estimate.Timeline, s term.Screen) string {
 	cells := []rune(strings.Repeat(" ", len(line.Allocated)))
@@ -150,7 +148,7 @@ func phaseAxis(line estimate.Timeline, s term.Screen) string {
 		if i+1 < len(line.Starts) {
 			end = line.Starts[i+1].Column
 		}
-		name := []rune(s.Tick() + phaseNames[p.Phase])
+		name := []rune(s.Tick() + simulate.PhaseName(p.Phase))
 		if len(name) < end-p.Column {
 			copy(cells[p.Column:], name)
 		}

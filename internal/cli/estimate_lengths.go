@@ -18,7 +18,7 @@ func (r estimateReport) varying(s term.Screen) string {
 	}
 	fmt.Fprintf(b, "Lengths vary: the peak is in step %d of %d, with %d of at most %d tokens\n", v.PeakStep, v.Steps, v.PeakAt, v.Longest)
 	if v.Spread != nil {
-		fmt.Fprintf(b, "  in %d orders %s to %s\n", v.Orders, units.Bytes(v.Spread[0]), units.Bytes(v.Spread[1]))
+		fmt.Fprintf(b, "  over %d orders: %s to %s\n", v.Orders, units.Bytes(v.Spread[0]), units.Bytes(v.Spread[1]))
 	}
 	if v.Spread == nil && r.Setup.Lengths.Each == nil {
 		b.WriteString("  other orders and what would help are not simulated for a run this long;\n  give fewer --steps to see them\n")

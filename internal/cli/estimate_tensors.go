@@ -20,7 +20,7 @@ func (r estimateReport) alive(s term.Screen) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("Tensors alive at the peak, with * for the number of the layer\n")
+	b.WriteString("Tensors alive at the peak, with * for the layer number\n")
 	for _, g := range groups[:min(r.options.top, len(groups))] {
 		fmt.Fprintf(&b, "  %10s  %s\n", units.Bytes(g.Bytes()), s.Cut(r.place(g), s.Width-14))
 		fmt.Fprintf(&b, "  %10s  %s\n", "", s.Cut(count(g, s), s.Width-14))
@@ -39,7 +39,7 @@ func (r estimateReport) alive(s term.Screen) (string, error) {
 func count(g estimate.Group, s term.Screen) string {
 	what := g.Form.String()
 	if what == "" {
-		what = "memory that is no tensor"
+		what = "memory that is not a tensor"
 	}
 	text := fmt.Sprintf("%d %s %s, %s", g.Count, s.Times(), what, g.Component)
 	if g.Count > 1 {

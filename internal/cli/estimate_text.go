@@ -171,7 +171,7 @@ func wrap(words []string, between string, width int) []string {
 	return append(lines, line)
 }
 
-// peaks writes what PyTorch reserves and what of it is in tensors.
+// peaks writes what PyTorch reserves and how much of that is in tensors.
 func (r estimateReport) peaks(b *strings.Builder, s term.Screen) {
 	line := func(label string, value uint64, note string) {
 		fmt.Fprintf(b, "  %-16s %10s  %s\n", label, units.Bytes(value), note)

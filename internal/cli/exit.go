@@ -24,7 +24,7 @@ var exits = []struct {
 	meaning string
 }{
 	{exitDone, "done; if the question was whether a run fits, it does"},
-	{exitFound, "done, but the run does not fit, or something wrong was found"},
+	{exitFound, "done, but the run does not fit, or problems were found"},
 	{exitFailed, "failed: bad arguments, unreadable file, no such GPU"},
 }
 

@@ -54,7 +54,7 @@ func (r machineReport) lines() []string {
 func (r machineReport) nothing() []string {
 	out := []string{"No GPU found here. snug tried:"}
 	for _, t := range r.Tried {
-		why := "names no GPU"
+		why := "lists no GPU"
 		if t.Err != nil {
 			why = oneLine(t.Err.Error())
 		}
@@ -81,7 +81,7 @@ func (r machineReport) title(d gpu.Driver) string {
 	if d.Runtime != "" {
 		text += ", CUDA up to " + d.Runtime
 	}
-	return text + " (says " + d.Source + ")"
+	return text + " (from " + d.Source + ")"
 }
 
 const deviceIndent = "     "

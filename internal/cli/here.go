@@ -32,8 +32,8 @@ func (f *setupFlags) roomIn(ctx context.Context, env Env, json bool) (room, erro
 	return room{named: card, here: &visible[0]}, nil
 }
 
-// card returns the card for a setup. What other processes hold of a card of this machine is not there for a
-// run.
+// card returns the card for a setup. Memory that other processes hold on this machine's card is not
+// available to a run.
 func (r room) card(s *setup.Setup) gpu.Card {
 	if r.here == nil || s.Limit > 0 {
 		return r.named
@@ -43,7 +43,7 @@ func (r room) card(s *setup.Setup) gpu.Card {
 	return c
 }
 
-// taken returns the memory that other processes hold of this machine's card.
+// taken returns the memory that other processes hold on this machine's card.
 func (r room) taken() uint64 {
 	if r.here == nil || r.here.Free == 0 || r.here.Free > r.here.Total {
 		return 0

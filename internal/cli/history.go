@@ -40,6 +40,7 @@ func newHistory(env Env) *cobra.Command {
 			Use: "import FILE", Short: "Add runs from an export (- is standard input)", Args: exactlyOne,
 			RunE: func(_ *cobra.Command, args []string) error { return importHistory(env, args[0]) },
 		},
+		newHistoryTrials(env),
 		newHistoryDelete(env))
 	return cmd
 }
@@ -88,6 +89,14 @@ func runHistory(env Env, asJSON bool) error {
 		return err
 	}
 	_, err = fmt.Fprintln(env.Stdout, strings.Join(env.screen().Table(historyTable(runs)), "\n"))
+	if err != nil {
+		return err
+	}
+	trials, err := fromStore(env, func(s *store.Store) ([]store.Trial, error) { return s.Trials("") })
+	if err != nil || len(trials) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "\n%s of snug tune; snug history trials lists them\n", counted(len(trials), "trial"))
 	return err
 }
 

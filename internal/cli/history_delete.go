@@ -72,7 +72,7 @@ func chosenRuns(all []int64, args []string) ([]int64, error) {
 		case a == "all":
 			ids = append(ids, all...)
 		case err != nil || !slices.Contains(all, id):
-			return nil, fmt.Errorf("there is no run %s; see the column no. of snug history", a)
+			return nil, fmt.Errorf("there is no run %s; see the no. column of snug history", a)
 		default:
 			ids = append(ids, id)
 		}

@@ -27,6 +27,9 @@ type flagCase struct{ without, with string }
 // planned is a run that snug optimize plans for.
 const planned = "optimize --model gpt2 --batch 4 --accumulation 4 --seq 128 --gpu T4 --goal quick --json"
 
+// failedRun is a run that ran out of memory and is described by flags.
+const failedRun = "diagnose oom.txt --model gpt2 --batch 2 --seq 64 --json"
+
 // flagCases has a case for each flag that is no field of a setup, by command and flag. A * is any of the commands that
 // take a setup.
 var flagCases = map[string]flagCase{
@@ -37,6 +40,15 @@ var flagCases = map[string]flagCase{
 	"* --gpu-memory":  {"* --model gpt2 --batch 2 --seq 64 --gpu H200 --json", "* --model gpt2 --batch 2 --seq 64 --gpu H200 --gpu-memory 3GiB --json"},
 	"* --dir":         {"* --gpu T4 --json", "* --dir ../other --gpu T4 --json"},
 	"* --config-path": {"* --gpu T4 --json", "* --config-path ../other/b.yaml --gpu T4 --json"},
+
+	"diagnose --setup":       {failedRun, "diagnose oom.txt --setup run.json --json"},
+	"diagnose --model":       {failedRun, strings.Replace(failedRun, "gpt2", "distilgpt2", 1)},
+	"diagnose --config":      {failedRun, "diagnose oom.txt --config model --batch 2 --seq 64 --json"},
+	"diagnose --gpu":         {failedRun, failedRun + " --gpu T4"},
+	"diagnose --gpu-memory":  {failedRun, failedRun + " --gpu-memory 3GiB"},
+	"diagnose --dir":         {"diagnose oom.txt --json", "diagnose oom.txt --dir ../other --json"},
+	"diagnose --config-path": {"diagnose oom.txt --json", "diagnose oom.txt --config-path ../other/b.yaml --json"},
+	"diagnose --html":        {"diagnose $S", "diagnose $S --html page.html"},
 
 	"* --short":          {"* --model gpt2 --batch 2 --seq 64 --gpu T4", "* --model gpt2 --batch 2 --seq 64 --gpu T4 --short"},
 	"estimate --explain": {"estimate --model gpt2 --batch 2 --seq 64", "estimate --model gpt2 --batch 2 --seq 64 --explain"},
@@ -92,11 +104,16 @@ var flagsBeside = map[string]string{
 	"--help":             "prints the help",
 	"--version":          "prints the version",
 	"--json":             "is the form of the output",
+	"diagnose --watch":   "starts the user's program: diagnose.txtar",
+	"diagnose --last":    "is for --watch: diagnose.txtar, and TestWatchFailures of internal/record",
+	"diagnose --keep":    "is for --watch: diagnose.txtar, and TestWatchFailures of internal/record",
 	"optimize --explain": "shows what a short terminal has no room for: TestFirstScreen",
 	"optimize --profile": "starts the user's program: optimize_profile.txtar and optimize_measured.txtar",
 	"optimize --vary":    "is for --profile: optimize_measured.txtar",
 	"profile":            "starts the user's program: profile*.txtar has every flag",
 	"history":            "reads the store of measured runs: history.txtar",
+	"tune":               "starts the user's program: tune*.txtar has every flag",
+	"watch":              "watches a machine or a run: watch.txtar has every flag",
 }
 
 // folderFiles are the files that the cases read.
@@ -107,6 +124,7 @@ var folderFiles = map[string]string{
 	"several/b.yaml":         "per_device_train_batch_size: 2\noutput_dir: out\n",
 	"several/c.yaml":         "per_device_train_batch_size: 3\noutput_dir: out\n",
 	"other/b.yaml":           "model_name_or_path: distilgpt2\nblock_size: 64\nper_device_train_batch_size: 2\noutput_dir: out\n",
+	"here/oom.txt":           "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 8.00 GiB total capacity; 7.20 GiB already allocated; 6.69 MiB free; 7.30 GiB reserved in total by PyTorch)\n",
 	"here/lint.txt":          "import torch\ntorch.cuda.amp.GradScaler()\n",
 	"here/known.txt":         `{"rule": "SNG801", "path": "lint.txt", "source": "torch.cuda.amp.GradScaler()", "count": 1}`,
 	"here/rules.txt":         "a 1 1048064\na 2 512\na 3 512\nf 1\na 4 1048064\nsnap\n",

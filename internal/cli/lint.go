@@ -58,8 +58,8 @@ func newLint(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.format, "format", "text", "`form` of the findings: text, json, sarif or github")
-	f.StringSliceVar(&o.selected, "select", nil, "only these `rules`: codes, their beginnings, or ALL")
+	f.StringVar(&o.format, "format", "text", "`format` of the findings: text, json, sarif or github")
+	f.StringSliceVar(&o.selected, "select", nil, "only these `rules`: codes, prefixes of codes, or ALL")
 	f.StringSliceVar(&o.ignored, "ignore", nil, "all but these `rules`")
 	f.StringVar(&o.baseline, "baseline", "", "`file` of known findings, which are not reported")
 	f.BoolVar(&o.writeBaseline, "write-baseline", false, "write all findings to the baseline file")
@@ -116,7 +116,7 @@ func (o *lintOptions) check() error {
 	case o.writeBaseline && o.baseline == "":
 		return errors.New("--write-baseline needs the file: --baseline FILE")
 	case o.writeBaseline && o.fix:
-		return errors.New("--write-baseline and --fix contradict each other; repair first")
+		return errors.New("--write-baseline and --fix cannot be combined; repair first")
 	case o.fix && slices.Contains(o.paths, "-"):
 		return errors.New("--fix cannot repair standard input; name the file")
 	case len(o.paths) == 0:
@@ -205,10 +205,13 @@ func checkedFiles(results []lint.Result) (n int) {
 func lintExit(env Env, findings []lint.Finding, results []lint.Result) error {
 	failed := 0
 	for _, r := range results {
-		if r.Err != nil {
-			failed++
-			fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(r.Err.Error()))
+		if r.Err == nil {
+			continue
 		}
+		if !errors.As(r.Err, &lint.SkippedError{}) {
+			failed++
+		}
+		fmt.Fprintf(env.Stderr, "snug: %s\n", oneLine(r.Err.Error()))
 	}
 	switch {
 	case failed > 0:

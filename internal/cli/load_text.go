@@ -23,7 +23,7 @@ func loadText(a *estimate.Answer, card gpu.Card) (string, error) {
 	if b.Fits != nil {
 		verdict = map[bool]string{true: ", and fits", false: ", and does not fit either"}[*b.Fits]
 	}
-	return fmt.Sprintf("The peak is reached while loading: each GPU holds the whole model, %v, before it is sharded; steps need at most %v for tensors. "+
-		"Loaded sharded, it takes %v%s: %s. Then add --dist-load sharded.",
+	return fmt.Sprintf("The peak is reached while loading: each GPU holds the whole model, %v, before it is sharded; the steps need at most %v for tensors. "+
+		"If it is loaded sharded, it takes %v%s: %s. Then add --dist-load sharded.",
 		units.Bytes(a.Phases.Load), units.Bytes(a.Phases.Steps()), held(b), verdict, setup.HowToShard(a.Setup.Dist.Kind)), nil
 }

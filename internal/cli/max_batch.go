@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,10 +129,24 @@ func (o *maxBatchOptions) text(ctx context.Context, env Env, a edge, card gpu.Ca
 		text = paragraph(origin+".", s) + text
 	}
 	if a.Best != nil {
-		return text, nil
+		return text + o.about(a, s), nil
 	}
 	fixes, err := remediesText(ctx, a.Next.Setup, card, s)
-	return text + fixes, err
+	return text + fixes + o.about(a, s), err
+}
+
+// about describes the run that was searched, which flags or config files leave to defaults in part. A file of setups
+// says what its runs are.
+func (o *maxBatchOptions) about(a edge, s term.Screen) string {
+	if o.file != "" {
+		return ""
+	}
+	run := a.tried().Setup
+	lines := append([]string{"", s.Cut(run.ModelTitle(), s.Width)}, wrap(settings(run.AsRecorded()), ", ", s.Width)...)
+	if o.from != "" {
+		lines = append(lines, s.Cut(o.from, s.Width))
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // errNoRoom is the error if no flag gives a limit.

@@ -23,7 +23,7 @@ func (f *setupFlags) modelArg(cmd *cobra.Command, args []string) error {
 	case ".py":
 		return fmt.Errorf("%s is a script, not a model; give it as --loop %s", name, name)
 	case ".yaml", ".yml", ".jsonl":
-		return fmt.Errorf("%s is not a model; give a setup as --setup %s, a training config as --config-path %s", name, name, name)
+		return fmt.Errorf("%s is not a model; give a setup as --setup %s, or a training config as --config-path %s", name, name, name)
 	}
 	f.model = args[0]
 	return nil

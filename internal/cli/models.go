@@ -16,8 +16,8 @@ import (
 
 const modelsLong = `List the models that --model knows by name, or those whose names contain all
 words of a QUERY. A copy under another owner, or a folder of the same name, is
-taken for the model, with a note. Another one of its kind needs its config.json:
---model accepts its folder, and a name from the Hugging Face cache.
+taken for the model, with a note. Other models of these kinds need their
+config.json: --model accepts its folder, or a name from the Hugging Face cache.
 
 Any other model can be recorded: snug profile -- <your command>`
 
@@ -47,7 +47,7 @@ type modelAnswer struct {
 func showModels(env Env, query string, asJSON bool) error {
 	list := modelsLike(query)
 	if len(list) == 0 {
-		return fmt.Errorf("no model has all words of %q in its name; snug models lists all, and --model accepts the folder of a config.json", query)
+		return fmt.Errorf("no model's name contains all the words in %q; snug models lists all models, and --model accepts a folder with a config.json", query)
 	}
 	if asJSON {
 		for _, m := range list {

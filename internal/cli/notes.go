@@ -18,6 +18,7 @@ type notesOnce map[string]bool
 
 // about prints the notes on a run on a card.
 func (a notesOnce) about(env Env, s *setup.Setup, card gpu.Card) {
+	a.say(env, soldNote(card))
 	a.say(env, estimate.Notes(s, card))
 }
 
@@ -33,7 +34,7 @@ func (a notesOnce) say(env Env, texts []string) {
 	}
 }
 
-// note prints a note: one line, which a terminal gets broken between words.
+// note prints a note: one line, wrapped between words on a terminal.
 func (e Env) note(text string) {
 	line := "snug: note: " + text
 	if s := e.errorScreen(); s.Height > 0 {

@@ -37,6 +37,7 @@ type optimizeOptions struct {
 	started  string         // with --profile: the script that the command starts, if it lies in the folder
 	measured *record.Result // the result of --profile
 	recorded string         // the profile it made, if that is the model
+	noToday  bool           // nobody gave a batch
 }
 
 const optimizeLong = `Choose the settings that train fastest on a card.
@@ -116,7 +117,7 @@ func runOptimize(ctx context.Context, env Env, o optimizeOptions, args []string)
 	var simulated atomic.Int64 // runs, of all searches
 	failed, err := answer(env, o.json, searched(&simulated), today.requests,
 		func(s *setup.Setup) ([]*plan.Plan, error) {
-			return o.plans(env, s, where, today.library(s), files, &simulated)
+			return o.plans(ctx, env, s, where, today.library(s), files, &simulated)
 		},
 		func(plans []*plan.Plan) error {
 			if !o.json && !o.short {
@@ -184,7 +185,7 @@ func searched(simulated *atomic.Int64) func() string {
 }
 
 // plans searches one card in full, or several side by side, and counts the runs that it simulates.
-func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library plan.Library, files *writer, simulated *atomic.Int64) ([]*plan.Plan, error) {
+func (o *optimizeOptions) plans(ctx context.Context, env Env, s *setup.Setup, where places, library plan.Library, files *writer, simulated *atomic.Int64) ([]*plan.Plan, error) {
 	r := plan.Request{
 		Setup: s, Card: where.cards[0], Target: o.target, Margin: o.margin, Goal: plan.Goal(o.goal),
 		Reserve: where.taken, Lock: trimmed(o.lock), Allow: trimmed(o.allow), Library: library, Done: simulated,
@@ -215,9 +216,9 @@ func (o *optimizeOptions) plans(env Env, s *setup.Setup, where places, library p
 		if env.HoldsMuch != nil {
 			env.HoldsMuch()
 		}
-		return plan.SearchAll(r, where.cards)
+		return plan.SearchAll(ctx, r, where.cards)
 	}
-	p, err := plan.Search(r)
+	p, err := plan.SearchContext(ctx, r)
 	return []*plan.Plan{p}, err
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // cardsText writes one table over cards: the settings for each, its memory, and its speed compared with
-// the fastest. Of all known cards it has those that something fits, and of a terminal as many as it has rows.
+// the fastest. With --gpu all it has only the cards that something fits, and on a terminal only as many as there are rows.
 func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows int) error {
 	plans = slices.Clone(plans)
 	if all {
@@ -61,7 +61,7 @@ func cardsText(w io.Writer, s term.Screen, plans []*plan.Plan, all bool, rows in
 	}
 	b.WriteString(otherChanges(plans))
 	if p := estimate.Profile(first.Setup); p != nil && plans[0].Timed {
-		fmt.Fprintf(&b, "\nSpeeds are those of %s, where it was recorded.\n", p.Card)
+		fmt.Fprintf(&b, "\nSpeeds are for %s, where the run was recorded.\n", p.Card)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -77,7 +77,7 @@ func fitting(plans []*plan.Plan) (n int) {
 	return n
 }
 
-// smallest says which card with the least memory something fits, and what it takes on the others.
+// smallest names the card with the least memory that something fits, and says what the others lack.
 func smallest(plans []*plan.Plan) string {
 	var best, least *plan.Plan
 	for _, p := range plans {
@@ -88,15 +88,15 @@ func smallest(plans []*plan.Plan) string {
 			least = p
 		}
 	}
-	text := "Something fits each of the cards."
+	text := "Every card has settings that fit."
 	if least != nil {
-		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v are needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
+		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
 	}
 	if best != nil && least != nil {
 		text = fmt.Sprintf("Nothing fits the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
 	}
 	if best != nil {
-		text = fmt.Sprintf("The smallest card that it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
+		text = fmt.Sprintf("The smallest card it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text
 	}
 	return text
 }
@@ -112,7 +112,7 @@ func otherChanges(plans []*plan.Plan) string {
 		fit++
 		then := p.Recommended.Estimate.Setup
 		for _, x := range [][2]string{{now.Optimizer, then.Optimizer}, {now.Attention, then.Attention}} {
-			if change := fmt.Sprintf("%s in place of %s", x[1], x[0]); x[0] != x[1] {
+			if change := fmt.Sprintf("%s instead of %s", x[1], x[0]); x[0] != x[1] {
 				if count[change]++; count[change] == 1 {
 					order = append(order, change)
 				}

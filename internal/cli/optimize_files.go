@@ -28,7 +28,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 		}
 		return nil
 	case o.short:
-		return shortPlans(env.Stdout, env.screen(), plans)
+		return shortPlans(env.Stdout, env.screen(), plans, o.noToday)
 	case len(plans) > 1:
 		return cardsText(env.Stdout, env.screen(), plans, strings.EqualFold(o.gpu, "all"), o.rows(env))
 	}
@@ -48,7 +48,7 @@ func (o *optimizeOptions) finish(env Env, t *today, where places, plans []*plan.
 	if rows > 0 {
 		rows = max(rows-strings.Count(intro+after, "\n"), 1)
 	}
-	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus}.text(rows)+after)
+	_, err = io.WriteString(env.Stdout, intro+planReport{plans[0], env.screen(), cpus, o.noToday}.text(rows)+after)
 	return err
 }
 

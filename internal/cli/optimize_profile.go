@@ -82,7 +82,7 @@ func (o *optimizeOptions) command(args []string) ([]string, error) {
 	}
 	words, err := projects.Command(projectFiles{o.folder})
 	if err == nil && len(words) == 0 {
-		err = errors.New("--profile: no training command; put it after --, like snug optimize --profile -- python train.py --batch {batch}, or into snug.yaml as command")
+		err = errors.New("--profile: no training command; put it after --, like snug optimize --profile -- python train.py --batch {batch}, or in snug.yaml as command")
 	}
 	return words, err
 }

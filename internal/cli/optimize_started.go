@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/projects"
 )
 
-// A command that is given is the run: a script beside it that has settings of its own says nothing about it.
+// A command that is given is the run: a script next to it with its own settings says nothing about it.
 
 // startedScript returns the Python script that a command starts, relative to the folder; "" if it starts none that
 // lies there.
@@ -30,8 +30,8 @@ func (o *optimizeOptions) startedScript(words []string) string {
 	return ""
 }
 
-// opened opens the folder's project. There is none if its settings are those of another script than the command
-// starts, and the command's script does not import it.
+// opened opens the folder's project. There is none if its settings belong to a script other than the one the
+// command starts, and the command's script does not import it.
 func (o *optimizeOptions) opened(env Env) (*config.Project, error) {
 	project, err := o.projectFlags.open(env)
 	if err == nil && len(o.paths) == 0 && o.started != "" && o.startsAnother(project) {

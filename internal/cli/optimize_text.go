@@ -20,10 +20,12 @@ type planReport struct {
 	*plan.Plan
 	s    term.Screen
 	cpus int // processors of the machine with the card; 0 if that is another machine
+	// noToday means that nobody gave a batch, so that there are no settings of today: the run is compared with batch 1.
+	noToday bool
 }
 
-// text returns the report: the recommended settings first, then what they rest on. Of a terminal, rows are
-// left for it; sections that do not fit are left out.
+// text returns the report: the recommended settings first, then what they rest on. On a terminal, rows is
+// the space left for it; sections that do not fit are left out.
 func (r planReport) text(rows int) string {
 	var sections []string
 	if r.Recommended == nil {
@@ -118,7 +120,7 @@ func (r planReport) speed(c *plan.Choice) string {
 	if !r.Timed {
 		return ""
 	}
-	if !fits(r.Current) {
+	if !fits(r.Current) || r.noToday {
 		_, rate := throughput(c)
 		return rate + "/s"
 	}
@@ -128,7 +130,7 @@ func (r planReport) speed(c *plan.Choice) string {
 // sideBySide shows the current settings next to the recommended ones.
 func (r planReport) sideBySide(b *strings.Builder) {
 	now, then := r.Current.Estimate.Setup.AsRecorded(), r.Recommended.Estimate.Setup.AsRecorded()
-	t := term.Table{Header: []string{"", "today", "recommended"}, Indent: 2}
+	t := term.Table{Header: []string{"", r.today(), "recommended"}, Indent: 2}
 	for _, row := range setup.Rows(now, then) {
 		if row[1] == row[2] {
 			row[2] = "as it is"
@@ -148,6 +150,14 @@ func (r planReport) sideBySide(b *strings.Builder) {
 		t.Rows = append(t.Rows, r.speeds())
 	}
 	r.table(b, t)
+}
+
+// today returns what the recommendation is compared with.
+func (r planReport) today() string {
+	if r.noToday {
+		return "at batch 1"
+	}
+	return "today"
 }
 
 // listed returns a row whose columns hold lists, with one item per line.
@@ -176,7 +186,9 @@ func (r planReport) speeds() []string {
 	unit, is := throughput(r.Recommended)
 	if fits(r.Current) {
 		_, was = throughput(r.Current)
-		is += ", " + r.speed(r.Recommended)
+		if !r.noToday {
+			is += ", " + r.speed(r.Recommended)
+		}
 	}
 	return []string{unit + " / second", was, is}
 }

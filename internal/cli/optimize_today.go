@@ -63,6 +63,7 @@ func (o *optimizeOptions) today(env Env) (*today, error) {
 	}
 	if over["batch"] == nil && o.target > 0 {
 		over["batch"] = 1.0 // where the search starts from does not matter
+		o.noToday = true
 		over["accumulation"] = float64(max(o.target/worldOf(over), 1))
 	}
 	list, err := all(o.requestsOver(env, over))
@@ -135,7 +136,11 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		delete(d, "kind") // the files know it, or it is DistributedDataParallel
 	}
 	fields := lay(over, o.modelled(env, project.Fields()))
-	o.guessed = over["loop"] == nil
+	if o.recorded != "" { // the recording has them
+		delete(fields, "lora")
+		delete(fields, "quantization")
+	}
+	o.guessed, o.takes = over["loop"] == nil, project.ProgramFlags()
 	t.project, o.project, o.warnings = project, fromProject(project), briefly(project.Warnings(fields))
 	for _, l := range project.Locks() {
 		text := fmt.Sprintf("%s; %s does not change", l.Why, l.Setting)
@@ -145,6 +150,9 @@ func (o *optimizeOptions) found(env Env, t *today, over map[string]any) (map[str
 		o.warnings = append(o.warnings, text)
 	}
 	for _, m := range project.Missing() {
+		if o.recorded != "" && strings.HasPrefix(m.Setting, "lora.") {
+			continue
+		}
 		if o.lacks(fields, m.Setting) && (m.Setting != "batch" || o.target == 0) {
 			return nil, o.lacksModel(project, m)
 		}

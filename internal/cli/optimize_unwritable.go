@@ -66,6 +66,9 @@ func (w *writer) refusals(p *plan.Plan) []string {
 	defer w.mu.Unlock()
 	var out []string
 	for r := range w.refused {
+		if r.setting == "accumulation" {
+			continue // the plan itself says so if it needs another
+		}
 		spares := r.setting == "checkpointing" && r.value == "true" || strings.HasPrefix(r.setting, "dist.") || r.setting == "allocator"
 		if !spares || p.Recommended == nil {
 			out = append(out, fmt.Sprintf("%s was not changed: %s", r.setting, r.why))

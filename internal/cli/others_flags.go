@@ -28,7 +28,17 @@ var othersFlags = map[string]string{
 	"qlora": "--load-in-4bit --lora-rank", "4bit": "--load-in-4bit --lora-rank", "8bit": "--load-in-8bit",
 	"flash-attention": "--attention flash", "flash-attn": "--attention flash", "attn-implementation": "--attention",
 	"model-name": "--model", "model-name-or-path": "--model", "base-model": "--model",
+	"task": "--head", "num-labels": "--head sequence-classification", "optim": "--optimizer",
 	"output": "--json", "format": "--json", "brief": "--short", "verbose": "--explain",
+}
+
+// othersCommands has words that people try, with the commands that do what they mean.
+var othersCommands = map[string]string{
+	"undo": "revert", "rollback": "revert", "restore": "revert",
+	"oom": "diagnose", "debug": "diagnose", "why": "diagnose",
+	"fit": "estimate", "fits": "estimate", "check": "estimate", "memory": "estimate",
+	"batch": "max-batch", "plan": "optimize", "tune": "optimize", "search": "optimize",
+	"set": "apply", "write": "apply", "cards": "gpus", "list": "models", "record": "profile",
 }
 
 // hasFlags reports whether a command has the flags of a suggestion.

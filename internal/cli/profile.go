@@ -51,7 +51,7 @@ func newProfile(env Env) *cobra.Command {
 	var o profileOptions
 	cmd := &cobra.Command{
 		Use:     "profile [--vary NAME=N,N...] -- COMMAND...",
-		Short:   "Record a training command at small sizes to predict any other",
+		Short:   "Record a training command at small sizes to predict other sizes",
 		Long:    profileLong + "\n\n" + profileExits,
 		Example: profileExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,7 +81,7 @@ func newProfile(env Env) *cobra.Command {
 		}
 		return pflag.NormalizedName(name)
 	})
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "hide the output of the command")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "hide the command's output")
 	f.BoolVar(&o.json, "json", false, "print one JSON object; the command's output goes to standard error")
 	return cmd
 }

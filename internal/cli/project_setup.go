@@ -48,7 +48,7 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	project.Uses(transformersOf(over))
 	project.Spans(f.gpus())
 	fields := lay(over, p.modelled(env, project.Fields()))
-	f.guessed = over["loop"] == nil
+	f.guessed, f.takes = over["loop"] == nil, project.ProgramFlags()
 	for _, m := range project.Missing() {
 		if f.lacks(fields, m.Setting) {
 			return nil, p.lacksModel(project, m)

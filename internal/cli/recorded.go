@@ -54,7 +54,7 @@ func recordedText(p *profile.Program) string {
 	}
 	text := "recorded at " + strings.Join(sizes, " and ")
 	if len(sizes) > 3 {
-		text = fmt.Sprintf("recorded at %d sizes from %s on", len(sizes), sizes[0])
+		text = fmt.Sprintf("recorded at %d sizes, the first at %s", len(sizes), sizes[0])
 	}
 	if p.Facts.Model != "" {
 		text = p.Facts.Model + ", " + text

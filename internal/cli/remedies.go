@@ -15,7 +15,7 @@ import (
 	"snug/internal/units"
 )
 
-// remediesText returns what would make a run fit that does not, as flags that one can type; empty if nothing helps.
+// remediesText returns the changes that would make a run fit, as flags to type; empty if nothing helps.
 func remediesText(ctx context.Context, s *setup.Setup, card gpu.Card, screen term.Screen) (string, error) {
 	if estimate.Profile(s) != nil || ofScript(s) {
 		return "", nil

@@ -19,7 +19,7 @@ func (r *replayReport) comparison(b *strings.Builder, s term.Screen) {
 	}
 	b.WriteString("\nThis run under other allocator settings, best first\n")
 	t := term.Table{
-		Header: []string{"setting", "reserved", "allocated", "against now"},
+		Header: []string{"setting", "reserved", "allocated", "vs. now"},
 		Right:  []int{1, 2, 3},
 		Indent: 2,
 	}

@@ -115,7 +115,7 @@ func (r *replayReport) verdict(s term.Screen) string {
 	case r.limit > 0:
 		return "fits"
 	default:
-		return "at simulated addresses: equal blocks may be chosen in another order"
+		return "at simulated addresses: equal blocks may be chosen in a different order"
 	}
 }
 

@@ -23,7 +23,7 @@ type revertOptions struct {
 	json   bool
 }
 
-const revertLong = `Undo the changes made by snug apply. The files are restored to the byte.
+const revertLong = `Undo the changes made by snug apply. The files are restored byte for byte.
 
 A change that was interrupted, by a crash or a full disk, is undone first. Files
 that were edited since are only overwritten with --force.`

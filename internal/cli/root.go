@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `snug tells you how much GPU memory a PyTorch training run takes, to the byte,
-and finds the settings that make the best use of the card.`
+const rootLong = `snug computes the GPU memory of a PyTorch training run and fits it to the card.`
 
 // rootHelp is the template of the first screen; it has to fit 24 rows, with the exit codes. There is no room for
 // version, which is a flag too.
@@ -17,8 +16,7 @@ const rootHelp = `{{.Long}}
 
 Commands (snug COMMAND --help says more):
 {{range .Commands}}{{if and .IsAvailableCommand (ne .Name "help") (ne .Name "version")}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}
-`
+{{end}}{{end}}`
 
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
@@ -36,7 +34,7 @@ func newRoot(env Env) *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.SetVersionTemplate("snug {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newVersion(env))
+	root.AddCommand(newApply(env), newDiagnose(env), newEstimate(env), newGPUs(env), newHistory(env), newInit(env), newLint(env), newMaxBatch(env), newModels(env), newOptimize(env), newPredict(env), newProfile(env), newReplay(env), newRevert(env), newServe(env), newTune(env), newVersion(env), newWatch(env))
 	root.SetHelpCommand(newHelp(root))
 	refuseEmpty(root)
 	refuseTwice(root)

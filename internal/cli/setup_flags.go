@@ -25,10 +25,12 @@ type setupFlags struct {
 	flags     *pflag.FlagSet
 	anyBatch  bool // the command searches for a batch, so that none is required
 
-	guessed  bool     // the setup's loop is what files show
-	from     string   // the files that the setup was found in, in words
-	project  origin   // origin of their settings; zero if there are none
-	warnings []string // settings in files that no figure includes
+	guessed  bool              // the setup's loop is what files show
+	from     string            // the files that the setup was found in, in words
+	project  origin            // origin of their settings; zero if there are none
+	asked    map[string]bool   // the fields that flags give
+	takes    map[string]string // the flags of the project's program, by the field that each gives
+	warnings []string          // settings in files that no figure includes
 }
 
 func (f *setupFlags) add(cmd *cobra.Command) {
@@ -51,6 +53,15 @@ const profileExt = ".snug"
 
 // fields returns the fields that the flags give, as a setup file would.
 func (f *setupFlags) fields() (map[string]any, error) {
+	out, err := f.givenFields()
+	f.asked = map[string]bool{}
+	for field := range out {
+		f.asked[field] = true
+	}
+	return out, err
+}
+
+func (f *setupFlags) givenFields() (map[string]any, error) {
 	out := map[string]any{}
 	if f.model != "" && f.config != "" {
 		return nil, errors.New("--model and --config both name a model; give one of them")

@@ -62,7 +62,8 @@ func (o origin) name(field string) string {
 	}
 	flag := cmp.Or(o.flags[field], flagOf(field))
 	outer, _, nested := strings.Cut(field, ".")
-	if flag != "" && (o.flags[field] != "" || o.under == nil || nested && o.under[outer] == nil) {
+	isProject := o.spell != nil
+	if flag != "" && (o.flags[field] != "" || o.under == nil || (nested || isProject && outer != "model") && o.under[outer] == nil) {
 		return "--" + flag
 	}
 	return field

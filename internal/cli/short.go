@@ -28,7 +28,7 @@ func shortOrJSON(short, json bool) error {
 func (r estimateReport) short() string {
 	line := r.name() + " " + r.sentence()
 	if r.Fits != nil && r.Events() <= searchable {
-		if m, err := r.largest(); err == nil { // a script may have a batch of its own
+		if m, err := r.largest(); err == nil { // a script may have its own batch
 			line += fmt.Sprintf("; largest batch %s", term.Count(m.MaxBatch))
 		}
 	}
@@ -49,9 +49,9 @@ func (m edge) short(card gpu.Card) string {
 }
 
 // shortPlans writes one line for each plan: the settings that change, their memory and speed.
-func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan) error {
+func shortPlans(w io.Writer, s term.Screen, plans []*plan.Plan, noToday bool) error {
 	for _, p := range plans {
-		if _, err := io.WriteString(w, planReport{Plan: p, s: s}.short()+"\n"); err != nil {
+		if _, err := io.WriteString(w, planReport{Plan: p, s: s, noToday: noToday}.short()+"\n"); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // maxSpooled is how much of a file may be read before it is known how to answer it: half a million setups.
 const maxSpooled = 64 << 20
 
-var errSpooled = errors.New("too many setups with a limit of their own; name the card with --gpu or --gpu-memory, or split the file")
+var errSpooled = errors.New("too many setups have their own limit; name the card with --gpu or --gpu-memory, or split the file")
 
 // spool is a file that can be read a second time from its beginning, even if it is a pipe. It keeps what
 // was read the first time, and releases it during the second.

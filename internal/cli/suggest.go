@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
+	}
+	if meant := othersCommands[strings.ToLower(args[0])]; slices.Contains(names, meant) {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], meant)
 	}
 	return fmt.Errorf("unknown command %q%s", args[0], spelling.Hint(args[0], names, "see "+cmd.CommandPath()+" --help"))
 }

@@ -42,7 +42,7 @@ func varied(vary []string) ([]profile.Point, error) {
 		sizes = append(sizes, p)
 	}
 	if len(sizes) > maxSizes {
-		return nil, fmt.Errorf("--vary asks for %d runs; two or three values of each quantity are enough", len(sizes))
+		return nil, fmt.Errorf("--vary asks for %d runs; two or three values for each quantity are enough", len(sizes))
 	}
 	return sizes, nil
 }

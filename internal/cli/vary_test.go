@@ -40,7 +40,7 @@ func TestVariedRefuses(t *testing.T) {
 		"batch=2 batch=3":    "--vary gives batch twice; combine its values: batch=2,3",
 		"bs=2,3":             "--vary bs=2,3: use the name batch, as estimate, max-batch and optimize do: --vary batch=2,3, and {batch} in the command",
 		"batch=0,1":          `--vary: batch is "0" in "batch=0"; it must be a whole number, at least 1`,
-		"batch=" + numbers(): "--vary asks for 17 runs; two or three values of each quantity are enough",
+		"batch=" + numbers(): "--vary asks for 17 runs; two or three values for each quantity are enough",
 	} {
 		if _, err := varied(strings.Fields(vary)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", vary, err, want)

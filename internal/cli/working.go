@@ -32,7 +32,7 @@ func (e Env) progress(status func() string) (done func()) {
 	})
 }
 
-// errorScreen describes what standard error can show; its Height is 0 if that is no terminal.
+// errorScreen describes what standard error can show; its Height is 0 if that is not a terminal.
 func (e Env) errorScreen() term.Screen {
 	if o, ok := e.Stderr.(*term.Output); ok {
 		return o.Screen()

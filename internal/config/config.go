@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config finds the settings that decide GPU memory in the files that people train from, with the
+// Package config finds the settings that determine GPU memory in the files that people train from, with the
 // place of each, and works out the edits that would change them.
 //
 // It is a thin layer over four packages, each of which imports only those before it: systems has a table

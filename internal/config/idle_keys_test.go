@@ -110,7 +110,7 @@ var keyBases = map[string][]keyBase{
 		{text: qloraBase + ", bits: 16, num_processes: 4}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, eval_strategy: steps}", program: "qlora.py"}, {text: qloraBase + ", bits: 16, use_liger_kernel: true}", program: "qlora.py"}, {text: qloraBase + ", fsdp: full_shard, num_processes: 4, bits: 16}", program: "qlora.py"}},
 	"lmflow": {{text: lmflowBase + "}"}, {text: lmflowBase + ", use_lora: true}"}, {text: lmflowBase + ", use_qlora: true, bf16: true}"}, {text: lmflowBase + ", num_processes: 4}"}, {text: lmflowBase + ", use_fsdp: true, num_processes: 4}"},
 		{text: lmflowBase + ", eval_strategy: steps}"}, {text: lmflowBase + ", use_liger_kernel: true}"}, {text: lmflowBase + ", fsdp: full_shard, num_processes: 4}"}},
-	"plain": {{text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
+	"plain": {{text: ownBase + "}"}, {text: ownBase + ", accumulation_steps: 2}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: ownBase + ", devices: 4}"}},
 }
 
 // shellCommands are the commands by which scripts belong to a trainer.

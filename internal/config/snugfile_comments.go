@@ -40,7 +40,7 @@ func writeComments(b *bytes.Buffer, lines []bindingLine) {
 		comment := l.comment(pageWidth - at - 2)
 		if l.value != "" && comment == "" { // above it, then
 			indent := len(l.text) - len(strings.TrimLeft(l.text, "# "))
-			l.value = "today: " + l.value
+			l.value = "now: " + l.value
 			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), l.comment(pageWidth-indent))
 		}
 		fmt.Fprintln(b, strings.TrimRight(fmt.Sprintf("%-*s  %s", at, l.text, comment), " "))

@@ -97,7 +97,7 @@ func TestWriteComments(t *testing.T) {
     - a.yaml#precision                              # "sechzehn größer"
   model: conf/model/encoder/kernel/fast.yaml#model  # mmmmmmmmmmmmmmmmmmmmmm ...
   workers: conf/model/encoder/kernel/fast.yaml#dataloader_workers  # 4
-  # today: 32 (hf)
+  # now: 32 (hf)
 ` + long + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -15,18 +15,18 @@ import (
 	"snug/internal/config/systems"
 )
 
-const snugHead = `# snug.yaml: where this project keeps the settings that decide over GPU memory.
-# snug wrote it from what it found; it is yours to change.
+const snugHead = `# snug.yaml: where this project keeps the settings that affect GPU memory.
+# snug wrote this file from what it found; edit it as you like.
 `
 
 const snugEmpty = `
-# Nothing was found here that snug knows. Take the # away where it fits.
+# snug found no settings that it knows. Remove the # from the lines you need.
 # model:
 #   name: gpt2                       # or config: path/to/config.json
 # bind:                              # setting: file#path.to.key
 #   batch: config.yaml#train.batch_size
 #   accumulation: config.yaml#train.accumulation_steps
-# set:                               # what no file says
+# set:                               # values that no file sets
 #   seq: 512
 `
 
@@ -132,13 +132,16 @@ func (p *Project) bindingLines(setting string) (lines []bindingLine, binds bool)
 	return lines, binds
 }
 
-// readsAlone reports whether a binding in snug.yaml would read the same value.
+// readsAlone reports whether a binding in snug.yaml would read the same value, and write others in the same words.
 func readsAlone(x projects.Bound) bool {
 	if a := x.Source.System; !a.ByName && !a.OwnProgram || x.Key.OverGPUs && x.Setting != "effective" {
 		return false
 	}
 	k, err := projects.OwnKey(projects.OwnBinding{Setting: x.Setting, Path: x.Path, Not: x.Key.Inverted})
 	if err != nil {
+		return false
+	}
+	if len(x.Key.Words) > 0 && !reflect.DeepEqual(k.Words, x.Key.Words) {
 		return false
 	}
 	v, err := projects.Read(k, x.Source.Tree, x.Place)

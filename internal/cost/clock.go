@@ -6,7 +6,7 @@
 // dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The
 // device starts a kernel when it has finished the previous one and the host has launched it. If the host
 // is slower, the GPU waits for it; launch-bound steps need no rule of their own. When the host reads a
-// value back, it waits for the device. Transfers between GPUs have a clock of their own: they run alongside the
+// value back, it waits for the device. Transfers between GPUs have their own clock: they run alongside the
 // kernels, and the device waits for them only where DDP, FSDP or ZeRO does.
 //
 // A kernel takes the longer of two times: its arithmetic at a rate that such kernels reach, and its bytes at

@@ -19,10 +19,10 @@ type Constants struct {
 	Transfer                   float64 // the shortest a transfer between GPUs takes
 	Link                       float64 // share of the bandwidth between GPUs that transfers reach
 	Memory                     float64 // share of the bandwidth that the memory itself reaches
-	Stream                     float64 // bytes that a multiprocessor moves a second
+	Stream                     float64 // bytes that a multiprocessor moves per second
 	Rowwise                    float64 // the same in kernels that sum over rows
 	Draw                       float64 // arithmetic operations that a random number takes
-	Norm, NormBack             float64 // elements of a batch norm a second and multiprocessor, forward and backward
+	Norm, NormBack             float64 // elements of a batch norm per second and multiprocessor, forward and backward
 	NormNative                 float64 // share of that which PyTorch's own kernels reach
 	Odd, Even                  float64 // most operations per second and multiprocessor of products with odd sizes, and with sizes not of eights
 	Attention, Efficient       float64 // share for flash attention and for the memory-efficient kernel

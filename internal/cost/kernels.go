@@ -32,7 +32,7 @@ func (k *clock) takes(w shadow.Kernel) float64 {
 	return max(memory, w.Flops/k.attending(w)) + drawing
 }
 
-// moving returns the time to read and write bytes when a multiprocessor moves at most so many a second. The
+// moving returns the time to read and write bytes when a multiprocessor moves at most so many per second. The
 // more of the card's bandwidth falls to each multiprocessor, the smaller the share of it that kernels reach.
 func (k *clock) moving(bytes, each float64) float64 {
 	return bytes/(k.rates.Bandwidth*k.c.Memory) + bytes/(each*float64(k.rates.SMs))

@@ -2,6 +2,13 @@
 
 package diagnose
 
+import (
+	"fmt"
+	"slices"
+
+	"snug/internal/units"
+)
+
 // Fix is something that helps, the smallest first.
 type Fix struct {
 	Change  string
@@ -9,40 +16,97 @@ type Fix struct {
 	Command string // what shows or does it; "" if nothing does
 }
 
-const expandable = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+// Text returns a fix as one sentence.
+func (f Fix) Text() string {
+	text := f.Change
+	if f.Saves > 0 {
+		text += fmt.Sprintf(" (saves %v)", units.Bytes(f.Saves))
+	}
+	if f.Command != "" {
+		text += ": " + f.Command
+	}
+	return text
+}
 
-// fixes returns what helps against a cause.
+// halve is the advice without numbers, which Compute replaces.
+const halve = "halve the micro-batch and double the accumulation: the effective batch stays as it is"
+
+// Compute puts fixes that were simulated for this run before the general ones.
+func (v *Verdict) Compute(fixes []Fix) {
+	general := slices.DeleteFunc(v.Fixes, func(f Fix) bool { return f.Change == halve })
+	v.Fixes = append(fixes, general...)
+}
+
+// fixes returns what helps against a cause, the smallest change first.
 func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := Fix{Change: "let snug choose micro-batch, accumulation, precision and checkpointing for this card", Command: "snug optimize"}
 	switch v.Code {
 	case TooBig:
-		return []Fix{{Change: "halve the micro-batch and double the accumulation: the effective batch stays as it is"}, {Change: "turn gradient checkpointing on"}, optimize}
+		return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "turn gradient checkpointing on"}, optimize)
 	case LogitsTooBig:
-		return []Fix{{Change: "use a loss that never holds all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, {Change: "halve the micro-batch and double the accumulation"}, optimize}
+		return append(c.raiseCap(), Fix{Change: "use a loss that never holds all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
 	case Loading:
-		return []Fix{{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA"}, {Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize}
+		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:
-		return []Fix{{Change: "use an optimizer with less state (8-bit AdamW, Adafactor) or without temporaries (foreach=False, fused=True)"}, {Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize}
+		return append(c.raiseCap(), Fix{Change: "update without temporaries (fused=True, or foreach=False)", Saves: c.of(Temporaries)}, Fix{Change: "use an optimizer with less state (8-bit AdamW, Adafactor)", Saves: 3 * c.of(Optimizer) / 4}, Fix{Change: "shard the optimizer over several GPUs (ZeRO-1, FSDP)"}, optimize)
 	case Evaluation:
-		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric"}}
+		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric", Saves: growthBytes(c)}}
 	case LongBatch:
-		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so that this shows at once", Command: "snug estimate --lengths FILE"}}
+		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so a failure shows at once", Command: "snug estimate --lengths FILE"}}
 	case Leak:
-		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "look for what keeps it in the source", Command: "snug lint ."}}
+		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "find the line that keeps it", Command: "snug lint ."}}
 	case Fragmentation:
-		return []Fix{{Change: "set " + expandable, Saves: c.message.Unallocated}, {Change: "pad lengths to a multiple of 64, so that blocks can be reused"}}
+		return c.joined(v.Retry)
 	case OtherProcess:
 		return []Fix{{Change: "end the other processes, or use another card (CUDA_VISIBLE_DEVICES)", Saves: c.message.Others, Command: "nvidia-smi"}}
 	case PrivatePool:
-		return []Fix{{Change: "capture fewer graphs, or have them share one pool (torch.cuda.graph(…, pool=…))", Saves: c.message.Private}}
+		return append(c.raiseCap(), Fix{Change: "capture fewer graphs, or have them share one pool (torch.cuda.graph(…, pool=…))", Saves: c.message.Private})
 	case Resume:
 		return []Fix{{Change: "read the checkpoint with map_location=\"cpu\" and delete it once it is loaded", Saves: c.of(Checkpoint)}}
 	case HostMemory:
-		return []Fix{{Change: "use fewer workers, a smaller prefetch_factor, and no growing cache in the dataset"}, {Change: "give the job more host memory (--mem), or the container more shared memory (--shm-size)"}}
+		return c.onHostFixes()
 	case BadDriver:
-		return []Fix{{Change: "look for limits outside of PyTorch (ulimit -v, a MIG slice, WSL's .wslconfig) and restart the driver", Command: "snug gpus"}}
+		return []Fix{{Change: "look for limits outside PyTorch (ulimit -v, a MIG slice, WSL's .wslconfig) and restart the driver", Command: "snug gpus"}}
 	}
 	return nil
+}
+
+// raiseCap returns the fix for a cap below what the card has left: the fraction of the card that the request
+// would have needed.
+func (c *failure) raiseCap() []Fix {
+	m := c.message
+	need := m.Allocated + m.Unallocated + m.Tried
+	if m.Limit == 0 || m.Total == 0 || need <= m.Limit || m.Free < need-min(need, m.Limit)+slack || need > m.Total {
+		return nil
+	}
+	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in all (set_per_process_memory_fraction of at least %.3f)",
+		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
+}
+
+// joined returns what helps against fragmentation. Expandable segments that were tried and do not help are
+// not among it.
+func (c *failure) joined(r *Retry) (out []Fix) {
+	set := Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}
+	if r != nil {
+		set.Change = "set " + r.Set
+	}
+	if r == nil || r.Fits || r.Unsure {
+		out = append(out, set)
+	}
+	out = append(out, Fix{Change: "pad lengths to a multiple of 64, so blocks can be reused"})
+	if r != nil && !r.Fits && !r.Unsure {
+		out = append(out, Fix{Change: halve})
+	}
+	return out
+}
+
+// onHostFixes returns what helps against missing host memory or shared memory.
+func (c *failure) onHostFixes() []Fix {
+	workers := Fix{Change: "use fewer workers, a smaller prefetch_factor, and no growing cache in the dataset"}
+	if c.message.Form == Shared {
+		return []Fix{{Change: "give the container more shared memory (docker run --shm-size=16g, or --ipc=host; in Kubernetes an emptyDir with medium: Memory at /dev/shm)"}, workers}
+	}
+	return []Fix{workers, {Change: "give the job more host memory (--mem in Slurm, resources.limits.memory in Kubernetes)"}}
 }
 
 func growthBytes(c *failure) uint64 {

@@ -3,7 +3,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"slices"
 
 	"snug/internal/snapshot"
@@ -28,9 +27,10 @@ func (h *Held) growing() bool { return h.visits >= leastVisits && h.recent }
 // loader and a loss that is kept for the next step leave up to three.
 const leastVisits = 4
 
-// Recorded is what a snapshot shows of the memory at its end, or at the request that failed.
+// Recorded is what a snapshot shows of the memory at the request that failed; if none failed, at its peak.
 type Recorded struct {
 	Held      []Held // largest first
+	AtPeak    bool   // whether Held is of the peak, which came before the end
 	Frames    []Frame
 	OOM       *snapshot.OOM // the last request that failed; nil if none did
 	Allocated uint64        // in tensors at the end
@@ -38,9 +38,13 @@ type Recorded struct {
 	Private   uint64        // unused in pools of CUDA graphs
 	Steps     int           // updates by the optimizer that were recorded
 	Longest   float64       // how much larger the last step's tensors are than those of all steps before; 0 if unknown
+
+	rec    *snapshot.Recording
+	device *snapshot.Device
+	walked *collector
 }
 
-// stacks holds what is known of each stack of a recording.
+// stacks holds what is known about each stack of a recording.
 type stacks struct {
 	rec   *snapshot.Recording
 	known []stackFacts
@@ -91,7 +95,7 @@ func ReadRecording(rec *snapshot.Recording, d *snapshot.Device) *Recorded {
 			}
 		}
 	}
-	out := &Recorded{Steps: c.updates(), Longest: c.longest()}
+	out := &Recorded{Steps: c.updates(), Longest: c.longest(), rec: rec, device: d, walked: c}
 	out.Held = c.held(d)
 	for _, s := range d.Final {
 		out.add(s)
@@ -99,6 +103,8 @@ func ReadRecording(rec *snapshot.Recording, d *snapshot.Device) *Recorded {
 	if n := len(d.OOMs); n > 0 {
 		out.OOM = &d.OOMs[n-1]
 		out.Frames = c.facts(out.OOM.Stack).frames
+	} else if at, bytes := c.peak(d); bytes > out.Allocated+out.Allocated/50 {
+		out.Held, out.AtPeak = c.heldAt(d, at), true
 	}
 	return out
 }
@@ -122,7 +128,7 @@ func stackOf(d *snapshot.Device, event int) uint32 {
 	return d.Stacks[event]
 }
 
-// facts returns what is known of a stack.
+// facts returns what is known about a stack.
 func (c *collector) facts(id uint32) *stackFacts {
 	f := &c.known[id]
 	if f.done {
@@ -136,6 +142,9 @@ func (c *collector) facts(id uint32) *stackFacts {
 	}
 	slices.Reverse(f.frames)
 	f.kind = kindOf(f.frames)
+	if len(c.rec.Stacks) <= 1 { // recorded without stacks
+		f.kind = Unknown
+	}
 	if at, ok := site(f.frames); ok {
 		n, known := c.number[at]
 		if !known {
@@ -170,7 +179,7 @@ func (c *collector) alloc(e stream.Event, stack uint32) {
 // updates returns the number of steps: how often the line was reached on which the optimizer runs.
 func (c *collector) updates() (n int) {
 	for i, f := range c.known {
-		if f.done && f.kind == Optimizer && f.site >= 0 && len(c.rec.Stacks[i]) > 0 {
+		if f.done && (f.kind == Optimizer || f.kind == Temporaries) && f.site >= 0 && len(c.rec.Stacks[i]) > 0 {
 			n = max(n, int(c.visits[f.site]))
 		}
 	}
@@ -218,9 +227,12 @@ func (c *collector) held(d *snapshot.Device) (out []Held) {
 	add := func(stack uint32, size uint64, visit int32) {
 		f := c.facts(stack)
 		g := group{f.kind, f.site}
+		if g.kind == Temporaries && (f.site != c.now || visit < c.visits[f.site]) {
+			g.kind = Optimizer // what outlives its update is state, as SGD's momentum
+		}
 		h := all[g]
 		if h == nil {
-			h, seen[g] = &Held{What: f.kind}, map[int32]bool{}
+			h, seen[g] = &Held{What: g.kind}, map[int32]bool{}
 			if f.site >= 0 {
 				h.Where = c.sites[f.site]
 			}
@@ -244,9 +256,7 @@ func (c *collector) held(d *snapshot.Device) (out []Held) {
 		h.visits = len(seen[g])
 		out = append(out, *h)
 	}
-	slices.SortFunc(out, func(a, b Held) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.What, b.What), cmp.Compare(a.Where.Where(), b.Where.Where()))
-	})
+	sortHeld(out)
 	return out
 }
 

@@ -33,12 +33,14 @@ const (
 	mostMessages = 1000
 	mostSteps    = 200_000
 	mostPrefixes = 4096
-	joined       = 8 // lines that a message of several lines may have
+	joined       = 24 // lines that a message of several lines may have
 )
 
 var (
-	ansi    = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
-	resumes = pattern.New(`(?i)\bresum(?:e|ing|ed)\b|load(?:ing|ed) (?:the )?(?:checkpoint|optimizer)`)
+	ansi = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
+	// stamps are times as loggers, Slurm and Kubernetes print them. Lines of one traceback differ in them.
+	stamps  = pattern.New(`\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:\d{2}[-/]\d{2}(?:[-/]\d{2,4})? |[IWEF]\d{4} )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?|^\W*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?`)
+	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`, "esum", "ESUM", "ontinuing", "oad", "LOAD", "estor", "ESTOR")
 )
 
 // reader gathers a log line by line.
@@ -46,13 +48,14 @@ type reader struct {
 	log   Log
 	open  map[string][]Frame // frames of tracebacks that have not ended, by prefix
 	await string             // the prefix whose last frame waits for its source line
-	whole string             // the last message so far, while further lines may belong to it
+	lists bool               // whether that frame's source lines come with their numbers
+	whole [2]string          // the last message so far, while further lines may belong to it: with spaces between lines, and without
 	more  int                // the number of lines that may still belong to it
 }
 
 // ReadLog reads the output of a run. It reads to the end, however long.
 func ReadLog(r io.Reader) (*Log, error) {
-	in := bufio.NewReaderSize(r, longestLine)
+	in := bufio.NewReaderSize(inUTF8(bufio.NewReader(r)), longestLine)
 	g := &reader{open: map[string][]Frame{}}
 	for {
 		line, err := in.ReadSlice('\n')
@@ -78,13 +81,32 @@ func ReadLog(r io.Reader) (*Log, error) {
 // line takes one line. Progress bars rewrite theirs with carriage returns: each part counts as a line.
 func (g *reader) line(text string) {
 	g.log.Lines++
-	text = ansi.Regexp().ReplaceAllString(strings.TrimRight(text, "\r\n"), "")
+	text = strings.TrimRight(text, "\r\n")
+	if strings.Contains(text, "\x1b") {
+		text = ansi.Regexp().ReplaceAllString(text, "")
+	}
+	if hasTime(text) {
+		text = stamps.Regexp().ReplaceAllString(text, "")
+	}
 	for part := range strings.SplitSeq(text, "\r") {
 		if strings.TrimSpace(part) != "" {
 			g.part(strings.ToValidUTF8(part, "?"))
 		}
 	}
 }
+
+// hasTime reports whether a line has a time like 09:41:07. Most lines have none, and a search for all forms
+// takes long.
+func hasTime(text string) bool {
+	for i := 2; i+5 < len(text); i++ {
+		if text[i] == ':' && text[i+3] == ':' && digit(text[i-1]) && digit(text[i+1]) && digit(text[i+4]) {
+			return true
+		}
+	}
+	return false
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 func (g *reader) part(text string) {
 	switch {
@@ -97,34 +119,63 @@ func (g *reader) part(text string) {
 }
 
 // continued takes a line that completes the last message: its text has several lines, or was wrapped when it
-// was copied.
+// was copied, at spaces or anywhere.
 func (g *reader) continued(text string) bool {
 	if g.more == 0 {
 		return false
 	}
-	g.more--
-	g.whole += " " + strings.TrimSpace(text)
 	last := &g.log.Messages[len(g.log.Messages)-1]
-	m, ok := messageIn(g.whole)
-	if !ok || m.figures() <= last.figures() {
+	rest, ours := strings.CutPrefix(strings.TrimSpace(text), last.Prefix)
+	if last.Prefix == "" {
+		rest = rest[len(shared(last.Text, rest)):]
+	}
+	if _, starts := messageIn(rest); starts || strings.Contains(text, "Traceback (most recent") || isFrame(text) {
+		g.more = 0
 		return false
 	}
-	m.Line, m.Prefix = last.Line, last.Prefix
-	last.Message, last.Text = m, g.whole
-	return true
+	if !ours {
+		return false
+	}
+	g.more--
+	completed := false
+	for i, gap := range []string{" ", ""} {
+		g.whole[i] += gap + strings.TrimSpace(rest)
+		m, ok := messageIn(g.whole[i])
+		if !ok || m.figures() <= last.figures() {
+			continue
+		}
+		m.Line, m.Prefix = last.Line, last.Prefix
+		last.Message, last.Text, completed = m, g.whole[i], true
+	}
+	if last.whole() {
+		g.more = 0
+	}
+	return completed
+}
+
+// shared returns what a launcher put in front of two lines, such as "[rank1]: ".
+func shared(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	at := strings.LastIndexAny(a[:n], " \t")
+	if at < 1 || !strings.ContainsAny(a[at-1:at], "]:|>)") {
+		return ""
+	}
+	return a[:at+1]
 }
 
 // frame takes the line of a frame.
 func (g *reader) frame(text string) bool {
-	m := frameLine.Find(text)
-	if m == nil {
+	f, prefix, lists, ok := frameIn(text)
+	if !ok {
 		return false
 	}
-	prefix := strings.TrimSpace(m[1])
 	if len(g.open) < mostPrefixes && len(g.open[prefix]) < mostFrames {
-		g.open[prefix] = append(g.open[prefix], Frame{File: m[2], Line: atoi(m[3]), Func: strings.TrimSpace(m[4])})
+		g.open[prefix] = append(g.open[prefix], f)
 	}
-	g.await = prefix
+	g.await, g.lists = prefix, lists
 	return true
 }
 
@@ -136,10 +187,13 @@ func (g *reader) code(text string) bool {
 		return false
 	}
 	rest = strings.TrimSpace(rest)
-	if strings.Trim(rest, "^~ ") == "" {
+	if strings.Trim(rest, "^~│| ") == "" {
 		return true
 	}
 	last := &frames[len(frames)-1]
+	if g.lists {
+		return last.list(text)
+	}
 	if last.Code != "" || !indented(text, g.await) {
 		return false
 	}
@@ -155,14 +209,17 @@ func indented(text, prefix string) bool {
 
 // other takes a line that is in no traceback.
 func (g *reader) other(text string) {
-	if at := strings.Index(text, "Traceback (most recent call last)"); at >= 0 {
-		delete(g.open, strings.TrimSpace(text[:at]))
+	if prefix, ok := heads(text); ok {
+		delete(g.open, prefix)
 		return
 	}
 	if m, ok := g.message(text); ok {
 		if len(g.log.Messages) < mostMessages {
 			g.log.Messages = append(g.log.Messages, m)
-			g.whole, g.more = m.Text, joined
+			g.whole, g.more = [2]string{m.Text, m.Text}, joined
+			if m.whole() {
+				g.more = 0
+			}
 		}
 		return
 	}

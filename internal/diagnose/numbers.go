@@ -18,14 +18,14 @@ func (v *Verdict) Numbers() (out []Number) {
 		Number
 		known bool
 	}{
-		{Number{"tried", "asked for", m.Tried}, m.Tried > 0},
+		{Number{"tried", "requested", m.Tried}, m.Tried > 0},
 		{Number{"total", "the card", m.Total}, m.Total > 0},
 		{Number{"free", "free on the card", m.Free}, m.known.free && m.Total > 0},
-		{Number{"limit", "cap of this process", m.Limit}, m.Limit > 0},
+		{Number{"limit", "limit for this process", m.Limit}, m.Limit > 0},
 		{Number{"process", "held by this process", m.Process}, m.Process > 0},
 		{Number{"others", "held by other processes", m.Others}, m.Others > 0},
-		{Number{"allocated", "in tensors", m.Allocated}, m.Allocated > 0},
-		{Number{"reserved_unallocated", "reserved, in no tensor", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
+		{Number{"allocated", "in tensors", m.Allocated}, m.known.allocated || m.Allocated > 0},
+		{Number{"reserved_unallocated", "reserved, not in tensors", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
 		{Number{"private_pools", "unused in CUDA graphs' pools", m.Private}, m.Private > 0},
 	} {
 		if n.known {
@@ -43,16 +43,16 @@ var titles = map[Code]string{
 	LogitsTooBig:       "The logits are too big",
 	Loading:            "The model does not fit when it is loaded",
 	FirstOptimizerStep: "The optimizer's state does not fit",
-	Evaluation:         "The evaluation needs more than training",
+	Evaluation:         "Evaluation needs more memory than training",
 	LongBatch:          "One batch is longer than the others",
 	Leak:               "Memory is kept from step to step",
 	Fragmentation:      "Memory is fragmented",
-	OtherProcess:       "Other processes hold the card",
-	PrivatePool:        "CUDA graphs hold memory of their own",
-	Resume:             "The checkpoint does not fit beside the run",
-	HostMemory:         "The host's memory ran out",
-	BadDriver:          "The driver refused memory that it had",
-	None:               "No sign of missing memory",
+	OtherProcess:       "Other processes hold the card's memory",
+	PrivatePool:        "CUDA graphs hold their own memory",
+	Resume:             "The checkpoint does not fit next to the run",
+	HostMemory:         "Host memory ran out",
+	BadDriver:          "The driver refused memory that was free",
+	None:               "No sign that memory ran out",
 }
 
 // Place returns where held memory was made, "" if that is unknown.

@@ -16,6 +16,7 @@ const (
 	Logits      = "logits"
 	Checkpoint  = "checkpoint"
 	Data        = "data"
+	Temporaries = "temporaries"
 	Workspace   = "workspace"
 	Unknown     = "unknown"
 )
@@ -23,19 +24,26 @@ const (
 var (
 	// evaluates matches names of functions that evaluate: evaluate, validation_step, run_eval, do_test.
 	evaluates = pattern.New(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
+	// heldOut matches names of data for evaluation in source lines: val_loader, eval_batch, x_test.
+	heldOut = pattern.New(`\b(?:(?:val|valid|validation|eval|evaluation|test)_(?:dl|loader|dataloader|data|batch|batches|set|dataset|ids|inputs?|images?|x)|x_(?:val|test|eval))\b`, "val", "eval", "test")
 	// losses matches what turns logits into a loss, in names and in source lines.
 	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
 	// restores matches functions that read a checkpoint.
 	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
+	// steps matches the functions of PyTorch's optimizers that compute the update, after the state was made.
+	steps = pattern.New(`^_(?:multi|single)_tensor_|^_fused_|^_foreach_`)
 	// builds matches functions that make or move a model.
 	builds = pattern.New(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
 )
 
 func (f Frame) optimizes() bool {
-	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
+	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("apex/optimizers/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
 }
 
-func (f Frame) evaluates() bool { return evaluates.In(f.Func) }
+// evaluates is true in functions that evaluate, and on the user's lines that use data for evaluation.
+func (f Frame) evaluates() bool {
+	return evaluates.In(f.Func) || f.users() && heldOut.In(f.Code)
+}
 
 func (f Frame) loses() bool { return losses.In(f.Func) || losses.In(f.Code) }
 
@@ -59,8 +67,8 @@ func (f Frame) backward() bool {
 	return f.of("torch/autograd/") && (f.Func == "backward" || f.Func == "_engine_run_backward" || f.Func == "grad")
 }
 
-// site returns the user's line that caused an allocation: the innermost of their frames outside of any
-// module. It stands in the loop, not in the model.
+// site returns the user's line that caused an allocation: the innermost of their frames outside any
+// module. It is in the loop, not in the model.
 func site(frames []Frame) (Frame, bool) {
 	for i, f := range frames {
 		if f.calls() {
@@ -80,18 +88,51 @@ func updates(frames []Frame) bool {
 		switch f := frames[i]; {
 		case f.optimizes():
 			return true
-		case f.calls() || f.backward() || f.users():
+		case f.calls() || f.backward():
+			return false
+		case f.users():
+			return ownStep(frames[:i+1])
+		}
+	}
+	return false
+}
+
+// ownStep reports whether the user's innermost frames are the step of an optimizer that they wrote: PyTorch calls
+// it through a wrapper.
+func ownStep(frames []Frame) bool {
+	inStep := false
+	for i := len(frames) - 1; i >= 0; i-- {
+		switch f := frames[i]; {
+		case f.of("torch/optim/optimizer.py"):
+			return inStep
+		case f.users():
+			inStep = f.Func == "step"
+		case !f.of("torch/utils/_contextlib.py"):
 			return false
 		}
 	}
 	return false
 }
 
-// kindOf returns what an allocation is for, by its stack.
+// pins is true in code that moves batches to page-locked host memory.
+func (f Frame) pins() bool {
+	return f.of("torch/utils/data/_utils/pin_memory.py") || f.of("torch/") && f.Func == "pin_memory"
+}
+
+func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() }
+
+// workspace is true in the code of CUDA libraries' workspaces, which stacks with C++ frames show.
+func (f Frame) workspace() bool { return strings.Contains(f.Func, "orkspace") && !f.users() }
+
+// kindOf returns what an allocation is for, judging by its stack.
 func kindOf(frames []Frame) string {
 	switch {
 	case len(frames) == 0:
 		return Gradients // the engine's threads, which run the backward pass, have no Python stack
+	case frames[len(frames)-1].workspace():
+		return Workspace
+	case updates(frames) && some(frames, Frame.computesUpdate):
+		return Temporaries
 	case updates(frames):
 		return Optimizer
 	case some(frames, Frame.moves) || some(frames, Frame.builds) && !some(frames, Frame.calls):

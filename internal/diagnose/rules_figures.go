@@ -12,11 +12,14 @@ import (
 
 func (c *failure) onHost() (v Verdict, ok bool) {
 	why := map[Form]string{
-		Host:   "the host's memory ran out, not the card's",
-		Worker: "a worker of the data loader was killed, most often because the host's memory ran out",
-		Killed: "the system killed the process, most often because the host's memory ran out",
-		Shared: "the workers of the data loader ran out of shared memory (/dev/shm)",
+		Host:   "host memory ran out, not the card's",
+		Worker: "a data loader worker was killed, most often because host memory ran out",
+		Killed: "the system killed the process, most often because host memory ran out",
+		Shared: "the data loader's workers ran out of shared memory (/dev/shm)",
 	}[c.message.Form]
+	if c.message.Form == Driver && some(c.frames, Frame.pins) {
+		return Verdict{Code: HostMemory, Confidence: Likely, Why: "the driver could not lock host memory for batches (pin_memory): host memory is short, or the limit for locked memory (ulimit -l) is low"}, true
+	}
 	if why == "" {
 		return v, false
 	}
@@ -30,20 +33,40 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 // slack is how much a driver keeps to itself: a request may fail although this much more is free.
 const slack = 64 * units.MiB
 
+// spare returns how much more than a request must be free before its failure is strange. Of a large card the
+// driver keeps more, and what is free may lie apart.
+func (m *Message) spare() uint64 { return max(slack, m.Total/100) }
+
 // impossible recognises requests that the driver refused although it had the memory.
 func (c *failure) impossible() (v Verdict, ok bool) {
 	m := c.message
-	if m.Form == Driver && len(c.steps) == 0 && m.figures() == 0 {
+	if m.Form == Driver && m.figures() == 0 && len(c.steps) == 0 && !c.started() {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
-			Why: "the driver had no memory left even to start: most often other processes hold the card (nvidia-smi lists them)"}, true
+			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
 	}
-	held := m.Allocated + m.Unallocated + m.Private
-	capped := m.Limit > 0 && held+m.Tried > m.Limit
-	if !m.known.free || m.Tried == 0 || capped || m.Free < m.Tried+slack || m.Form != Torch {
+	if held := m.Allocated + m.Unallocated; m.Total > 0 && held > m.Total+m.spare() && m.Form == Torch {
+		return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("PyTorch holds %v of a card with %v: the driver lends host memory (Windows does), or its figures are wrong",
+			units.Bytes(held), units.Bytes(m.Total))}, true
+	}
+	left, confidence := m.Free, Likely
+	if !m.known.free { // the texts for Intel's cards
+		held := m.Allocated + m.Unallocated
+		if !m.known.allocated || m.Total < 2*(held+m.Tried) {
+			return v, false
+		}
+		left, confidence = m.Total-held, Possible
+	}
+	capped := m.Limit > 0 && m.Allocated+m.Unallocated+m.Private+m.Tried > m.Limit
+	if m.Tried == 0 || capped || left < m.Tried+m.spare() || m.Form != Torch {
 		return v, false
 	}
-	return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside of PyTorch (WSL, MIG, a container, ulimit -v) or a driver in a bad state",
-		units.Bytes(m.Tried), units.Bytes(m.Free))}, true
+	return Verdict{Code: BadDriver, Confidence: confidence, Why: fmt.Sprintf("the driver refused %v although %v of the card was free: a limit outside PyTorch (WSL, MIG, a container, ulimit -v, 4 GB per request on some cards) or a driver in a bad state",
+		units.Bytes(m.Tried), units.Bytes(left))}, true
+}
+
+// started reports whether the traceback is in a step, or in anything else that needs a working card.
+func (c *failure) started() bool {
+	return some(c.frames, Frame.calls) || some(c.frames, Frame.backward) || updates(c.frames)
 }
 
 // leastOthers is the part of a card from which other processes are a cause, not a detail.
@@ -70,7 +93,7 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		Why: fmt.Sprintf("other processes hold %v of the card's %v; without them the request of %v would have been met", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
 }
 
-// contextSize is a generous bound of what a CUDA context and its libraries take outside of PyTorch.
+// contextSize is a generous bound of what a CUDA context and its libraries take outside PyTorch.
 const contextSize = 2 * units.GiB
 
 func (c *failure) inPools() (v Verdict, ok bool) {
@@ -78,7 +101,7 @@ func (c *failure) inPools() (v Verdict, ok bool) {
 	if m.Private == 0 || m.Private < m.Tried && c.share(m.Private) < leastOthers {
 		return v, false
 	}
-	return Verdict{Code: PrivatePool, Confidence: Certain, Why: fmt.Sprintf("%v lie unused in the private pools of CUDA graphs, where nothing else may use them; %v were asked for",
+	return Verdict{Code: PrivatePool, Confidence: Certain, Why: fmt.Sprintf("%v is unused in CUDA graphs' private pools, where nothing else can use it; %v was requested",
 		units.Bytes(m.Private), units.Bytes(m.Tried))}, true
 }
 
@@ -91,6 +114,11 @@ func (c *failure) apart() (v Verdict, ok bool) {
 	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {
 		return v, false
 	}
-	return Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v are reserved and unused, but not in one piece: %v in one piece were asked for",
-		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}, true
+	v = Verdict{Code: Fragmentation, Confidence: Certain, Why: fmt.Sprintf("%v is reserved but unused, and not in one piece: %v was requested in one piece",
+		units.Bytes(m.Unallocated), units.Bytes(m.Tried))}
+	if c.Recorded != nil && c.Recorded.OOM != nil {
+		v.Retry = c.Recorded.retry(c.rooms())
+		v.Why += v.Retry.why()
+	}
+	return v, true
 }

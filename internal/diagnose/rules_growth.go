@@ -5,8 +5,8 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"snug/internal/pattern"
 	"snug/internal/units"
 )
 
@@ -18,7 +18,7 @@ const leastGrowth = 0.15
 // growing returns what each step left alive, and its bytes.
 func (r *Recorded) growing() (out []Held, bytes uint64) {
 	for _, h := range r.Held {
-		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters {
+		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters && h.What != Temporaries {
 			out = append(out, h)
 			bytes += h.Bytes
 		}
@@ -74,10 +74,10 @@ func (c *failure) grows() (v Verdict, ok bool) {
 		by += " and kept by " + kept
 	}
 	v = Verdict{Code: Leak, Confidence: Certain, Where: kept,
-		Why: fmt.Sprintf("%v %s are still alive: each of the last %d passes left something behind", units.Bytes(bytes), by, at.visits)}
+		Why: fmt.Sprintf("%v %s is still alive: each of the last %d passes left something behind", units.Bytes(bytes), by, at.visits)}
 	if at.Where.evaluates() {
 		v.Code = Evaluation
-		v.Why = fmt.Sprintf("the evaluation keeps what each batch makes: %v %s are alive after %d batches", units.Bytes(bytes), by, at.visits)
+		v.Why = fmt.Sprintf("evaluation keeps what each batch makes: %v %s is alive after %d batches", units.Bytes(bytes), by, at.visits)
 	}
 	return v, true
 }
@@ -95,7 +95,7 @@ func (c *failure) lengthens() (v Verdict, ok bool) {
 	}
 	low, high := c.lengths()
 	if high > 0 && float64(high) >= 1.2*float64(low) && !c.memoryGrew() {
-		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches of different lengths trained (%d to %d), and one that needs more came: %s", low, high, c.request())}, true
+		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches differ in length (%d to %d so far), and one came that needs more: %s", low, high, c.request())}, true
 	}
 	return v, false
 }
@@ -133,14 +133,17 @@ func (c *failure) memoryGrew() bool {
 // ordinary is the part of the room below which a request is one of many like it.
 const ordinary = 0.03
 
+// keepsCode matches source lines that keep or copy what they make.
+var keepsCode = pattern.New(`\.(?:append|extend|insert|setdefault)\(|deepcopy\(|\.clone\(\)|\.state_dict\(\)`)
+
 // grewInLog is the rule for growth that only the log shows: many steps went well, and then an ordinary
 // request failed.
 func (c *failure) grewInLog() (v Verdict, ok bool) {
 	at, users := innermost(c.frames, Frame.users)
-	keeps := users && (strings.Contains(at.Code, ".append(") || strings.Contains(at.Code, "deepcopy("))
+	keeps := users && keepsCode.In(at.Code)
 	switch {
 	case c.memoryGrew():
-		return Verdict{Code: Leak, Confidence: Certain, Why: "the memory in use rises from step to step, as the log itself shows: something of each step is kept"}, true
+		return Verdict{Code: Leak, Confidence: Certain, Why: "memory use rises from step to step, as the log itself shows: each step leaves something behind"}, true
 	case c.finished() < leastSteps || c.Recorded != nil:
 		return v, false
 	case keeps:
@@ -148,7 +151,7 @@ func (c *failure) grewInLog() (v Verdict, ok bool) {
 	case c.share(c.tried) < ordinary:
 		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
 	}
-	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then %v could not be had: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
+	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then %v could not be allocated: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
 }
 
 // leastSteps is the number of good steps after which a failure is not the size of the run alone: the

@@ -32,14 +32,14 @@ func (c *failure) restoring() (v Verdict, ok bool) {
 	at, _ := innermost(c.frames, Frame.restores)
 	switch {
 	case at != (Frame{}) && !some(c.frames, Frame.loadsModel):
-		v.Why, v.Confidence = "memory ran out while a checkpoint was read: its tensors and those of the model and the optimizer are on the card at once", Certain
+		v.Why, v.Confidence = "memory ran out while a checkpoint was being read: its tensors are on the card together with the model's and the optimizer's", Certain
 		if !c.resumed() && !some(c.frames, func(f Frame) bool { return f.Func == "load_state_dict" }) {
 			v.Confidence = Likely
 		}
 	case c.part(c.of(Checkpoint)) >= leastPart:
-		v.Why, v.Confidence = fmt.Sprintf("%v that were read from a checkpoint are still on the card beside the model and the optimizer", units.Bytes(c.of(Checkpoint))), Certain
+		v.Why, v.Confidence = fmt.Sprintf("%v read from a checkpoint is still on the card, next to the model and the optimizer", units.Bytes(c.of(Checkpoint))), Certain
 	case c.resumed() && c.finished() < leastSteps:
-		v.Why, v.Confidence = "the run had just resumed: a checkpoint that stays on the card takes as much as the model and the optimizer once more", Likely
+		v.Why, v.Confidence = "the run had just resumed: a checkpoint that stays on the card takes as much again as the model and the optimizer", Likely
 	default:
 		return v, false
 	}
@@ -69,7 +69,7 @@ func (c *failure) loading() (v Verdict, ok bool) {
 	if !found || some(c.frames, Frame.calls) || updates(c.frames) || c.finished() > 0 || at == (Frame{}) {
 		return v, false
 	}
-	return Verdict{Code: Loading, Confidence: Certain, Why: "memory ran out while the model was put on the card, before the first step: " + c.request()}, true
+	return Verdict{Code: Loading, Confidence: Certain, Why: "memory ran out while the model was being moved to the card, before the first step: " + c.request()}, true
 }
 
 func (c *failure) firstStep() (v Verdict, ok bool) {
@@ -88,12 +88,19 @@ func (c *failure) firstStep() (v Verdict, ok bool) {
 
 func (c *failure) evaluating() (v Verdict, ok bool) {
 	at, found := innermost(c.frames, Frame.evaluates)
+	if n := len(c.steps); !found && n > 0 && c.steps[n-1].Evaluates && c.steps[n-1].Ongoing && !some(c.frames, Frame.backward) && !updates(c.frames) {
+		return Verdict{Code: Evaluation, Confidence: Likely, Why: "memory ran out while the log shows an evaluation under way: " + c.request()}, true
+	}
 	if !found {
 		return v, false
 	}
-	why := "memory ran out in the evaluation (" + at.Func + "), not in training"
+	name := at.Func
+	if !evaluates.In(name) {
+		name = at.Where()
+	}
+	why := "memory ran out during evaluation (" + name + "), not in training"
 	if c.Recorded != nil && c.share(c.of(Activations, Logits)) > 0.4 {
-		why += "; its batches are larger than those of training, or it runs with gradients"
+		why += "; its batches are larger than in training, or it runs with gradients"
 	}
 	return Verdict{Code: Evaluation, Confidence: Certain, Why: why + ": " + c.request()}, true
 }
@@ -105,5 +112,5 @@ func (c *failure) inLogits() (v Verdict, ok bool) {
 	if !some(c.frames, Frame.loses) || c.share(c.tried) < largeRequest && c.share(c.of(Logits)) < 0.3 {
 		return v, false
 	}
-	return Verdict{Code: LogitsTooBig, Confidence: Likely, Why: "the logits (batch × length × vocabulary) and what the loss makes of them are too large: " + c.request()}, true
+	return Verdict{Code: LogitsTooBig, Confidence: Likely, Why: "the logits (batch × length × vocabulary) and what the loss computes from them are too large: " + c.request()}, true
 }

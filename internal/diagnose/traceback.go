@@ -4,9 +4,10 @@ package diagnose
 
 import (
 	"path"
-	"snug/internal/pattern"
 	"strconv"
 	"strings"
+
+	"snug/internal/pattern"
 )
 
 // Frame is one line of a Python traceback.
@@ -22,14 +23,17 @@ func (f Frame) Where() string {
 	return path.Base(strings.ReplaceAll(f.File, `\`, "/")) + ":" + strconv.Itoa(f.Line)
 }
 
-// frameLine is the line of a frame, with what a launcher put in front of it.
-var frameLine = pattern.New(`^(.*?)\s*File "([^"]+)", line (\d+)(?:, in (.*))?$`)
-
 // libraries are parts of the paths of code that the user did not write.
 var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}
 
+// ownTorch matches PyTorch's files where it is not installed as a package, as in NVIDIA's containers.
+var ownTorch = pattern.New(`(?:^|/)torch/(?:nn|optim|autograd|utils|distributed|cuda|amp|fx|jit|multiprocessing|_\w+|functional\.py|serialization\.py|storage\.py|overrides\.py)`, "torch/")
+
 // users reports whether a frame is in the user's own code.
 func (f Frame) users() bool {
+	if ownTorch.In(f.File) {
+		return false
+	}
 	for _, l := range libraries {
 		if strings.Contains(f.File, l) {
 			return false

@@ -4,6 +4,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"snug/internal/units"
@@ -45,11 +46,17 @@ type Verdict struct {
 	Code       Code
 	Why        string // one sentence
 	Where      string // the user's line; "" if none is known
+	Script     string // the user's file that the program began in, as the traceback names it; "" if unknown
 	Confidence Confidence
 	Message    *Message // the text that it rests on; nil if there is none
 	Holders    []Held   // largest first
 	Growth     *Growth  // nil if nothing grows
 	Fixes      []Fix
+	Retry      *Retry   // the run played again with expandable segments; nil if it was not
+	Pieces     *Pieces  // of the snapshot; nil if there is none
+	AtPeak     bool     // whether Holders are those of the peak, not of the end
+	Compared   bool     // whether two snapshots were given
+	Changes    []Change // from the first of them to the second
 }
 
 // Growth is memory that each step leaves behind.
@@ -62,6 +69,7 @@ type Growth struct {
 type Evidence struct {
 	Log      *Log      // nil if no text was given
 	Recorded *Recorded // nil if no snapshot was given
+	Earlier  *Recorded // the first of two snapshots to compare; nil otherwise
 
 	// Keeper returns the line of a source file that keeps what another line of it makes. It may be nil.
 	Keeper func(file string, line int) (int, bool)
@@ -72,14 +80,16 @@ type Evidence struct {
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
-		return &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
+		v := &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
+		v.describe(e)
+		return v
 	}
 	v := c.decide()
-	v.Message = c.message
+	v.Message, v.Script = c.message, c.script()
 	if e.Recorded != nil {
-		v.Holders = e.Recorded.Held
 		v.Growth = c.growth()
 	}
+	v.describe(e)
 	if v.Where == "" {
 		v.Where = c.where()
 	}
@@ -87,11 +97,23 @@ func Judge(e Evidence) *Verdict {
 	return v
 }
 
-// rule is one way to recognise a cause; ok is false if the evidence is not there.
+// describe adds what the snapshots show, whatever the verdict.
+func (v *Verdict) describe(e Evidence) {
+	if e.Recorded == nil {
+		return
+	}
+	v.Holders, v.AtPeak = e.Recorded.Held, e.Recorded.AtPeak
+	v.Pieces = pieces(e.Recorded.device.Final)
+	if e.Earlier != nil {
+		v.Compared, v.Changes = true, Compare(e.Earlier, e.Recorded)
+	}
+}
+
+// rule is one way to recognise a cause; ok is false if the evidence is missing.
 type rule func(*failure) (v Verdict, ok bool)
 
 var rules = []rule{
-	(*failure).onHost, (*failure).impossible, (*failure).byOthers, (*failure).inPools, (*failure).apart, (*failure).grows,
+	(*failure).onHost, (*failure).impossible, (*failure).byOthers, (*failure).inPools, (*failure).apart, (*failure).grows, (*failure).between,
 	(*failure).restoring, (*failure).loading, (*failure).firstStep, (*failure).evaluating, (*failure).lengthens, (*failure).grewInLog, (*failure).inLogits,
 }
 
@@ -135,7 +157,9 @@ func newCase(e Evidence) *failure {
 		}
 	}
 	if c.message == nil && (e.Recorded == nil || !c.leaks()) {
-		return nil
+		if _, ok := c.between(); !ok {
+			return nil
+		}
 	}
 	if c.message == nil {
 		c.message = &Message{Form: Torch, GPU: -1}
@@ -148,11 +172,41 @@ func newCase(e Evidence) *failure {
 func deciding(all []Found) int {
 	first := -1
 	for i := range all {
-		if all[i].onCard() && (first < 0 || all[i].Prefix == all[first].Prefix && all[i].Line-all[first].Line < 400 && len(all[i].Frames) > 0 && all[first].figures() <= all[i].figures()) {
+		if all[i].onCard() && (first < 0 || all[i].supersedes(&all[first])) {
 			first = i
 		}
 	}
-	return max(first, 0)
+	if first < 0 {
+		return mostFigures(all)
+	}
+	return first
+}
+
+// supersedes reports whether a message says more about the failure that another is about: it is the same text
+// with its traceback, or the text below a heading.
+func (f *Found) supersedes(of *Found) bool {
+	after := f.Line - of.Line
+	if of.figures() == 0 && len(of.Frames) == 0 {
+		return after <= near && f.figures() > 0 || after < apart && len(f.Frames) > 0
+	}
+	return f.Prefix == of.Prefix && after < apart && len(f.Frames) > 0 && of.figures() <= f.figures()
+}
+
+// The most lines between two messages about one failure: a heading and its text, and a text and the traceback
+// that repeats it.
+const (
+	near  = 5
+	apart = 400
+)
+
+// mostFigures returns the first of the messages with the most figures.
+func mostFigures(all []Found) (best int) {
+	for i := range all {
+		if all[i].figures() > all[best].figures() {
+			best = i
+		}
+	}
+	return best
 }
 
 func (m *Message) onCard() bool {
@@ -174,7 +228,20 @@ func (c *failure) decide() *Verdict {
 	if c.message.figures() == 0 {
 		v.Confidence = Possible
 	}
+	if c.wentOn() {
+		v.Confidence = Possible
+		v.Why += "; the program caught this and took further steps"
+	}
 	return &v
+}
+
+// wentOn reports whether the log shows steps after a message that ended no traceback: the program caught it.
+func (c *failure) wentOn() bool {
+	if c.Log == nil || len(c.frames) > 0 || len(c.Log.Messages) == 0 {
+		return false
+	}
+	last := c.Log.Messages[len(c.Log.Messages)-1]
+	return slices.ContainsFunc(c.Log.Steps, func(s StepLine) bool { return s.line > last.Line })
 }
 
 // request says what could not be had, with the figures that are known.
@@ -182,17 +249,17 @@ func (c *failure) request() string {
 	m := c.message
 	var parts []string
 	if m.Tried > 0 {
-		parts = append(parts, fmt.Sprintf("%v more were asked for", units.Bytes(m.Tried)))
+		parts = append(parts, fmt.Sprintf("%v more was requested", units.Bytes(m.Tried)))
 	}
 	if m.Allocated > 0 {
-		parts = append(parts, fmt.Sprintf("%v were in tensors", units.Bytes(m.Allocated)))
+		parts = append(parts, fmt.Sprintf("%v was in tensors", units.Bytes(m.Allocated)))
 	}
 	if c.room > 0 {
-		of := "on the card"
+		room := fmt.Sprintf("the card has %v", units.Bytes(c.room))
 		if m.Limit > 0 && m.Limit == c.room {
-			of = "allowed"
+			room = fmt.Sprintf("%v is allowed", units.Bytes(c.room))
 		}
-		parts = append(parts, fmt.Sprintf("%v are %s", units.Bytes(c.room), of))
+		parts = append(parts, room)
 	}
 	if len(parts) == 0 {
 		return "the message has no figures"
@@ -207,6 +274,16 @@ func (c *failure) where() string {
 		return ""
 	}
 	return f.Where()
+}
+
+// script returns the outermost of the user's files in the traceback.
+func (c *failure) script() string {
+	for _, f := range c.frames {
+		if f.users() && strings.HasSuffix(f.File, ".py") {
+			return f.File
+		}
+	}
+	return ""
 }
 
 // share returns a part of the room, 0 if the room is unknown.

@@ -14,7 +14,7 @@ import (
 const maxAhead = 4
 
 // Cores limits the runs that are simulated at the same time, over all searches that share it. A search
-// has one core of its own, and uses others that are idle.
+// has its own core, and uses others that are idle.
 type Cores chan struct{}
 
 // NewCores returns n cores, at least one. The command line passes atOnce (cli/answer.go).

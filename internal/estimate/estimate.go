@@ -86,7 +86,7 @@ type Components struct {
 const endless = 1 << 58
 
 // Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if
-// the card or the setup has a limit. The figures are those of a run with enough memory.
+// the card or the setup has a limit. The figures are for a run with enough memory.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }
@@ -239,8 +239,8 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 }
 
 // On returns the answer for another card of the same kind; nil if the run would reach a limit there at which it has
-// to be played. If its tensors alone are larger than the limit, it cannot fit, and its figures are those of a run
-// with enough memory.
+// to be played. If its tensors alone are larger than the limit, it cannot fit, and its figures are for a run with
+// enough memory.
 func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	limit := Reservable(s, card)
 	if s.Limit > 0 {

@@ -15,7 +15,7 @@ import (
 type Group struct {
 	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
 	Component shadow.Component // what they are used for
-	Form      shadow.Form      // their type and shape; zero for memory that is no tensor
+	Form      shadow.Form      // their type and shape; zero for memory that is not a tensor
 	Count     int              // the number of tensors
 	Each      uint64           // bytes of each
 }
@@ -52,7 +52,7 @@ func (a *Answer) Groups() ([]Group, error) {
 	return out, nil
 }
 
-// pattern replaces each number in a path by *.
+// pattern replaces each number in a path with *.
 func pattern(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {

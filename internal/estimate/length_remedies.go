@@ -56,8 +56,8 @@ func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 	}
 	add("the longest batch first", "in the sampler", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.LongestFirst) })
 	if s.Lengths.Each == nil {
-		add("grouping by length", "train_sampling_strategy group_by_length of the Trainer (group_by_length before 5.0)", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Grouped) })
-		add(fmt.Sprintf("packing to %d tokens", longest), "packing of TRL and LLaMA-Factory, sample_packing of axolotl; more samples in each batch", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Packed) })
+		add("grouping by length", "the Trainer's train_sampling_strategy group_by_length (group_by_length before 5.0)", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Grouped) })
+		add(fmt.Sprintf("packing to %d tokens", longest), "packing in TRL and LLaMA-Factory, sample_packing in axolotl; more samples in each batch", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.Packed) })
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 	case errors.Is(err, loops.ErrTooLarge):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated for %s steps of the allocator and %d segments of memory; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
+		return Beyond{setup.Wrong("{seq} %d is too long for %s: it runs token by token, which is simulated up to %s allocator steps and %d memory segments; shorten {seq}", s.Seq, s.Model.Title(), millions(work), maxSegments)}
 	}
 	return err
 }

@@ -46,8 +46,8 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 }
 
 // unsimulated returns the part of a limit that a run may need for what is not simulated: what torch.compile may add,
-// and what a script may keep whose code could not be followed. It is that of Answer.compiled and unfollowed,
-// for a run that fills the limit.
+// and what a script may keep if its code could not be followed. It is the same as in Answer.compiled and
+// unfollowed, for a run that fills the limit.
 func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	share := 0.0
 	if s.Compiles() {

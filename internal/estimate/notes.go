@@ -27,7 +27,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
 	}
 	if s.Model.TakenFor != "" {
-		out = append(out, fmt.Sprintf("the model %s is not here and is taken for %s, by its name; if its shapes or its vocabulary differ, give its config.json with %s",
+		out = append(out, fmt.Sprintf("the model %s is not here and, judging by its name, is taken for %s; if its shapes or its vocabulary differ, give its config.json with %s",
 			s.Model.Name, s.Model.TakenFor, name("config")))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
@@ -36,21 +36,21 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
 	if s.Script.Readable() && s.Dist != nil {
-		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are those of a step in its own function, and may be too low", name("loop"), s.Loop))
+		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are for a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
 	out = append(out, gradientNotes(s, name)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
-		out = append(out, "experts are assumed to get equal numbers of tokens; one that gets more takes more for a moment")
+		out = append(out, "experts are assumed to get equal numbers of tokens; one that gets more briefly takes more")
 	}
 	if s.Rows() > 1 && !s.Model.RowsMeasured() && s.Model.Program == nil {
 		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
-		out = append(out, "torch.compile is not simulated: the figures are those of eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
+		out = append(out, "torch.compile is not simulated: the figures are for eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
 	}
 	out = append(out, idleVersions(s)...)
 	out = append(out, weightless(s)...)
@@ -64,19 +64,19 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, and the run would stop at it; use attention sdpa", card.Name))
 	}
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
-		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which are not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
+		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
 }
 
-// evaluationNotes says what of an evaluation is not counted.
+// evaluationNotes says which parts of an evaluation are not counted.
 func evaluationNotes(s *setup.Setup) []string {
 	e := s.Evaluation
 	switch {
 	case e == nil || s.Model.Program != nil:
 		return nil
 	case s.Dist != nil:
-		return []string{"evaluation is simulated on one GPU only: the figures are those of training alone, and may be too low"}
+		return []string{"evaluation is simulated on one GPU only: the figures are for training alone, and may be too low"}
 	case e.Every > s.Steps:
 		return []string{fmt.Sprintf("evaluation.every is %d, beyond the %d steps that are simulated: one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
@@ -119,7 +119,7 @@ func idleVersions(s *setup.Setup) (out []string) {
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
 	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: only the loss that TRL computes depends on it (loss trl)")
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is counted as in TRL "+setup.NewestTRL)
-	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is that of TRL "+setup.NewestTRL)
+	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is the same as in TRL "+setup.NewestTRL)
 	say(v.Accelerate != "", "versions.accelerate is "+v.Accelerate+" and has no effect: its loop is simulated as in accelerate "+setup.NewestAccelerate)
 	return out
 }
@@ -134,7 +134,7 @@ func transformersNote(s *setup.Setup) string {
 	case v.Transformers == "":
 		return ""
 	case !s.MovedByTransformers():
-		return "versions.transformers is " + v.Transformers + " and has no effect: what is simulated of this run is the same in transformers " + setup.NewestTransformers
+		return "versions.transformers is " + v.Transformers + " and has no effect: the simulated parts of this run are the same in transformers " + setup.NewestTransformers
 	}
 	return ""
 }
@@ -145,7 +145,7 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 	switch {
 	case s.Guessed && s.LoRA != nil:
 		return fmt.Sprintf("the frozen weights are assumed to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
-	case s.Guessed && s.Precision == "amp-fp16":
+	case s.Guessed && s.ComputesIn() == "amp-fp16":
 		return fmt.Sprintf("the weights are assumed to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
 	case s.Guessed:
 		return fmt.Sprintf("the weights are assumed to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
@@ -155,7 +155,8 @@ func loadedNote(s *setup.Setup, name func(field string) string) string {
 
 // insteadOfBF16 returns what a run can use on a card without bf16, or "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
-	asked := s.Precision == "amp-bf16" || s.Precision == "bf16"
+	in := s.ComputesIn()
+	asked := in == "amp-bf16" || in == "bf16"
 	switch d := s.Dist; {
 	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
 		return "and a gradient scaler for fp16 does not work with the 16-bit adapters that TRL uses"

@@ -118,7 +118,7 @@ func TestHoldsGradientsNote(t *testing.T) {
 			"dist": map[string]any{"kind": "fsdp2", "world": 4.0},
 		})
 		said := slices.ContainsFunc(Notes(s, gpu.Card{}), func(note string) bool {
-			return strings.Contains(note, "accelerate reduces gradients in the last of the")
+			return strings.Contains(note, "accelerate reduces gradients only in the last of the")
 		})
 		if said != c.said {
 			t.Errorf("%s, %v micro-batches: said is %v", c.loop, c.accumulation, said)

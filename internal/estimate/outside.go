@@ -50,8 +50,8 @@ func spread(card gpu.Card, s *setup.Setup) gpu.Card {
 	return card
 }
 
-// eager returns the memory outside PyTorch's allocator where all kernels are loaded at the start. No run on a
-// later card than Ampere and Ada is published with it.
+// eager returns the memory outside PyTorch's allocator where all kernels are loaded at the start. No run with
+// it on a card later than Ampere and Ada has been published.
 func eager(card gpu.Card) uint64 {
 	switch {
 	case card.Capability >= 90:

@@ -36,11 +36,11 @@ const (
 	Kernels
 	// Code: parts of the script that the loop is read from could not be followed.
 	Code
-	// Compiled: under torch.compile fused ops keep fewer activations. The figure is that of eager mode.
+	// Compiled: under torch.compile fused ops keep fewer activations. The figure is for eager mode.
 	Compiled
 )
 
-// What torch.compile was seen to save, and to add, of what eager mode reserves: eleven pairs of runs on an H200
+// What torch.compile was seen to save, and to add, as a share of what eager mode reserves: eleven pairs of runs on an H200
 // (testdata/loops/measured_compile.jsonl) are between 44 % less, of GPT-2 in bf16, and 9 % more, of ViT. Published
 // pairs are within that: 15 % less for Llama 3.2 3B in torchtune, 7 % for Llama 3.1 8B in torchtitan.
 const (
@@ -80,7 +80,7 @@ func (a *Answer) uncertainties() (out []Uncertainty, err error) {
 
 // skippedUpdates simulates the run without its first update, and without any.
 func (a *Answer) skippedUpdates() (o Uncertainty, err error) {
-	if a.Setup.Precision != "amp-fp16" || a.Setup.LeftOut > 0 {
+	if a.Setup.ComputesIn() != "amp-fp16" || a.Setup.LeftOut > 0 {
 		return o, nil
 	}
 	o.What = Updates

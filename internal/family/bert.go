@@ -15,27 +15,37 @@ import (
 // bertConfig holds the keys that those families share.
 type bertConfig struct {
 	vocab, hidden, layers, heads, headDim int
+	embedding                             int // width of the embeddings; hidden unless a family has its own key
 	inter, positions, types               int
 	act                                   func(*shadow.Tensor) *shadow.Tensor
 	dropout, attnDropout                  float64
 	tie                                   bool
 }
 
+// readBert reads them, for models as large as BERT by default.
 func readBert(c *Config, vocab int) bertConfig {
+	b := readBertOf(c, bertConfig{vocab: vocab, hidden: 768, heads: 12, inter: 3072})
+	b.types = c.Positive("type_vocab_size", 2)
+	return b
+}
+
+// readBertOf reads them with other default sizes.
+func readBertOf(c *Config, usual bertConfig) bertConfig {
 	b := bertConfig{
-		vocab:       c.Positive("vocab_size", vocab),
-		hidden:      c.Positive("hidden_size", 768),
+		vocab:       c.Positive("vocab_size", usual.vocab),
+		hidden:      c.Positive("hidden_size", usual.hidden),
 		layers:      c.Int("num_hidden_layers", 12),
-		heads:       c.Positive("num_attention_heads", 12),
-		inter:       c.Positive("intermediate_size", 3072),
+		heads:       c.Positive("num_attention_heads", usual.heads),
+		inter:       c.Positive("intermediate_size", usual.inter),
 		positions:   c.Positive("max_position_embeddings", 512),
-		types:       c.Positive("type_vocab_size", 2),
+		types:       c.Int("type_vocab_size", 2),
 		act:         c.activation("hidden_act", "gelu"),
 		dropout:     c.Float("hidden_dropout_prob", 0.1),
 		attnDropout: c.Float("attention_probs_dropout_prob", 0.1),
 		tie:         c.Bool("tie_word_embeddings", true),
 	}
 	b.headDim = c.HeadDim(b.hidden, b.heads)
+	b.embedding = b.hidden
 	return b
 }
 
@@ -43,6 +53,7 @@ type bert struct {
 	net
 	vocab      int
 	embeddings embedder
+	project    *nn.Linear // from the width of the embeddings, if that is another
 	layers     []*bertLayer
 	pooler     *bertPooler
 	head       *lmHead
@@ -90,13 +101,16 @@ func (m *bert) Batch() Batch { return m.encoderBatch(m.classes) }
 // Loss is BertForMaskedLM.forward, or that of another head, or an embedder's loss over BertModel.
 func (m *bert) Loss(b Batch) *shadow.Tensor {
 	hidden, pooled := m.forward(b)
-	return m.encoderLoss(encoded{hidden, pooled, b.Mask}, m.head, m.classes, b, m.vocab)
+	return m.encoderLoss(encoded{hidden: hidden, pooled: pooled, mask: b.Mask}, m.head, m.classes, b, m.vocab)
 }
 
 // forward is BertModel.forward. It returns the pooler's output if a head uses it.
 func (m *bert) forward(b Batch) (hidden, pooled *shadow.Tensor) {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embeddings.forward(m.net, b.IDs)) // (B, S, H)
+	if m.project != nil {
+		fn.Set(&embeds, m.project.Call(embeds))
+	}
 	m.paddingMask(fn, embeds, b.Mask)
 	hidden = fn.Let(m.encode(embeds))
 	if m.pooler != nil {
@@ -127,10 +141,10 @@ type bertEmbeddings struct {
 
 func newBertEmbeddings(b *nn.Builder, at string, cfg bertConfig) *bertEmbeddings {
 	return &bertEmbeddings{
-		word:           b.Embedding(at+".word_embeddings", cfg.vocab, cfg.hidden),
-		position:       b.Embedding(at+".position_embeddings", cfg.positions, cfg.hidden),
-		tokenType:      b.Embedding(at+".token_type_embeddings", cfg.types, cfg.hidden),
-		norm:           b.LayerNorm(at+".LayerNorm", cfg.hidden, true),
+		word:           b.Embedding(at+".word_embeddings", cfg.vocab, cfg.embedding),
+		position:       b.Embedding(at+".position_embeddings", cfg.positions, cfg.embedding),
+		tokenType:      b.Embedding(at+".token_type_embeddings", cfg.types, cfg.embedding),
+		norm:           b.LayerNorm(at+".LayerNorm", cfg.embedding, true),
 		dropout:        nn.Dropout(cfg.dropout),
 		positionIDs:    b.BufferAt(at+".position_ids", shadow.Int64, 1, cfg.positions),
 		tokenTypeZeros: b.BufferAt(at+".token_type_ids", shadow.Int64, 1, cfg.positions),

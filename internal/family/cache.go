@@ -13,6 +13,10 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 		return
 	}
 	c := n.run.Calling
+	if len(c.Past) > 0 {
+		n.extendCache(fn, key, value, window)
+		return
+	}
 	if window > 0 {
 		c.Keep.Cache = append(c.Keep.Cache, n.w.Input(shadow.Int64)) // the window's size, on the card
 	}
@@ -20,6 +24,28 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	c.Keep.Cache = append(c.Keep.Cache, k.Hold())
 	v := shadow.Cat(-2, n.emptyCache(*key), *value)
 	c.Keep.Cache = append(c.Keep.Cache, v.Hold())
+	fn.Set2(key, k, value, v)
+}
+
+// extendCache appends the keys and values of new tokens to those of earlier ones, each of which is freed when its copy
+// is there. A window is not cut, which counts too much once a sample is longer than it.
+func (n net) extendCache(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
+	c := n.run.Calling
+	if window > 0 {
+		c.Keep.Cache = append(c.Keep.Cache, c.Past[0])
+		c.Past = c.Past[1:]
+	}
+	grown := func(past, fresh *shadow.Tensor) *shadow.Tensor {
+		n.w.Op("cat")
+		out := n.w.Empty(past.Shape().With(past.Dim()-2, past.Size(past.Dim()-2)+c.Grow), past.DType())
+		n.w.Launch(out, past)
+		c.Keep.Cache = append(c.Keep.Cache, out.Hold())
+		past.Drop()
+		return out
+	}
+	k := grown(c.Past[0], *key)
+	v := grown(c.Past[1], *value)
+	c.Past = c.Past[2:]
 	fn.Set2(key, k, value, v)
 }
 

@@ -14,26 +14,49 @@ type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
 	softcap bool // Gemma caps its logits with a tanh
+	scaled  bool // logits are multiplied by a number
 	chunks  int  // number of pieces in which the loss is computed; 0 and 1 mean all at once
 	trl     bool // computed as in TRL
 	liger   bool // computed as in Liger
 	path    lossPath
 	calling *Calling
-	rows    int // per sample of an embedding model; see Run.Rows
+	rows    int         // per sample of an embedding model; see Run.Rows
+	classes *classifier // of a model that sorts texts; nil for any other
 }
 
 // newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
 // the config does not say.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
+	return newBiasedHead(b, c, run, width, embed, tied, false)
+}
+
+// newBiasedHead makes an lm_head that may have a bias.
+func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied, bias bool) *causalHead {
 	h := &causalHead{vocab: embed.Weight.Size(0), chunks: run.LossChunks, trl: run.Loss == "trl", liger: run.Loss == "liger", path: run.lossPath(), calling: run.Calling, rows: run.Rows()}
 	if run.Head == Encoder {
 		return h
 	}
-	h.lm = b.Linear("lm_head", width, h.vocab, false)
+	if run.Head == SequenceClassification {
+		h.classes = newClassifier(c, &lastScorer{b.Linear("score", width, c.labels(), false)})
+		return h
+	}
+	h.lm = b.Linear("lm_head", width, h.vocab, bias)
 	if c.Bool("tie_word_embeddings", tied) {
-		b.Tie(&h.lm.Weight, embed.Weight)
+		tieDecoder(b, h.lm, embed)
 	}
 	return h
+}
+
+// capped applies what follows lm_head to the logits, which are a variable of fn.
+func (h *causalHead) capped(fn *shadow.Frame, logits **shadow.Tensor) {
+	if h.scaled {
+		fn.Set(logits, (*logits).MulScalar())
+	}
+	if h.softcap {
+		fn.Set(logits, (*logits).DivScalar())
+		fn.Set(logits, (*logits).Tanh())
+		fn.Set(logits, (*logits).MulScalar())
+	}
 }
 
 // loss is the end of a ForCausalLM.forward: the logits of the last hidden states,
@@ -42,6 +65,9 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	h.calling.tieState(hidden)
 	if h.calling.ends(hidden, nil) {
 		return nil
+	}
+	if h.classes != nil {
+		return h.classLoss(hidden, b)
 	}
 	if h.lm == nil {
 		if h.calling.keepHidden(hidden) {
@@ -60,12 +86,8 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return h.chunkedLoss(hidden, b)
 	}
 	fn := hidden.World().Func(hidden)
-	logits := fn.Let(h.lm.Call(hidden.Alias())) // (B, S, V)
-	if h.softcap {
-		fn.Set(&logits, logits.DivScalar())
-		fn.Set(&logits, logits.Tanh())
-		fn.Set(&logits, logits.MulScalar())
-	}
+	logits := fn.Let(h.lm.Call(h.scored(hidden))) // (B, S, V)
+	h.capped(fn, &logits)
 	if h.path.upcast {
 		fn.Set(&logits, logits.Float())
 	}
@@ -77,6 +99,14 @@ func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 		return fn.Return(shiftedLoss(fn, logits, b.Labels, h.vocab, h.calling))
 	}
 	return fn.Return(causalLoss(logits, b.Labels, h.vocab, h.path, h.calling))
+}
+
+// scored returns the hidden states that get logits: those of all tokens, or of the last one if logits_to_keep is 1.
+func (h *causalHead) scored(hidden *shadow.Tensor) *shadow.Tensor {
+	if h.calling != nil && h.calling.Last {
+		return hidden.Slice(1, hidden.Size(1)-1, hidden.Size(1))
+	}
+	return hidden.Alias()
 }
 
 // withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip

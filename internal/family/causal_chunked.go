@@ -36,11 +36,7 @@ func (h *causalHead) pieceLoss(x, y *shadow.Tensor) *shadow.Tensor {
 	defer x.World().As(shadow.Logits)()
 	fn := x.World().Func(x, y)
 	logits := fn.Let(h.lm.Call(x.Alias())) // (B, S/n, V)
-	if h.softcap {
-		fn.Set(&logits, logits.DivScalar())
-		fn.Set(&logits, logits.Tanh())
-		fn.Set(&logits, logits.MulScalar())
-	}
+	h.capped(fn, &logits)
 	fn.Set(&logits, logits.Float())
 	return fn.Return(logits.View(-1, h.vocab).CrossEntropy(y.Reshape(-1)))
 }

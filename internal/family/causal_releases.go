@@ -11,7 +11,7 @@ import "snug/internal/shadow"
 //     that the 16-bit ones were gone; GPT-2, GPT-NeoX and OPT did not cast them at all, nor did any model
 //     before 4.31.
 //   - From 4.46, model by model, forward calls ForCausalLMLoss (loss/loss_utils.py), which casts. The
-//     16-bit logits keep their name in forward, and live beside the float32 ones.
+//     16-bit logits keep their name in forward, and live next to the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
 //
 // Today's loss is causalLoss in causal.go; which of these a model went through is OwnLoss in its row of

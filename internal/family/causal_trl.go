@@ -37,12 +37,12 @@ func (h *causalHead) fused(caller *shadow.Frame, hidden *shadow.Tensor, b Batch)
 	mask := fn.Let(labels.Compare("ne"))
 	// TOKEN_CHUNK_SIZE of trl/kernels/chunked_logprob.py, _CHUNKED_LOGPROB_CHUNK_SIZE of trl/trainer/utils.py
 	tile := shadow.Tile{Tokens: 4096, Words: 32768}
-	logProbs, entropy, top := states.Masked(mask).LogProbs(h.lm.Weight, labels.Masked(mask), tile)
-	rows := hidden.World().Func(logProbs, entropy, top)
+	scored := states.Masked(mask).LogProbs(h.lm.Weight, labels.Masked(mask), tile, shadow.Scored{Entropy: true, Top: true})
+	rows := hidden.World().Func(scored.LogProbs, scored.Entropy, scored.Top)
 	out := fusedOutput{mask: mask}
-	out.logProbs = fn.Let(logProbs.MaskedScatter(mask))
-	out.entropy = fn.Let(entropy.MaskedScatter(mask))
-	out.top = fn.Let(top.MaskedScatter(mask))
+	out.logProbs = fn.Let(scored.LogProbs.MaskedScatter(mask))
+	out.entropy = fn.Let(scored.Entropy.MaskedScatter(mask))
+	out.top = fn.Let(scored.Top.MaskedScatter(mask))
 	rows.Return(nil)
 	caller.Let(out.logProbs.SumAll().Neg().Div(mask.SumAll().Clamp())) // the model's own loss, which is not used
 	for _, t := range []*shadow.Tensor{out.logProbs, out.entropy, out.top, mask} {

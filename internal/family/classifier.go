@@ -27,6 +27,7 @@ type encoded struct {
 	hidden *shadow.Tensor // (B, S, H)
 	pooled *shadow.Tensor // (B, H), if the model has a pooler
 	mask   *shadow.Tensor
+	ids    *shadow.Tensor // the tokens, for the last one of each text
 }
 
 // Classifies reports whether a head assigns classes.
@@ -144,11 +145,12 @@ type firstScorer struct {
 	shadow.Path
 	dense, out *nn.Linear
 	dropout    nn.Dropout
+	act        activation
 }
 
 func newFirstScorer(b *nn.Builder, hidden, labels int, dropout nn.Dropout) *firstScorer {
 	return &firstScorer{
-		Path:    "classifier",
+		Path: "classifier", act: (*shadow.Tensor).Tanh,
 		dense:   b.Linear("classifier.dense", hidden, hidden, true),
 		dropout: dropout,
 		out:     b.Linear("classifier.out_proj", hidden, labels, true),
@@ -164,7 +166,7 @@ func (s *firstScorer) Forward(fn *shadow.Frame, features *shadow.Tensor) *shadow
 	x := fn.Let(features.Select(1, 0)) // (B, H)
 	fn.Set(&x, s.dropout.Call(x))
 	fn.Set(&x, s.dense.Call(x))
-	fn.Set(&x, x.Tanh())
+	fn.Set(&x, s.act(x))
 	fn.Set(&x, s.dropout.Call(x))
 	fn.Set(&x, s.out.Call(x)) // (B, labels)
 	return x

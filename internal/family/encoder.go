@@ -74,8 +74,16 @@ func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *sh
 	if n.run.Attention != "eager" {
 		return n.attention(q, k, v, attending{mask: n.run.Calling.paddingOf(), dropout: dropout})
 	}
-	fn := n.w.Func(q, k, v)
+	return n.plainEager(q, k, v, nil, dropout)
+}
+
+// plainEager is eager_attention_forward of BERT, which may be given a mask.
+func (n net) plainEager(q, k, v, mask *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
+	fn := n.w.Func(q, k, v, mask)
 	fn.Set(&weights, q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
+	if mask != nil {
+		fn.Set(&weights, weights.Add(mask))
+	}
 	fn.Set(&weights, weights.Softmax(shadow.None))
 	fn.Set(&weights, weights.Dropout(dropout))
 	fn.Set(&out, weights.Matmul(v)) // (B, H, S, D)

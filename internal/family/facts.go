@@ -57,7 +57,7 @@ type Facts struct {
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
 	Torchtune bool
-	// Unfused is the model type with the same layers of which none are fused, as torchtune builds them; "" for none.
+	// Unfused is the model type with the same layers, none of them fused, as torchtune builds them; "" for none.
 	Unfused string
 	// LitGPT means that LitGPT's own model stands for it here.
 	LitGPT bool
@@ -97,20 +97,56 @@ type Dims struct {
 const maxPositions = "max_position_embeddings"
 
 var (
-	decoderHeads = []string{CausalLM, Encoder}
+	decoderHeads = []string{CausalLM, Encoder, SequenceClassification}
 	encoderHeads = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
 	qv           = []string{"q_proj", "v_proj"}
 )
 
 // families maps model_type to facts, with the defaults of transformers 5.17.
 var families = map[string]Facts{
+	"albert": {
+		make: newAlbert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Output: "decoder", Suggested: []string{"query", "value"}, Quantizes: true, Dims: Dims{4096, 64, 12},
+	},
+	"bart": {
+		make: newBART, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: maxPositions, Default: 1024, Learned: true},
+		Blocks: []string{"model.encoder.layers", "model.decoder.layers"}, Output: "lm_head", LoRA: qv, Dims: Dims{1024, 16, 12},
+	},
 	"bert": {
 		make: newBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"bert.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"bloom": {
+		make: newBloom, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "seq_length", Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
+	},
+	"cohere": {
+		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
+	},
+	"cohere2": {
+		make: newCohere2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
+	},
+	"deberta-v2": {
+		make: newDeberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"deberta.encoder.layer", "encoder.layer"}, Output: "decoder", LoRA: []string{"query_proj", "value_proj"}, Quantizes: true, Dims: Dims{1536, 24, 24},
+	},
 	"distilbert": {
 		make: newDistilBert, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Blocks: []string{"distilbert.transformer.layer", "transformer.layer"}, Output: "vocab_projector", Suggested: []string{"q_lin", "v_lin"}, Quantizes: true, Dims: Dims{768, 12, 6},
+	},
+	"electra": {
+		make: newElectra, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
+		Blocks: []string{"electra.encoder.layer", "encoder.layer"}, Output: "generator_lm_head", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{256, 4, 12},
+	},
+	"falcon": {
+		make: newFalcon, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{4544, 71, 32},
+	},
+	"gemma": {
+		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
 	},
 	"gemma2": {
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -120,13 +156,37 @@ var families = map[string]Facts{
 		make: newGemma3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{2304, 8, 26},
 	},
+	"glm": {
+		make: newGLM, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+	},
+	"glm4": {
+		make: newGLM4, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+	},
 	"gpt2": {
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, LMHead: true, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"gpt_bigcode": {
+		make: newGPTBigCode, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"c_attn"}, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"gpt_neo": {
+		make: newGPTNeo, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2048, 16, 24},
+	},
 	"gpt_neox": {
 		make: newGPTNeoX, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
 		Blocks: []string{"gpt_neox.layers"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{6144, 64, 44},
+	},
+	"gptj": {
+		make: newGPTJ, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
+	},
+	"granite": {
+		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -156,6 +216,10 @@ var families = map[string]Facts{
 		make: newMPNet, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true}, late: true,
 		Blocks: []string{"mpnet.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", Suggested: []string{"q", "v"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"mpt": {
+		make: newMPT, OwnLoss: ownLoss{until: 448}, Heads: decoderHeads, Positions: Positions{Key: "max_seq_len", Default: 2048, Learned: true},
+		Blocks: []string{"transformer.blocks"}, Output: "lm_head", LoRA: []string{"Wqkv"}, Quantizes: true, Dims: Dims{2048, 16, 24},
+	},
 	"multi-encoder": {
 		make: newMultiEncoder, RowsMeasured: true, Heads: []string{Encoder}, Positions: Positions{Key: maxPositions, Default: 512, Learned: true},
 		Dims: Dims{768, 12, 12},
@@ -164,9 +228,25 @@ var families = map[string]Facts{
 		make: newNanoGPT, Heads: []string{CausalLM}, Positions: Positions{Filled: true, Key: "block_size", Default: 1024}, late: true,
 		Blocks: []string{"transformer.h"}, Output: "lm_head", Dims: Dims{768, 12, 12},
 	},
+	"olmo": {
+		make: newOLMo, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
+	"olmo2": {
+		make: newOLMo2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
+	"olmo3": {
+		make: newOLMo3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+	},
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
 		Blocks: []string{"model.decoder.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{768, 12, 12},
+	},
+	"phi": {
+		make: newPhi, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: []string{"q_proj", "v_proj", "fc1", "fc2"}, Quantizes: true, Dims: Dims{2048, 32, 24},
 	},
 	"phi3": {
 		make: newPhi3, Unfused: "llama", OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
@@ -175,6 +255,10 @@ var families = map[string]Facts{
 	"qwen2": {
 		make: newQwen2, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
 		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Liger: true, Dims: Dims{4096, 32, 32},
+	},
+	"qwen2_moe": {
+		make: newQwen2MoE, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Experts: true, Dims: Dims{2048, 16, 24},
 	},
 	"qwen3": {
 		make: newQwen3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
@@ -188,6 +272,18 @@ var families = map[string]Facts{
 		make: newRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
 		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
+	"smollm3": {
+		make: newSmolLM3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 16, 36},
+	},
+	"stablelm": {
+		make: newStableLM, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{2560, 32, 32},
+	},
+	"starcoder2": {
+		make: newStarcoder2, OwnLoss: ownLoss{until: 448, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{3072, 24, 30},
+	},
 	"t5": {
 		make: newT5, Heads: []string{Seq2SeqLM}, Positions: Positions{Key: "n_positions", Default: 512},
 		Blocks: []string{"encoder.block", "decoder.block"}, Output: "lm_head", LoRA: []string{"q", "v"}, Dims: Dims{512, 8, 6},
@@ -195,6 +291,10 @@ var families = map[string]Facts{
 	"vit": {
 		make: newViT, Heads: []string{ImageClassification}, Positions: Positions{Images: true},
 		Blocks: []string{"vit.encoder.layer", "vit.layers"}, Output: "classifier",
+	},
+	"xlm-roberta": {
+		make: newXLMRoberta, Heads: encoderHeads, Positions: Positions{Key: maxPositions, Default: 512, Offset: 2, Learned: true},
+		Blocks: []string{"roberta.encoder.layer", "encoder.layer"}, Output: "decoder", Classes: "out_proj", LoRA: []string{"query", "value"}, Quantizes: true, Dims: Dims{768, 12, 12},
 	},
 }
 

@@ -20,7 +20,7 @@ func small(modelType string) *Config {
 		"hidden_size": 64.0, "n_embd": 64.0, "d_model": 64.0, "dim": 64.0, "num_attention_heads": 4.0, "n_head": 4.0, "n_heads": 4.0,
 		"intermediate_size": 128.0, "vocab_size": 512.0, "word_embed_proj_dim": 64.0, "num_key_value_heads": 4.0,
 		"expand": 2.0, "head_dim": 16.0, "num_heads": 8.0, "d_kv": 16.0, "n_groups": 1.0,
-		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0,
+		"num_experts": 4.0, "num_local_experts": 4.0, "num_experts_per_tok": 2.0, "channels": 1.0, "rotary_dim": 8.0,
 	})
 }
 

@@ -143,10 +143,40 @@ func (n net) textBatch() Batch {
 	if n.run.Head == CausalLM || n.run.Head == MaskedLM || n.run.Head == TokenClassification {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.Seq)
 	}
+	if n.run.Head == SequenceClassification {
+		b.Labels = n.w.Input(shadow.Int64, n.run.Batch)
+	}
 	if n.run.Head == Seq2SeqLM {
 		b.Labels = n.w.Input(shadow.Int64, n.run.Batch, n.run.TargetSeq)
 	}
 	return b
+}
+
+// layerWeights runs a block that returns its attention weights too. The caller names both results.
+func (n net) layerWeights(m shadow.Module2, x *shadow.Tensor, others ...*shadow.Tensor) (out, weights *shadow.Tensor) {
+	if !n.checkpoints() || n.run.Calling.skips() {
+		out, weights = n.w.Call2(m, x)
+	} else {
+		first := true
+		out = n.w.Checkpoint(n.reentrant(), x, func(x *shadow.Tensor) *shadow.Tensor {
+			y, of := n.w.Call2(m, x)
+			if first {
+				first, weights = false, of
+			}
+			return y
+		}, others...)
+	}
+	n.keepState(x, out)
+	return out, weights
+}
+
+// eagerOnly returns the run with eager attention, for models that have no other in transformers.
+func (r Run) eagerOnly(model string) (Run, error) {
+	if r.Attention == "flash" {
+		return r, refuse("attention", "flash attention of %s is not simulated; use eager", model)
+	}
+	r.Attention = "eager"
+	return r, nil
 }
 
 // layer runs one block of a model, checkpointed if the run asks for it.

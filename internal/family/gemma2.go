@@ -56,7 +56,7 @@ func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	for i := range layers {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &gemma2Layer{Path: shadow.Path(at)}
-		attn := newLlamaAttention(b, m, at+".self_attn", hidden, heads, kv, dim, bias, bias)
+		attn := newLlamaAttention(b, m, at+".self_attn", llamaShape{hidden: hidden, heads: heads, kv: kv, dim: dim, qkvBias: bias, oBias: bias})
 		attn.window, attn.dropout = windows[i], c.Float("attention_dropout", 0)
 		l.attn = s.attention(attn)
 		l.mlp = newLlamaMLP(b, run, at+".mlp", hidden, c.Positive("intermediate_size", 9216), false, act)

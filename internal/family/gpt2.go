@@ -55,6 +55,7 @@ func (m *gpt2) forward(b Batch) *shadow.Tensor {
 	posEmbeds := fn.Let(m.wpe.Call(pos)) // (1, S, H)
 	hidden := fn.Let(embeds.Add(posEmbeds))
 	m.mask = fn.Let(m.causalMask(embeds, b.Mask, pos, 0))
+	m.w.Local(&m.mask)
 	fn.Set(&hidden, m.drop.Call(hidden))
 	for _, block := range m.h {
 		fn.Set(&hidden, m.layer(block, hidden, m.mask, pos))

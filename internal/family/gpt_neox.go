@@ -49,6 +49,7 @@ func (m *gptNeoX) forward(b Batch) *shadow.Tensor {
 	embeds := fn.Let(m.embedIn.Call(b.IDs))
 	pos := positions(fn, m.w, m.run.Seq)
 	m.mask = fn.Let(m.causalMask(embeds, b.Mask, pos, 0))
+	m.w.Local(&m.mask)
 	hidden := fn.Let(m.drop.Call(embeds))
 	m.rotary.cos, m.rotary.sin = m.rotary.forward(hidden, pos)
 	fn.Let(m.rotary.cos)

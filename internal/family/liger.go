@@ -39,11 +39,14 @@ func (r Run) checkLigerExperts(s llamaShape) error {
 	return nil
 }
 
-// applyRotary is apply_rotary_pos_emb, or Liger's instead.
-func (m *llama) applyRotary(q, k *shadow.Tensor, window int) (*shadow.Tensor, *shadow.Tensor) {
+// applyRotary is apply_rotary_pos_emb, or the model's own, or Liger's instead.
+func (m *llama) applyRotary(q, k *shadow.Tensor, window int, own rotation) (*shadow.Tensor, *shadow.Tensor) {
 	r := m.rotary.of(window)
-	if m.run.liger("rope") {
+	switch {
+	case m.run.liger("rope"):
 		return shadow.LigerRope(q, k, r.cos, r.sin)
+	case own != nil:
+		return own(q, k, r.cos, r.sin)
 	}
 	return applyRotary(q, k, r.cos, r.sin)
 }

@@ -32,7 +32,7 @@ func (a *litAttention) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tenso
 	q, k, v := a.parts(fn, qkv, first) // (B, H, T, D)
 	qRoped := fn.Let(a.m.rope(q))
 	kRoped := fn.Let(a.m.rope(k))
-	fn.Set(&q, shadow.Cat(-1, qRoped)) // with the rest of each head, of which nothing is left
+	fn.Set(&q, shadow.Cat(-1, qRoped)) // with the rest of each head, which is empty
 	fn.Set(&k, shadow.Cat(-1, kRoped))
 	if !first {
 		a.repeat(fn, &k, &v)

@@ -86,7 +86,7 @@ func held(fn *shadow.Frame, parts []*shadow.Tensor) []*shadow.Tensor {
 	return parts
 }
 
-// chunksOf returns the sizes of the pieces that torch.split makes of n: all of this size but the last. Of nothing it
+// chunksOf returns the sizes of the pieces that torch.split makes of n: all of this size but the last. For n = 0 it
 // makes one empty piece.
 func chunksOf(n, size int) (sizes []int) {
 	for ; n > size; n -= size {

@@ -3,6 +3,7 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
 
 	"snug/internal/shadow"
@@ -13,12 +14,15 @@ import (
 
 type llama struct {
 	net
-	embed  *nn.Embedding
-	layers []shadow.Module
-	norm   shadow.Module
-	rotary layerRotary
-	masks  *layerMasks
-	head   *causalHead
+	embed     *nn.Embedding
+	embedDrop nn.Dropout
+	renamed   bool // what is dropped out keeps the name of the embeddings, so that these are gone
+	scaled    bool // embeddings are multiplied by a number
+	layers    []shadow.Module
+	norm      shadow.Module
+	rotary    layerRotary
+	masks     *layerMasks
+	head      *causalHead
 }
 
 // llamaShape holds the differences between families built like Llama.
@@ -65,12 +69,13 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	for i := range s.layers {
 		at := fmt.Sprintf("model.layers.%d", i)
 		l := &llamaLayer{Path: shadow.Path(at)}
-		l.attn = newLlamaAttention(b, m, at+".self_attn", s.hidden, s.heads, s.kv, s.dim, s.qkvBias, s.oBias)
-		l.attn.dropout, l.attn.window = drop, s.masks.windows[i]
+		attn := newLlamaAttention(b, m, at+".self_attn", s)
+		attn.dropout, attn.window = drop, s.masks.windows[i]
 		if s.headNorm {
-			l.attn.qNorm = newRMSNorm(b, run, at+".self_attn.q_norm", s.dim)
-			l.attn.kNorm = newRMSNorm(b, run, at+".self_attn.k_norm", s.dim)
+			attn.qNorm = newRMSNorm(b, run, at+".self_attn.q_norm", s.dim)
+			attn.kNorm = newRMSNorm(b, run, at+".self_attn.k_norm", s.dim)
 		}
+		l.attn = attn
 		if s.moe != nil && s.moe.sparse(i) {
 			l.mlp = newExperts(b, run, at, s.hidden, *s.moe, act)
 		} else {
@@ -86,6 +91,29 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	return m
 }
 
+// readDecoder reads the keys that most decoders share; usual has the defaults, without kv if it is the number of heads.
+func readDecoder(c *Config, usual llamaShape) llamaShape {
+	s := llamaShape{
+		hidden: c.Positive("hidden_size", usual.hidden), layers: c.Int("num_hidden_layers", usual.layers),
+		heads: c.Positive("num_attention_heads", usual.heads),
+		inter: c.Positive("intermediate_size", usual.inter), vocab: c.Positive("vocab_size", usual.vocab),
+	}
+	s.kv = c.kvHeads(s.heads, cmp.Or(usual.kv, s.heads))
+	s.dim = c.headDim(s.hidden, s.heads)
+	s.masks = sameWindow(s.layers, 0)
+	return s
+}
+
+// newStack makes LlamaModel up to its layers, each of which layer makes.
+func newStack(b *nn.Builder, run Run, s llamaShape, layer func(m *llama, i int, at string) shadow.Module) *llama {
+	m := &llama{net: net{b.W, run}, masks: &s.masks}
+	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
+	for i := range s.layers {
+		m.layers = append(m.layers, layer(m, i, fmt.Sprintf("model.layers.%d", i)))
+	}
+	return m
+}
+
 func (m *llama) Batch() Batch { return m.textBatch() }
 
 // Loss is LlamaForCausalLM.forward.
@@ -96,9 +124,15 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := m.embed.Call(b.IDs)
 	fn.Let(embeds)
+	if m.scaled {
+		fn.Set(&embeds, embeds.MulScalar())
+	}
 	pos := positions(fn, m.w, m.run.Seq)
 	m.masks.create(fn, m.net, embeds, b.Mask, pos)
-	hidden := fn.Let(embeds)
+	if m.renamed {
+		fn.Set(&embeds, m.embedDrop.Call(embeds))
+	}
+	hidden := fn.Let(m.dropped(embeds))
 	m.rotary.create(fn, hidden, pos)
 	for i, l := range m.layers {
 		window := m.masks.windows[i]
@@ -109,23 +143,32 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
+// dropped applies the dropout that keeps the embeddings.
+func (m *llama) dropped(embeds *shadow.Tensor) *shadow.Tensor {
+	if m.renamed {
+		return embeds
+	}
+	return m.embedDrop.Call(embeds)
+}
+
 type llamaLayer struct {
 	shadow.Path
-	attn                *llamaAttention
+	attn                shadow.Module2
 	mlp                 shadow.Module
-	inputNorm, postNorm *rmsNorm
+	inputNorm, postNorm shadow.Module
 }
 
 func (l *llamaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	w := hidden.World()
 	residual := fn.Let(hidden)
-	fn.Set(&hidden, l.inputNorm.Call(hidden))
-	out, weights := l.attn.m.w.Call2(l.attn, hidden)
+	fn.Set(&hidden, w.Call(l.inputNorm, hidden))
+	out, weights := w.Call2(l.attn, hidden)
 	fn.Set(&hidden, out)
 	fn.Let(weights)
 	fn.Set(&hidden, residual.Add(hidden))
 	fn.Set(&residual, hidden)
-	fn.Set(&hidden, l.postNorm.Call(hidden))
-	fn.Set(&hidden, hidden.World().Call(l.mlp, hidden))
+	fn.Set(&hidden, w.Call(l.postNorm, hidden))
+	fn.Set(&hidden, w.Call(l.mlp, hidden))
 	fn.Set(&hidden, residual.Add(hidden))
 	return hidden
 }
@@ -139,15 +182,18 @@ type llamaAttention struct {
 	window       int // 0 means no window
 	dropout      float64
 	softcap      bool
+	rotate       rotation // nil for apply_rotary_pos_emb of Llama
+	unrotated    bool     // positions do not matter
+	outDrop      nn.Dropout
 }
 
-func newLlamaAttention(b *nn.Builder, m *llama, at string, hidden, heads, kv, dim int, qkvBias, oBias bool) *llamaAttention {
+func newLlamaAttention(b *nn.Builder, m *llama, at string, s llamaShape) *llamaAttention {
 	return &llamaAttention{
-		Path: shadow.Path(at), m: m, headDim: dim,
-		q: b.Linear(at+".q_proj", hidden, heads*dim, qkvBias),
-		k: b.Linear(at+".k_proj", hidden, kv*dim, qkvBias),
-		v: b.Linear(at+".v_proj", hidden, kv*dim, qkvBias),
-		o: b.Linear(at+".o_proj", heads*dim, hidden, oBias),
+		Path: shadow.Path(at), m: m, headDim: s.dim,
+		q: b.Linear(at+".q_proj", s.hidden, s.heads*s.dim, s.qkvBias),
+		k: b.Linear(at+".k_proj", s.hidden, s.kv*s.dim, s.qkvBias),
+		v: b.Linear(at+".v_proj", s.hidden, s.kv*s.dim, s.qkvBias),
+		o: b.Linear(at+".o_proj", s.heads*s.dim, s.hidden, s.oBias),
 	}
 }
 
@@ -163,8 +209,10 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 // variables of queries and keys.
 func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := value.Size(0), value.Size(2)
-	q, k := a.m.applyRotary(*query, *key, a.window)
-	fn.Set2(query, q, key, k)
+	if !a.unrotated {
+		q, k := a.m.applyRotary(*query, *key, a.window, a.rotate)
+		fn.Set2(query, q, key, k)
+	}
 	a.m.cached(fn, key, &value, a.window)
 
 	out, weights := a.m.attention(*query, *key, value, attending{
@@ -174,6 +222,7 @@ func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, va
 	fn.Let(weights)
 	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
 	fn.Set(&out, a.o.Call(out))
+	fn.Set(&out, a.outDrop.Call(out))
 	return out, weights
 }
 

@@ -16,11 +16,21 @@ type lmHead struct {
 	act     func(*shadow.Tensor) *shadow.Tensor
 	norm    *nn.LayerNorm
 	decoder *nn.Linear
+	bias    *shadow.Tensor // the head's own, nil if it has none
 }
 
 // newBertHead is BertLMPredictionHead, and with other names RobertaLMHead and
 // MPNetLMHead: their decoder's bias is the head's own.
 func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn.Embedding) *lmHead {
+	h := newUntiedHead(b, at, dense, norm, cfg)
+	if cfg.tie {
+		h.tie(b, word)
+	}
+	return h
+}
+
+// newUntiedHead makes the head alone.
+func newUntiedHead(b *nn.Builder, at, dense, norm string, cfg bertConfig) *lmHead {
 	h := &lmHead{
 		Path:    shadow.Path(at),
 		dense:   b.Linear(at+dense, cfg.hidden, cfg.hidden, true),
@@ -28,13 +38,15 @@ func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn
 		norm:    b.LayerNorm(at+norm, cfg.hidden, true),
 		decoder: b.Linear(at+".decoder", cfg.hidden, cfg.vocab, true),
 	}
-	bias := b.Parameter(at+".bias", cfg.vocab)
-	if cfg.tie {
-		tieDecoder(b, h.decoder, word)
-		b.Tie(&h.decoder.Bias, bias)
-		b.CopyData(h.decoder.Bias)
-	}
+	h.bias = b.Parameter(at+".bias", cfg.vocab)
 	return h
+}
+
+// tie makes the decoder share its weight with the embeddings and its bias with the head.
+func (h *lmHead) tie(b *nn.Builder, word *nn.Embedding) {
+	tieDecoder(b, h.decoder, word)
+	b.Tie(&h.decoder.Bias, h.bias)
+	b.CopyData(h.decoder.Bias)
 }
 
 // tieDecoder is tie_weights: if the decoder has a bias, transformers pads it

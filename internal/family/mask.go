@@ -58,6 +58,8 @@ func sameWindow(layers, window int) layerMasks {
 // create makes the masks, the full one first.
 func (l *layerMasks) create(fn *shadow.Frame, n net, embeds, mask, pos *shadow.Tensor) {
 	l.full, l.sliding = nil, nil
+	n.w.Local(&l.full)
+	n.w.Local(&l.sliding)
 	if l.window == 0 || l.both {
 		l.full = fn.Let(n.causalMask(embeds, mask, pos, 0))
 	}

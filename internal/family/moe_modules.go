@@ -11,8 +11,8 @@ import (
 
 // Mixtures of experts as transformers 4 runs them (models/mixtral/modeling_mixtral.py, 4.36 to 4.57): each
 // expert is a module with its own linear layers, which bitsandbytes quantizes like any others, and experts
-// work one after the other on the tokens that chose them. How many those are depends on the numbers; here
-// every expert gets as many.
+// work one after the other on the tokens that chose them. How many that is depends on the values; here
+// every expert gets the same number.
 
 // expertModules is the first release in which one parameter holds all experts.
 const expertModules = 500

@@ -62,11 +62,8 @@ func newLoraEncoder(b *nn.Builder, c *Config, run Run) *bert {
 
 // encoderConfig returns BERT's configuration with the widths of a small encoder.
 func encoderConfig(c *Config) bertConfig {
-	cfg := readBert(c, 30522)
-	cfg.hidden = c.Positive("hidden_size", 384)
+	cfg := readBertOf(c, bertConfig{vocab: 30522, hidden: 384, heads: 12, inter: 1536})
 	cfg.layers = c.Int("num_hidden_layers", 6)
-	cfg.inter = c.Positive("intermediate_size", 1536)
-	cfg.headDim = c.HeadDim(cfg.hidden, cfg.heads)
 	return cfg
 }
 

@@ -51,7 +51,7 @@ func nanoRefuses(run Run) error {
 	case run.Checkpointing:
 		return refuse("checkpointing", "nanoGPT's model.py has no gradient checkpointing")
 	case run.Attention != "" && run.Attention != "sdpa":
-		return refuse("attention", "nanoGPT's model.py attends by scaled_dot_product_attention (sdpa), not by %s", run.Attention)
+		return refuse("attention", "nanoGPT's model.py uses scaled_dot_product_attention (sdpa), not %s", run.Attention)
 	case run.Loss != "" || run.LossChunks > 1:
 		return refuse("loss", "nanoGPT's model.py computes its loss itself, over all logits at once")
 	}

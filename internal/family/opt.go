@@ -70,6 +70,7 @@ func (m *opt) forward(b Batch) *shadow.Tensor {
 	fn.Set(&pos, pos.Mul(mask).AddScalar().To(shadow.Int64))
 	fn.Set(&pos, pos.Alias()) // (B, S)
 	m.mask = fn.Let(m.causalMask(embeds, mask, nil, 0))
+	m.w.Local(&m.mask)
 	places := fn.Let(m.places.Call(pos.AddScalar()))
 	if m.projectIn != nil {
 		fn.Set(&embeds, m.projectIn.Call(embeds))

@@ -18,11 +18,15 @@ type Outputs struct {
 
 // Calling says how the current forward is called. All parts of a run share it.
 type Calling struct {
-	Keep          *Outputs // receives the results; nil if the loop uses only the loss, and trains without a cache
-	Cache         bool     // use_cache, transformers' default
-	Base          bool     // the model is called without its head
-	States        bool     // output_hidden_states
+	Keep          *Outputs         // receives the results; nil if the loop uses only the loss, and trains without a cache
+	Cache         bool             // use_cache, transformers' default
+	Base          bool             // the model is called without its head
+	Last          bool             // logits_to_keep is 1: only the last token gets logits
+	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes over and extends
+	Grow          int              // tokens by which it extends them
+	States        bool             // output_hidden_states
 	Checkpointing bool
+	Unchecked     bool           // gradient_checkpointing_disable() was called, whatever the run says
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     bool           // the older kind of checkpointing
 	Every         int            // one block in this many is checkpointed, starting with the first; 0 means each
@@ -122,8 +126,8 @@ func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false
 	}
-	if c := n.run.Calling; c != nil && c.Checkpointing {
-		return true
+	if c := n.run.Calling; c != nil && (c.Checkpointing || c.Unchecked) {
+		return c.Checkpointing
 	}
 	return n.run.Checkpointing
 }

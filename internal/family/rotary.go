@@ -15,6 +15,8 @@ import (
 type rotary struct {
 	invFreq  *shadow.Tensor
 	measures bool           // it checks the length of the sequence each time
+	single   bool           // cosines and sines stay in float32
+	pairs    bool           // each frequency is that of two neighbours, as in Cohere
 	cos, sin *shadow.Tensor // of the current forward
 }
 
@@ -22,7 +24,7 @@ type rotary struct {
 // scaled.
 func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
-		c.err = fmt.Errorf("%d elements of a head are to be rotated; it must be an even number", dim)
+		c.err = fmt.Errorf("rotary embeddings rotate %d elements of each head; the number must be even", dim)
 	}
 	r := &rotary{measures: strings.Contains(kind, "dynamic") || kind == "longrope"}
 	r.invFreq = b.Register(frequencies(b.W, dim))
@@ -62,6 +64,15 @@ func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRota
 	return l
 }
 
+// inFloat32 leaves the cosines and sines in float32.
+func (l *layerRotary) inFloat32() {
+	for _, r := range []*rotary{l.full, l.sliding} {
+		if r != nil {
+			r.single = true
+		}
+	}
+}
+
 // create computes the angles of a forward, which the model's frame holds. If
 // there are two, transformers iterates over a set, in an order that differs between
 // processes.
@@ -69,6 +80,8 @@ func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
 	for _, r := range slices.Compact([]*rotary{l.full, l.sliding}) {
 		if r != nil {
 			r.cos, r.sin = fn.Let2(r.forward(hidden, pos))
+			hidden.World().Local(&r.cos)
+			hidden.World().Local(&r.sin)
 		}
 	}
 }
@@ -145,12 +158,26 @@ func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
 	at := fn.Let(pos.Unsqueeze(1).To(shadow.Float32)) // (1, 1, S)
 	x.World().Autocast(shadow.None, func() {
 		freqs := fn.Let(freq.Matmul(at).Transpose(1, 2)) // (1, S, D/2)
-		emb := fn.Let(shadow.Cat(-1, freqs, freqs))
+		emb := fn.Let(r.twice(freqs))
 		cos = fn.Let(emb.Cos().MulScalar())
 		sin = fn.Let(emb.Sin().MulScalar())
 	})
+	if r.single {
+		return fn.Return2(cos, sin)
+	}
 	return fn.Return2(cos.To(dtype), sin.To(dtype))
 }
+
+// twice returns the frequencies for all elements of a head.
+func (r *rotary) twice(freqs *shadow.Tensor) *shadow.Tensor {
+	if r.pairs {
+		return freqs.RepeatInterleave(2, -1)
+	}
+	return shadow.Cat(-1, freqs, freqs)
+}
+
+// rotation is an apply_rotary_pos_emb.
+type rotation func(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor)
 
 // applyRotary is apply_rotary_pos_emb.
 func applyRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {

@@ -108,9 +108,9 @@ func Kind(m fs.FileMode) string {
 }
 
 var (
-	// ErrFolder means that a name is a folder's.
+	// ErrFolder means that a name refers to a folder.
 	ErrFolder = errors.New("it is a folder; name a file")
-	// ErrNotRegular means that a name is not that of a regular file or folder.
+	// ErrNotRegular means that a name refers to neither a regular file nor a folder.
 	ErrNotRegular = errors.New("only regular files are read here")
 )
 

@@ -47,11 +47,11 @@ func fromSMI(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }
 
-// fromAMD returns the total assumed for a card of AMD: the driver keeps 16 MiB of its memory.
+// fromAMD returns the total assumed for an AMD card: the driver keeps 16 MiB of its memory.
 func fromAMD(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
 
-// The generations differ in what their tensor cores do for one fp32 rate. The
-// ratios are those of the architecture white papers (GA102, AD102, GB202): on
+// The generations differ in how fast their tensor cores are relative to fp32. The ratios are from
+// the architecture white papers (GA102, AD102, GB202): on
 // GeForce, sums in fp32 run at half the speed that the same chip has on
 // professional cards.
 func turingPro(f float64) tera     { return tera{f, 0, 8 * f, 0, 0} }

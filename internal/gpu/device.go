@@ -46,7 +46,7 @@ type Slice struct {
 	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Process is a process that holds memory of a GPU.
+// Process is a process that holds memory on a GPU.
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable

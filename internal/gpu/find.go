@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"snug/internal/spelling"
+	"snug/internal/units"
 )
 
 // UnknownError means that no card has the name, or that more than one has it.
@@ -32,17 +34,43 @@ func Find(name string) (Card, error) {
 	if c, ok := lookup(want); ok {
 		return c, nil
 	}
+	if gb, ok := onlySize(want); ok {
+		if some := SoldAlike(gb); len(some) > 1 {
+			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several have: %s; say which", name, namesOf(some))
+		}
+	}
 	some := mentioning(want)
 	if c, ok := plainest(some); ok {
 		return c, nil
 	}
 	if len(some) > 1 {
-		return Card{}, unknown("", "GPU %q is one of several: %s; say which", name, list(some, 6, "and"))
+		return Card{}, unknown("", "GPU %q matches several cards: %s; say which", name, list(some, 6, "and"))
 	}
 	if near := nearest(want); len(near) > 0 {
-		return Card{}, unknown(" (snug gpus --all lists them)", "no such GPU as %q; did you mean %s?", name, list(near, 3, "or"))
+		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))
 	}
-	return Card{}, unknown("; snug gpus --all lists those known, --gpu-memory takes any other", "no such GPU as %q", name)
+	return Card{}, unknown("; snug gpus --all lists the known ones, and --gpu-memory accepts any other", "unknown GPU %q", name)
+}
+
+// onlySize returns the GB of a name that says nothing else: 48GB, 24.
+func onlySize(want []string) (int, bool) {
+	if len(want) != 1 {
+		return 0, false
+	}
+	gb, err := strconv.Atoi(strings.TrimSuffix(want[0], "gb"))
+	return gb, err == nil
+}
+
+// namesOf lists the first cards with their memory.
+func namesOf(some []Card) string {
+	var names []string
+	for _, c := range some[:min(len(some), 8)] {
+		names = append(names, fmt.Sprintf("%s (%v)", c.Name, units.Bytes(c.Total)))
+	}
+	if len(some) > len(names) {
+		names = append(names, fmt.Sprintf("%d more", len(some)-len(names)))
+	}
+	return strings.Join(names, ", ")
 }
 
 // noise lists words that do not distinguish cards: makers, series, and the default form factor.

@@ -61,16 +61,18 @@ func TestFindEveryName(t *testing.T) {
 
 func TestFindRefuses(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{"A100", "is one of several: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; say which"},
-		{"v100", "is one of several: V100-32GB"},
-		{"rtx 6000", "is one of several: RTX-PRO-6000,"},
-		{"4060 ti", "is one of several: RTX-4060-Ti-16GB and RTX-4060-Ti-8GB"},
+		{"A100", "matches several cards: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; say which"},
+		{"v100", "matches several cards: V100-32GB"},
+		{"48GB", "is only a size, which several have: A40 (44.34 GiB), "},
+		{"48", "RTX-A6000 (47.40 GiB); say which; or give --gpu-memory 48"},
+		{"rtx 6000", "matches several cards: RTX-PRO-6000,"},
+		{"4060 ti", "matches several cards: RTX-4060-Ti-16GB and RTX-4060-Ti-8GB"},
 		{"rtx 4909", "did you mean RTX-4090"},
 		{"H300", "did you mean B300, H200 or H800?"},
-		{"NVIDIA GeForce RTX 4090 Laptop GPU", "no such GPU"},
-		{"A100-SXM-64GB", "no such GPU"},
+		{"NVIDIA GeForce RTX 4090 Laptop GPU", "unknown GPU"},
+		{"A100-SXM-64GB", "unknown GPU"},
 		{"mi300", "did you mean"},
-		{"", `no such GPU as ""; snug gpus --all`},
+		{"", `unknown GPU ""; snug gpus --all`},
 		{"rtx", "snug gpus --all"},
 		{"a very long name that is nothing like any", "snug gpus --all"},
 	}

@@ -3,8 +3,10 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,4 +76,11 @@ func offered(sold int) uint64 {
 		return uint64(sold) * units.GiB
 	}
 	return least
+}
+
+// SoldAlike returns the NVIDIA cards that are sold with as many GB, by the memory that they offer, the least first.
+func SoldAlike(sold int) []Card {
+	out := slices.DeleteFunc(Cards(), func(c Card) bool { return c.Memory != sold || c.Maker != NVIDIA })
+	slices.SortStableFunc(out, func(a, b Card) int { return cmp.Compare(a.Total, b.Total) })
+	return out
 }

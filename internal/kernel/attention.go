@@ -40,6 +40,8 @@ const (
 func (r Rules) AttentionBackend(a Attention) Backend {
 	half := a.Type.half()
 	switch {
+	case a.KeyHeads != a.Heads && !a.GQA: // keys that are broadcast to the heads of queries
+		return Math
 	case r.cudnnFirst() && half && !a.Mask.Trained && a.Keys > 1 && a.Width%8 == 0 && a.Width <= 256:
 		return Cudnn
 	case half && !a.Mask.Given && a.Width <= 256 && r.Capability >= 80:

@@ -26,7 +26,7 @@ const (
 	Facts                          // the number of facts
 )
 
-var factNames = [...]string{"", "convolutions", "attention by cuDNN", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products", "recurrent layers"}
+var factNames = [...]string{"", "convolutions", "cuDNN attention", "memory-efficient attention", "sorts and scans", "gradients of norms", "matrix products", "recurrent layers"}
 
 func (f Fact) String() string { return factNames[f] }
 

@@ -2,7 +2,7 @@
 
 // Package kernel has the rules of the CUDA kernels that PyTorch runs: which kernel it chooses for a
 // shape, and how many bytes of workspace the kernel takes. It computes numbers from numbers: it knows
-// nothing of tensors, streams or recordings, and imports no other package of snug.
+// nothing about tensors, streams or recordings, and imports no other package of snug.
 //
 // Each file covers one kind of kernel. Its comment gives the source of the rule: most were read in source
 // code and hold on every card; some were measured, and name the card (fact.go).

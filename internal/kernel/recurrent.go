@@ -6,7 +6,7 @@ package kernel
 // What cuDNN keeps for the backward pass was found to the byte (in two layers, to 44 bytes). Its workspace is 8 MiB for
 // each layer and direction, a copy of the weights, and a number of buffers: some as large as the input of all steps,
 // some as large as the output of one direction for all steps, some as large as a state. Several phases of the work
-// share this memory, so the largest counts. Nearly four in five workspaces are met to the byte. The rest are mostly deep
+// share this memory, so the largest counts. Nearly four in five workspaces are right to the byte. The rest are mostly deep
 // layers over many steps, where cuDNN needs up to a quarter less, and a few that need up to 4 % more.
 
 // RecurrentLayer is a call of nn.LSTM, nn.GRU or nn.RNN.

@@ -11,8 +11,8 @@ import (
 
 var deprecatedAMP = Rule{
 	Code: "SNG801", Name: "deprecated-amp",
-	Title:    "a deprecated call of automatic mixed precision",
-	Why:      "torch.cuda.amp.autocast and GradScaler print a warning since PyTorch 2.4 and will be removed. torch.amp.autocast(\"cuda\") and torch.amp.GradScaler(\"cuda\") are the same, and exist since PyTorch 2.3.",
+	Title:    "a deprecated automatic mixed precision call",
+	Why:      "torch.cuda.amp.autocast and GradScaler have printed a warning since PyTorch 2.4 and will be removed. torch.amp.autocast(\"cuda\") and torch.amp.GradScaler(\"cuda\") do the same, and have existed since PyTorch 2.3.",
 	Evidence: "From PyTorch's source: both are marked as deprecated there.",
 	Bad:      "with torch.cuda.amp.autocast(dtype=torch.bfloat16):\n    loss = model(batch).loss\n",
 	Good:     "with torch.amp.autocast(\"cuda\", dtype=torch.bfloat16):\n    loss = model(batch).loss\n",
@@ -21,7 +21,7 @@ var deprecatedAMP = Rule{
 	check:    checkAMP,
 }
 
-// deprecatedCalls are the old names, with what stands for them.
+// deprecatedCalls are the old names, with their replacements.
 func deprecatedCalls() map[string]string {
 	return map[string]string{
 		"torch.cuda.amp.autocast":               `torch.amp.autocast("cuda"`,
@@ -47,7 +47,7 @@ func checkAMP(m *module, r *reporter) {
 	}
 }
 
-// callEdit returns the edit that replaces name( by now and a comma, if the call is written in one piece.
+// callEdit returns the edit that replaces name( with now and a comma, if the call is written in one piece.
 func (m *module) callEdit(c *pysrc.Call, name, now string) []edit {
 	src := m.src
 	start, ok := m.offset(c.At())

@@ -11,7 +11,7 @@ import (
 )
 
 // A baseline is a list of findings that are known and not reported again. It is a text file with one JSON
-// object a line, {"rule": "SNG102", "path": "train.py", "source": "total += loss", "count": 1}, so that changes to it
+// object per line, {"rule": "SNG102", "path": "train.py", "source": "total += loss", "count": 1}, so that changes to it
 // can be reviewed. Lines of code are compared, not their numbers: an edit above a finding does not bring it back.
 
 // known is one line of a baseline.
@@ -40,7 +40,7 @@ func ReadBaseline(name string, data []byte) (Baseline, error) {
 		}
 		var k known
 		if err := json.Unmarshal(lines.Bytes(), &k); err != nil || k.Rule == "" {
-			return nil, fmt.Errorf("%s:%d: this is not a line of a baseline; write it anew with --write-baseline", name, n)
+			return nil, fmt.Errorf("%s:%d: this line does not belong in a baseline; write the file again with --write-baseline", name, n)
 		}
 		count := max(k.Count, 1)
 		k.Count = 0

@@ -48,7 +48,7 @@ func (m *module) configuredCache(f *function, r *reporter) {
 	}
 }
 
-// turnsCacheOff reports whether the file sets use_cache to something else than True anywhere.
+// turnsCacheOff reports whether the file sets use_cache to anything but True anywhere.
 func (m *module) turnsCacheOff() bool {
 	for _, f := range m.functions {
 		for name, list := range f.assigns {

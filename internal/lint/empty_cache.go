@@ -8,7 +8,7 @@ var emptiedCache = Rule{
 	Code: "SNG601", Name: "emptied-cache",
 	Title:    "empty_cache runs in every step",
 	Why:      "empty_cache gives back memory that PyTorch would reuse in the next step; it frees no tensor. Called in every step it synchronizes the GPU and makes the next step ask the driver for the same memory again. If fragmentation is the problem, set expandable_segments.",
-	Evidence: "By the allocator: every block that the next step needs is a cudaMalloc again, and cudaFree waits for all kernels.",
+	Evidence: "From how the allocator works: every block that the next step needs is another cudaMalloc, and cudaFree waits for all kernels.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    torch.cuda.empty_cache()\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n",
 	check:    checkEmptyCache,
@@ -19,7 +19,7 @@ func checkEmptyCache(m *module, r *reporter) {
 		for _, c := range f.calls {
 			loop := c.place.loop()
 			if c.name == "torch.cuda.empty_cache" && loop != nil && c.place.always(loop) && f.steps[loop.stmt] && f.stepsIn(loop) && !hasInnerLoop(f, loop) {
-				r.add(c.At(), "empty_cache in every step frees no tensor and makes the next step allocate anew; call it once, if at all, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+				r.add(c.At(), "empty_cache in every step frees no tensor and makes the next step allocate it again; call it once, if at all, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
 			}
 		}
 	}

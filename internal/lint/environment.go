@@ -14,7 +14,7 @@ var misspeltVariable = Rule{
 	Code: "SNG602", Name: "misspelt-variable",
 	Title:    "PyTorch does not read this allocator variable or option",
 	Why:      "PyTorch ignores environment variables it does not know, so a misspelt name changes nothing. An option that it does not know is an error when the first tensor is allocated.",
-	Evidence: "The names and options are those of PyTorch's source, as snug's allocator reads them.",
+	Evidence: "The names and options are from PyTorch's source, as snug's allocator reads them.",
 	Bad:      "os.environ[\"PYTORCH_CUDA_ALLOCATOR_CONF\"] = \"expandable_segments:True\"\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
 	Fixes:    true,
@@ -146,7 +146,7 @@ func (m *module) inLiteral(at pysrc.Pos, from, to string) []edit {
 var lateVariable = Rule{
 	Code: "SNG603", Name: "late-variable",
 	Title:    "the allocator variable is set too late",
-	Why:      "PyTorch reads the variable when the first CUDA tensor is allocated, and the option backend already when torch is imported. Set later it changes nothing. Set it before import torch, or in the shell.",
+	Why:      "PyTorch reads the variable when the first CUDA tensor is allocated, and its backend option even earlier, when torch is imported. Setting it later changes nothing. Set it before import torch, or in the shell.",
 	Evidence: "From PyTorch's source: the configuration is parsed once, when it is first used.",
 	Bad:      "import torch\nmodel = Net().cuda()\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\nimport torch\nmodel = Net().cuda()\n",
@@ -164,7 +164,7 @@ func checkLate(m *module, r *reporter) {
 		case s.fn.usesCUDABefore(s.name.Pos):
 			r.add(s.name.Pos, "%s is set after the first use of CUDA, so PyTorch no longer reads it; set it before import torch", s.name.Value)
 		case strings.Contains(conf, "backend:cudaMallocAsync") && s.fn.def == nil && m.importsTorchBefore(s.name.Pos):
-			r.add(s.name.Pos, "the allocator's backend is chosen when torch is imported, and this comes after; set %s before import torch", s.name.Value)
+			r.add(s.name.Pos, "the allocator's backend is chosen when torch is imported, and this line comes later; set %s before import torch", s.name.Value)
 		}
 	}
 }
@@ -204,8 +204,8 @@ func (m *module) importsTorchBefore(at pysrc.Pos) bool {
 var newVariable = Rule{
 	Code: "SNG604", Name: "new-variable",
 	Title:    "PYTORCH_ALLOC_CONF, which the project's PyTorch does not read",
-	Why:      "PyTorch reads PYTORCH_ALLOC_CONF since 2.10; before, only PYTORCH_CUDA_ALLOC_CONF. The rule applies if the settings say which PyTorch the project uses: torch = \"2.6\" under [tool.snug.lint].",
-	Evidence: "From PyTorch: its out-of-memory message names the variable since 2.10.",
+	Why:      "PyTorch reads PYTORCH_ALLOC_CONF from version 2.10 on; earlier versions read only PYTORCH_CUDA_ALLOC_CONF. The rule applies if the settings say which PyTorch the project uses: torch = \"2.6\" under [tool.snug.lint].",
+	Evidence: "From PyTorch: its out-of-memory message has named the variable since 2.10.",
 	Bad:      "os.environ[\"PYTORCH_ALLOC_CONF\"] = \"expandable_segments:True\"  # with PyTorch 2.6\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
 	Fixes:    true,

@@ -8,7 +8,7 @@ var evaluationWithGraph = Rule{
 	Code: "SNG201", Name: "evaluation-with-graph",
 	Title:    "evaluation runs with gradients",
 	Why:      "model.eval() switches off dropout, not autograd. Without torch.no_grad() or torch.inference_mode() each forward keeps its activations until its output is gone, as in training.",
-	Evidence: "Measured on an H200: a validation loop without no_grad that keeps its losses ran out of 10 GiB within 50 batches of 8 × 512 tokens, at which the 6-layer decoder had trained.",
+	Evidence: "Measured on an H200: a validation loop without no_grad that keeps its losses ran out of 10 GiB within 50 batches of 8 × 512 tokens, a size at which the 6-layer decoder had trained.",
 	Bad:      "def evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",
 	Good:     "@torch.no_grad()\ndef evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",
 	check:    checkEvaluation,
@@ -20,7 +20,7 @@ func checkEvaluation(m *module, r *reporter) {
 			continue
 		}
 		if c := f.forwardWithGraph(); c != nil {
-			r.add(c.At(), "this forward of an evaluation records gradients; wrap it in torch.no_grad() or torch.inference_mode()").made = []int{c.At().Line}
+			r.add(c.At(), "this forward pass of an evaluation records gradients; wrap it in torch.no_grad() or torch.inference_mode()").made = []int{c.At().Line}
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (f *function) evaluates() bool {
 	return !f.calledWithout()
 }
 
-// calledWithout reports whether a call of the function stands where gradients are off, or one of its own
+// calledWithout reports whether the function is called where gradients are off, or one of its own
 // decorators may switch them off.
 func (f *function) calledWithout() bool {
 	for _, d := range f.def.Decorators {
@@ -58,7 +58,7 @@ func (f *function) calledWithout() bool {
 	return f.quiet[f.name]
 }
 
-// isEvaluation reports whether a function of its own is named like an evaluation.
+// isEvaluation reports whether a function outside any class is named like an evaluation.
 func (f *function) isEvaluation() bool {
 	switch f.name {
 	case "evaluate", "validate", "validation", "evaluation", "eval_epoch", "validate_epoch", "eval_loop", "validation_loop", "evaluate_model", "eval_model":

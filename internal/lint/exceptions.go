@@ -11,7 +11,7 @@ import (
 var retriedInHandler = Rule{
 	Code: "SNG108", Name: "retried-in-handler",
 	Title:    "a step is retried inside the except clause",
-	Why:      "While an except clause runs, the exception holds its traceback, the traceback holds the frames, and the frames hold the tensors of the step that failed. A retry inside the clause has to fit beside them. Leave the clause first, then retry.",
+	Why:      "While an except clause runs, the exception holds its traceback, the traceback holds the frames, and the frames hold the tensors of the step that failed. A retry inside the clause has to fit next to them. Leave the clause first, then retry.",
 	Evidence: "Measured on an H200: half the batch, retried inside the clause, ran out of the same 16 GiB.",
 	Bad:      "try:\n    train_step(batch)\nexcept torch.OutOfMemoryError:\n    train_step(batch[: len(batch) // 2])\n",
 	Good:     "failed = False\ntry:\n    train_step(batch)\nexcept torch.OutOfMemoryError:\n    failed = True\nif failed:\n    train_step(batch[: len(batch) // 2])\n",

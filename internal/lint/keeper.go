@@ -9,15 +9,19 @@ import (
 )
 
 // Keeper returns the line of a file that keeps the tensors that were made on another line of it: the append to
-// a list, the sum, the hook. A snapshot tells where a tensor was allocated, not who holds it. ok is false if
+// a list, the sum, the hook. A snapshot shows where a tensor was allocated, not what holds it. ok is false if
 // the source does not show it.
 func Keeper(src []byte, line int) (keeper int, ok bool) {
 	file, err := pysrc.Parse("source", src)
 	if err != nil {
 		return 0, false
 	}
+	found, err := check("", src, file.Body, keepers(), "")
+	if err != nil {
+		return 0, false
+	}
 	var kept []Finding
-	for _, f := range check("", src, file.Body, keepers(), "") {
+	for _, f := range found {
 		if len(f.made) > 0 {
 			kept = append(kept, f)
 		}

@@ -36,7 +36,7 @@ func checkKeptGraphs(m *module, r *reporter) {
 var summedLoss = Rule{
 	Code: "SNG102", Name: "summed-loss",
 	Title:    "losses are summed with their graphs",
-	Why:      "The sum of tensors with gradients has a graph of its own that holds those of all summands: nothing of the steps before is released, and with retain_graph, or where no backward runs, that includes all activations.",
+	Why:      "A sum of tensors with gradients has its own graph, which holds the graphs of all its terms: nothing from earlier steps is released, and with retain_graph, or if no backward runs, that includes all activations.",
 	Evidence: "Measured on an H200: total += loss with retain_graph=True, batch 8 of 128 tokens on a 4-layer decoder, grew by 164 MiB a step, from 519 MiB to 8.5 GiB in 50 steps, and ran out of 10 GiB before the 60th.",
 	Bad:      "total = 0\nfor batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    total += loss\n",
 	Good:     "total = 0\nfor batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    total += loss.item()\n",
@@ -48,7 +48,7 @@ func checkSummedLosses(m *module, r *reporter) {
 	for _, f := range m.functions {
 		for _, k := range f.keeps {
 			if v := k.kept(); k.sum && v.graph && !v.big {
-				found := r.add(k.at, "%s sums losses with their graphs, which keeps those of all steps; add loss.item() or loss.detach()", k.container)
+				found := r.add(k.at, "%s sums losses with their graphs, which keeps the graphs of all steps; add loss.item() or loss.detach()", k.container)
 				found.made = v.lines
 				found.edits = f.itemAfter(k.value)
 			}
@@ -65,7 +65,7 @@ func (k *keep) kept() value {
 	v := k.fn.value(k.value, k.at, k.place)
 	v.big = v.big && !isSmallName(last(k.container))
 	if v.known && !v.big && !k.isLocal() && !k.sum && k.place.loop() == nil && k.fn.cleared[last(k.container)] {
-		return value{} // a scalar a step, until the end of the epoch
+		return value{} // a scalar per step, until the end of the epoch
 	}
 	return v
 }

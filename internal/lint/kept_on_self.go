@@ -11,8 +11,8 @@ import (
 var keptOnSelf = Rule{
 	Code: "SNG109", Name: "kept-on-self",
 	Title:    "a step leaves its outputs on self or in a global",
-	Why:      "The outputs of a step die with the function's names. An attribute or a global keeps them until the next step replaces them, so they are still there while the next forward makes new ones: the peak has them twice.",
-	Evidence: "Counted: logits of 8 × 1024 tokens and 128,256 entries in float32 are 3.9 GiB that the next forward has to fit beside.",
+	Why:      "A step's outputs are freed when its function returns. An attribute or a global keeps them until the next step replaces them, so they are still there while the next forward makes new ones: the peak contains both.",
+	Evidence: "Counted: logits of 8 × 1024 tokens and 128,256 entries in float32 are 3.9 GiB that the next forward has to fit next to.",
 	Bad:      "def training_step(self, batch):\n    self.logits = self.model(batch)\n    loss = self.criterion(self.logits, batch)\n    loss.backward()\n",
 	Good:     "def training_step(self, batch):\n    logits = self.model(batch)\n    loss = self.criterion(logits, batch)\n    loss.backward()\n",
 	check:    checkKeptOnSelf,

@@ -38,7 +38,7 @@ var collectedOutputs = Rule{
 	Code: "SNG104", Name: "collected-outputs",
 	Title:    "evaluation collects whole outputs on the GPU",
 	Why:      "Without gradients an output is all that a batch leaves behind, but a list of the outputs of all batches is as large as the dataset. Reduce each batch to what the metric needs (argmax, a sum), or move it to the CPU.",
-	Evidence: "Measured on an H200: logits of 4 × 512 tokens and 32,000 entries take 250 MiB a batch; an evaluation that collects them of 200 batches ran out of 8 GiB.",
+	Evidence: "Measured on an H200: logits of 4 × 512 tokens and 32,000 entries take 250 MiB a batch; an evaluation that collects them over 200 batches ran out of 8 GiB.",
 	Bad:      "with torch.no_grad():\n    for batch in loader:\n        predictions.append(model(batch))\n",
 	Good:     "with torch.no_grad():\n    for batch in loader:\n        predictions.append(model(batch).argmax(-1).cpu())\n",
 	check:    checkCollectedOutputs,
@@ -106,8 +106,8 @@ func isEvaluationName(name string) bool {
 var concatenated = Rule{
 	Code: "SNG105", Name: "concatenated-outputs",
 	Title:    "outputs of all batches are concatenated on the GPU",
-	Why:      "torch.cat and torch.stack make a second copy of everything in the list, and the list is still there: the peak is twice what was collected. Writing each batch into a tensor that was allocated once needs half; growing a tensor by cat in the loop copies it again in every iteration.",
-	Evidence: "By the allocator: the result of cat is allocated before its inputs are freed.",
+	Why:      "torch.cat and torch.stack make a second copy of everything in the list, and the list is still there: the peak is twice what was collected. Writing each batch into a tensor that was allocated once needs half; growing a tensor with cat in the loop copies it again in every iteration.",
+	Evidence: "From how the allocator works: the result of cat is allocated before its inputs are freed.",
 	Bad:      "with torch.no_grad():\n    for batch in loader:\n        outputs.append(model(batch))\nscores = torch.cat(outputs)\n",
 	Good:     "scores = torch.empty(len(dataset), classes, device=\"cuda\")\nwith torch.no_grad():\n    for i, batch in enumerate(loader):\n        scores[i * size : i * size + len(batch)] = model(batch)\n",
 	check:    checkConcatenated,
@@ -128,7 +128,7 @@ func checkConcatenated(m *module, r *reporter) {
 			switch args := positional(c.Call); {
 			case c.name != "torch.cat" && c.name != "torch.stack" && c.name != "torch.concat" || len(args) == 0:
 			case lists[dotted(args[0])]:
-				r.add(c.At(), "this copies everything that %s holds, while it is still there; write each batch into a tensor allocated once, or collect on the CPU", dotted(args[0]))
+				r.add(c.At(), "this copies everything that %s holds, and the original is still there; write each batch into a tensor allocated once, or collect on the CPU", dotted(args[0]))
 			case f.grows(c, args[0]):
 				r.add(c.At(), "this copies all outputs so far in every iteration; collect them in a list on the CPU, or write into a tensor allocated once")
 			}

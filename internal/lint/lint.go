@@ -46,7 +46,7 @@ func defaults() []Rule {
 }
 
 // Source returns the findings in one file, in order. An error is one line with the place of the first syntax
-// error. Names that end in .ipynb are notebooks.
+// error, or a [SkippedError]. Names that end in .ipynb are notebooks.
 func Source(path string, src []byte, o Options) ([]Finding, error) {
 	rules := defaults()
 	if o.Rules != nil {
@@ -63,7 +63,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := check(path, code, file.Body, rules, o.Torch)
+	found, err := check(path, code, file.Body, rules, o.Torch)
 	for i := range found {
 		found[i].Path = path
 		if !exact {
@@ -71,7 +71,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 		}
 		found[i].Fixed = fixedLine(code, found[i])
 	}
-	return found, nil
+	return found, err
 }
 
 // mentionsTraining reports whether a file can have findings at all: most files of a project do not.
@@ -85,13 +85,13 @@ func mentionsTraining(src []byte) bool {
 }
 
 // check applies rules to a parsed file.
-func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch string) []Finding {
+func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch string) ([]Finding, error) {
 	if !mentionsTraining(src) {
-		return nil
+		return nil, nil
 	}
 	m := readModule(src, body)
-	if m.isGenerated() {
-		return nil
+	if err := m.generated(); err != nil {
+		return nil, inFile(path, err)
 	}
 	m.torch = torch
 	tests := m.isUnitTest(path)
@@ -108,7 +108,7 @@ func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch strin
 	slices.SortFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Rule, b.Rule))
 	})
-	return out
+	return out, nil
 }
 
 // placed adds the lines of code to findings, and removes those on lines with "# snug: ignore" or

@@ -57,8 +57,8 @@ func (m *module) languageModel() bool {
 
 var logitsForLoss = Rule{
 	Code: "SNG402", Name: "logits-for-loss",
-	Title:    "the whole logits are made only for the loss",
-	Why:      "A language model's logits have one entry for each token and each word of the vocabulary, and their gradient is as large again. A loss in chunks, or fused with the head (Liger), never has all of them.",
+	Title:    "all logits are computed at once, only for the loss",
+	Why:      "A language model's logits have one entry for each token and each word of the vocabulary, and their gradient is as large again. A loss that is computed in chunks, or fused with the head (Liger), never holds all of them.",
 	Evidence: "Computed: logits of 6 × 2048 tokens and 128,256 entries take 5.9 GiB in float32, and as much again for the gradient.",
 	Bad:      "logits = model(ids).logits\nloss = F.cross_entropy(logits.view(-1, logits.size(-1)), labels.view(-1))\nloss.backward()\n",
 	Good:     "hidden = model.model(ids).last_hidden_state\nloss = fused_linear_cross_entropy(model.lm_head.weight, hidden, labels)\nloss.backward()\n",

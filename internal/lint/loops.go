@@ -134,7 +134,7 @@ func (f *function) isValidationStep() bool {
 	return false
 }
 
-// addLosses notes the names that are summands of a loss; what it is divided or multiplied by is none.
+// addLosses notes the names that are summands of a loss; what it is divided or multiplied by is not one.
 func (f *function) addLosses(e pysrc.Expr) {
 	switch e := e.(type) {
 	case *pysrc.Name, *pysrc.Attribute:

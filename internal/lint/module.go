@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ type function struct {
 type call struct {
 	*pysrc.Call
 	fn    *function
-	name  string // full name of what is called, "" if it is no name
+	name  string // full name of what is called, "" if it is not a name
 	place *place
 	stmt  pysrc.Stmt
 }
@@ -188,11 +189,40 @@ func (m *module) isUnitTest(path string) bool {
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
 }
 
-// isGenerated reports whether a file has more functions, or a function more calls, than anyone writes by hand. Rules compare calls with each
-// other, so such a file would take long, for nothing.
-func (m *module) isGenerated() bool {
-	return len(m.functions) > 3000 || slices.ContainsFunc(m.functions, func(f *function) bool { return len(f.calls) > 5000 })
+// The most functions of a file, and calls of a function, that are checked. Nobody writes more by hand, and rules
+// compare calls with each other, so checking such a file would take long, for nothing.
+const (
+	mostFunctions = 3000
+	mostCalls     = 5000
+)
+
+// generated returns an error that says why a file is not checked: it is larger than files that people write. It
+// is nil for all others.
+func (m *module) generated() error {
+	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside them
+		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a file that people write", n, mostFunctions)}
+	}
+	for _, f := range m.functions {
+		if n := len(f.calls); n > mostCalls {
+			return SkippedError{fmt.Sprintf("%s has %d calls, more than the %d of a function that people write", f.title(), n, mostCalls)}
+		}
+	}
+	return nil
 }
+
+// title returns what people call a function.
+func (f *function) title() string {
+	if f.def == nil {
+		return "the code outside functions"
+	}
+	return f.name
+}
+
+// SkippedError says why a file was passed over. It is no fault of the file's.
+type SkippedError struct{ why string }
+
+// Error returns the reason.
+func (e SkippedError) Error() string { return "not checked: " + e.why }
 
 // onGPU reports whether the file uses a GPU, as far as its words tell.
 func (m *module) onGPU() bool {

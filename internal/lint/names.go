@@ -120,7 +120,7 @@ func text(e pysrc.Expr) (string, bool) {
 	return s.Value, true
 }
 
-// method returns the receiver and the name of x.name(…); nil if the call is no method call.
+// method returns the receiver and the name of x.name(…); nil if the call is not a method call.
 func method(c *pysrc.Call) (pysrc.Expr, string) {
 	a, ok := c.Func.(*pysrc.Attribute)
 	if !ok {

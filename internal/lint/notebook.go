@@ -35,12 +35,12 @@ func lintNotebook(path string, src []byte, rules []Rule, torch string) ([]Findin
 	if err != nil {
 		return nil, n.placed(path, err)
 	}
-	found := check(path, n.code, file.Body, rules, torch)
+	found, err := check(path, n.code, file.Body, rules, torch)
 	for i := range found {
 		found[i].Path, found[i].edits = path, nil
 		found[i].Cell, found[i].Line = n.place(found[i].Line)
 	}
-	return found, nil
+	return found, err
 }
 
 // place returns the cell and the line in it.
@@ -73,7 +73,7 @@ func readNotebook(src []byte) (notebook, error) {
 		} `json:"cells"`
 	}
 	if err := json.Unmarshal(src, &doc); err != nil {
-		return notebook{}, errors.New("this is not a Jupyter notebook: it is no JSON object with cells")
+		return notebook{}, errors.New("this is not a Jupyter notebook: it is not a JSON object with cells")
 	}
 	var n notebook
 	var code strings.Builder

@@ -4,7 +4,7 @@ package lint
 
 import "snug/internal/pysrc"
 
-// place is where a statement stands: a chain of the blocks around it, innermost first. It ends at the function.
+// place is where a statement is: a chain of the blocks around it, innermost first. It ends at the function.
 type place struct {
 	outer    *place
 	stmt     pysrc.Stmt     // the for, while, if, with or try; nil for the function's own block

@@ -5,7 +5,7 @@ package lint
 var retainedGraph = Rule{
 	Code: "SNG303", Name: "retained-graph",
 	Title:    "the last backward of a step retains its graph",
-	Why:      "retain_graph=True keeps all activations of the step after backward, for a second backward through the same graph. If none follows, they stay until the loss is replaced, while the next forward already makes new ones: the peak has two steps.",
+	Why:      "retain_graph=True keeps all activations of the step after backward, for a second backward through the same graph. If none follows, they stay until the loss is replaced, while the next forward already makes new ones: the peak contains both.",
 	Evidence: "Measured on an H200: together with a summed loss, 164 MiB a step stayed on a 4-layer decoder; see SNG102.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward(retain_graph=True)\n    optimizer.step()\n    optimizer.zero_grad()\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n",

@@ -76,7 +76,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	return json.MarshalIndent(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, "", "  ")
 }
 
-// GitHub returns a finding as a workflow command, which GitHub shows beside the line.
+// GitHub returns a finding as a workflow command, which GitHub shows next to the line.
 func (f Finding) GitHub() string {
 	inValue := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	inText := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")

@@ -17,7 +17,7 @@ import (
 
 // Settings say which rules apply to which files: [tool.snug.lint] of a pyproject.toml, and the flags.
 type Settings struct {
-	Select  []string            // codes or their beginnings (SNG1, ALL); empty: all that are not optional
+	Select  []string            // codes or prefixes of codes (SNG1, ALL); empty: all that are not optional
 	Ignore  []string            // codes or their beginnings
 	Exclude []string            // files and folders, with * and **
 	PerFile map[string][]string // codes to ignore, by pattern of the file
@@ -66,7 +66,7 @@ func (s *Settings) read(d *doc.Document, key string, v doc.Value) (err error) {
 	case "torch":
 		release, ok := v.Data.(string)
 		if !ok {
-			return fmt.Errorf("torch is a release in quotes, such as \"2.6\"")
+			return fmt.Errorf("torch must be a release in quotes, such as \"2.6\"")
 		}
 		s.Torch = release
 		_, err = allocator.ParseVersion(release)
@@ -89,7 +89,7 @@ func (s *Settings) read(d *doc.Document, key string, v doc.Value) (err error) {
 // texts returns a list of texts.
 func texts(d *doc.Document, v doc.Value) ([]string, error) {
 	if v.Kind != doc.List {
-		return nil, fmt.Errorf("%s is a list of texts, such as [\"SNG101\"]", v.Path[len(v.Path)-1])
+		return nil, fmt.Errorf("%s must be a list of strings, such as [\"SNG101\"]", v.Path[len(v.Path)-1])
 	}
 	out := []string{}
 	for i := range v.Len {
@@ -99,7 +99,7 @@ func texts(d *doc.Document, v doc.Value) ([]string, error) {
 		}
 		text, ok := item.Data.(string)
 		if !ok {
-			return nil, fmt.Errorf("%s is a list of texts, such as [\"SNG101\"]", v.Path[len(v.Path)-1])
+			return nil, fmt.Errorf("%s must be a list of strings, such as [\"SNG101\"]", v.Path[len(v.Path)-1])
 		}
 		out = append(out, text)
 	}
@@ -161,7 +161,7 @@ func inPattern(pattern, file string) bool {
 // segments matches the parts of a path; ** stands for any number of them. Its work is bounded: a table, not a
 // search.
 func segments(want, parts []string) bool {
-	reach := make([]bool, len(parts)+1) // which beginnings of the path are matched so far
+	reach := make([]bool, len(parts)+1) // which prefixes of the path are matched so far
 	reach[0] = true
 	for _, w := range want {
 		next := make([]bool, len(parts)+1)

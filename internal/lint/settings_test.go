@@ -34,10 +34,10 @@ func TestReadSettings(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"selct = []", "pyproject.toml:2:9: [tool.snug.lint] has no key \"selct\"; did you mean select?"},
-		{"select = \"SNG1\"", "pyproject.toml:2:10: select is a list of texts"},
-		{"select = [1]", "pyproject.toml:2:10: select is a list of texts"},
+		{"select = \"SNG1\"", "pyproject.toml:2:10: select must be a list of strings"},
+		{"select = [1]", "pyproject.toml:2:10: select must be a list of strings"},
 		{"select = [\"E501\"]", "there is no rule \"E501\""},
-		{"torch = 2.6", "pyproject.toml:2:9: torch is a release in quotes"},
+		{"torch = 2.6", "pyproject.toml:2:9: torch must be a release in quotes"},
 	} {
 		_, err := ReadSettings("pyproject.toml", []byte("[tool.snug.lint]\n"+c.line+"\n"))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {

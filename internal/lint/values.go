@@ -9,7 +9,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// value is what is known of an expression. Only tensors that come from a model or a loss are known at all; a
+// value is what is known about an expression. Only tensors that come from a model or a loss are known at all; a
 // rule says nothing about the rest.
 type value struct {
 	known bool
@@ -30,7 +30,7 @@ type values struct {
 	work  *int // bounds the total: names that feed each other would take exponential time
 }
 
-// value returns what is known of an expression at a place.
+// value returns what is known about an expression at a place.
 func (f *function) value(e pysrc.Expr, at pysrc.Pos, p *place) value {
 	work := 400
 	return values{f, at, 0, &work}.of(e, p)
@@ -81,7 +81,7 @@ func (v values) all(list []pysrc.Expr, p *place) value {
 	return out
 }
 
-// join returns what holds of two values that become one: something known about either holds for the result.
+// join returns what holds for two values that become one: something known about either holds for the result.
 func join(a, b value) value {
 	switch {
 	case !a.known:
@@ -156,7 +156,7 @@ func (v values) assigned(a *assign, name string) value {
 	return out
 }
 
-// mayBeTensor reports whether an expression can be a tensor; a number that a loop begins with is none.
+// mayBeTensor reports whether an expression can be a tensor; a number that a loop begins with is not one.
 func mayBeTensor(e pysrc.Expr) bool {
 	switch e.(type) {
 	case *pysrc.Number, *pysrc.Const, *pysrc.Str, *pysrc.List, *pysrc.Dict:
@@ -187,7 +187,7 @@ func returnsIndices(e pysrc.Expr) bool {
 	return gives(e, "max", "min", "topk", "sort", "median", "mode")
 }
 
-// attribute returns what is known of x.name, given x.
+// attribute returns what is known about x.name, given x.
 func attribute(of value, a *pysrc.Attribute) value {
 	if !of.known {
 		return of
@@ -212,7 +212,7 @@ func isSmallName(name string) bool {
 	return hasWord(name, "loss", "score", "reward", "acc", "ppl", "perplexity", "nll", "metric", "error", "value_pred")
 }
 
-// item returns what is known of x[i].
+// item returns what is known about x[i].
 func (v values) item(e *pysrc.Subscript, p *place) value {
 	of := v.of(e.X, p)
 	if key, ok := text(e.Index); ok && isSmallName(key) {
@@ -224,7 +224,7 @@ func (v values) item(e *pysrc.Subscript, p *place) value {
 	return of
 }
 
-// call returns what is known of the result of a call.
+// call returns what is known about the result of a call.
 func (v values) call(c *pysrc.Call, p *place) value {
 	if model := v.f.modelCall(c); model != "" {
 		graph := !p.gradless && !v.f.gradless && !v.f.isValidationStep() && !isFrozenName(model)

@@ -36,7 +36,7 @@ func checkZeroGrad(m *module, r *reporter) {
 	}
 }
 
-// plainBackward reports whether loss.backward() stands in the loop of an update of one of PyTorch's own
+// plainBackward reports whether loss.backward() is in the loop of an update of one of PyTorch's own
 // optimizers, or of one that the function is given. Engines such as DeepSpeed's clear gradients themselves.
 func (f *function) plainBackward(step *call, loop *place) bool {
 	optimizer := dotted(step.Func.(*pysrc.Attribute).X)
@@ -78,7 +78,7 @@ func (m *module) clearsByHand() bool {
 	return m.words["zero_"] || m.words["zero_gradients"] || m.words["autograd"]
 }
 
-// clearsOnlyBefore reports whether all calls of zero_grad in the file stand before the loop, in the same
+// clearsOnlyBefore reports whether all calls of zero_grad in the file come before the loop, in the same
 // function and in no loop.
 func (f *function) clearsOnlyBefore(loop *place) bool {
 	cleared := false

@@ -155,7 +155,7 @@ func (p *Player) event(i, copy int) error {
 		p.phase = e.ID
 		p.notePhase(p.allocated)
 	default:
-		return fmt.Errorf("%v is not for streams with loops", e.Kind)
+		return fmt.Errorf("%v does not work for streams with loops", e.Kind)
 	}
 	return nil
 }

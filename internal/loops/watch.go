@@ -8,7 +8,7 @@ import "math/bits"
 // identified by its decisions and by the layouts of the segments that it touched, as it left them. When
 // one is seen again, the iterations since then are worth recording.
 type watch struct {
-	body    *body // nil outside of loops
+	body    *body // nil outside loops
 	sum     uint64
 	touched []int32
 	stamp   int32

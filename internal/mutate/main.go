@@ -45,9 +45,9 @@ func parse() options {
 	var tests string
 	flag.IntVar(&o.n, "n", 40, "how many mutants of each folder to try, 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "which ones")
-	flag.StringVar(&o.only, "only", "", "only files whose name holds this")
-	flag.IntVar(&o.line, "line", 0, "only on this line, as of a survivor that there is a test for now")
-	flag.StringVar(&tests, "tests", "", "packages whose tests judge, with commas between (default the folder's own)")
+	flag.StringVar(&o.only, "only", "", "only files whose name contains this")
+	flag.IntVar(&o.line, "line", 0, "only this line, such as a survivor that now has a test")
+	flag.StringVar(&tests, "tests", "", "packages whose tests to run, separated by commas (default the folder's own)")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
 	if tests != "" {

@@ -72,7 +72,7 @@ func (f *finder) visit(n ast.Node) bool {
 			f.add(n.Pos(), n.End(), strconv.FormatUint(i+1, 10), fmt.Sprintf("%d becomes %d", i, i+1))
 		}
 	case *ast.IfStmt:
-		f.add(n.Cond.Pos(), n.Cond.End(), "!("+f.text(n.Cond)+")", "the condition is turned round")
+		f.add(n.Cond.Pos(), n.Cond.End(), "!("+f.text(n.Cond)+")", "the condition is negated")
 	case *ast.BlockStmt:
 		f.drop(n.List)
 	case *ast.CaseClause:

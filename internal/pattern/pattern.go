@@ -18,7 +18,7 @@ import (
 type Pattern struct {
 	compiled func() *regexp.Regexp
 	words    []string
-	code     bool // a match begins with its line, which is no comment up to the word
+	code     bool // a match begins with its line, which has no comment before the word
 }
 
 // outsideComments is the beginning of expressions that ignore comments.
@@ -69,7 +69,7 @@ func (p *Pattern) Index(text string) []int {
 }
 
 // begin returns where a search begins: at the line of the first word. It is -1 if there can be no match, as
-// of no pattern.
+// for a nil pattern.
 func (p *Pattern) begin(text string) int {
 	if p == nil {
 		return -1

@@ -39,7 +39,7 @@ func (r *rules) allow(names []string, recorded map[string]bool) error {
 			}
 			continue
 		case !slices.Contains(allowable(), f) && !slices.Contains(anyway, f):
-			return setup.Wrong("{allow} %s: no such allowance%s", f, spelling.Hint(f, allowable(), "known: "+strings.Join(allowable(), ", ")))
+			return setup.Wrong("{allow} %s: not a setting that can be allowed to change%s", f, spelling.Hint(f, allowable(), "known: "+strings.Join(allowable(), ", ")))
 		case r.locked[f]:
 			return setup.Wrong("%s is both locked and allowed to change; keep one of {lock} and {allow}", f)
 		}
@@ -48,7 +48,7 @@ func (r *rules) allow(names []string, recorded map[string]bool) error {
 	return nil
 }
 
-// levered returns sets of variants with the levers that are allowed, those first that change least of what is trained.
+// levered returns sets of variants with the levers that are allowed, beginning with those that change what is trained the least.
 // None of them is written into files: they need more than a value there, so a plan for files has none.
 func (s *search) levered(plain []settings) [][]settings {
 	if s.isRecorded() || s.rules.writable != nil {

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"runtime/debug"
 	"testing"
 
@@ -58,10 +59,11 @@ func BenchmarkSearchSpread(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchLoops is a search for the largest model that goes token by token.
+// BenchmarkSearchLoops is a search for the largest model that goes token by token, near the longest sequence that is
+// simulated.
 func BenchmarkSearchLoops(b *testing.B) {
 	asProgram(b)
-	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 2048.0})
+	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 1536.0})
 	r := Request{Setup: s, Card: card(b, "H100-80GB")}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -76,7 +78,7 @@ func BenchmarkSearchAll(b *testing.B) {
 	asProgram(b)
 	r := Request{Setup: gpt2(b, map[string]any{"seq": 1024.0})}
 	for b.Loop() {
-		if _, err := SearchAll(r, gpu.Cards()); err != nil {
+		if _, err := SearchAll(context.Background(), r, gpu.Cards()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -93,7 +95,7 @@ func BenchmarkSearchAllSpread(b *testing.B) {
 			})}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := SearchAll(r, gpu.Cards()); err != nil {
+				if _, err := SearchAll(context.Background(), r, gpu.Cards()); err != nil {
 					b.Fatal(err)
 				}
 			}

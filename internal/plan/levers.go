@@ -97,7 +97,7 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
-// noticeable is the least difference of speed that is shown: a smaller one rounds to 0 %.
+// noticeable is the smallest difference in speed that is shown: a smaller one rounds to 0 %.
 const noticeable = 0.005
 
 // costs returns the time that a lever adds or saves, and its other price.
@@ -192,7 +192,7 @@ func (a adapters) String() string {
 	return fmt.Sprintf("LoRA of rank %d", a.rank)
 }
 
-// price16 returns what 16-bit weights cost: adapters are trained in float32 beside them.
+// price16 returns what 16-bit weights cost: adapters are trained in float32 next to them.
 func (s *search) price16() string {
 	if s.base.LoRA != nil && s.base.LoRA.PEFT {
 		return "frozen weights and activations in 16 bits"

@@ -81,7 +81,7 @@ type Plan struct {
 	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
 	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
 	Rescued *Choice  `json:"-"` // the run with Rescue
-	Flags   []string `json:"-"` // the flags that make the run that of Rescued
+	Flags   []string `json:"-"` // the flags that turn the run into Rescued
 }
 
 // Choice is one way to run.
@@ -190,8 +190,8 @@ func (s *search) explain(p *Plan) error {
 
 // SearchAll finds the best settings for each of several cards, without ladders
 // and levers. Cards of one generation share their simulations.
-func SearchAll(r Request, cards []gpu.Card) ([]*Plan, error) {
-	return searchAll(newProber(r.Setup).upTo(cards...).counting(r.Done), r, cards)
+func SearchAll(ctx context.Context, r Request, cards []gpu.Card) ([]*Plan, error) {
+	return searchAll(newProber(r.Setup).during(ctx).upTo(cards...).counting(r.Done), r, cards)
 }
 
 func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -134,5 +135,34 @@ func TestManyCardsFewEstimates(t *testing.T) {
 	}
 	if most := 12; len(p.answers) > most {
 		t.Errorf("%d estimates for %d cards, want at most %d", len(p.answers), len(gpu.Cards()), most)
+	}
+}
+
+// A setting has one figure: a row of the ladder that was not taken is named with the memory that the ladder shows.
+func TestOneFigureForOneSetting(t *testing.T) {
+	for _, c := range []struct {
+		model        string
+		seq, samples float64
+	}{{"gpt2", 512, 32}, {"bert-base", 256, 64}} {
+		s := run(t, modelled(c.model, map[string]any{"batch": 1.0, "seq": c.seq, "accumulation": c.samples}))
+		p, err := Search(Request{Setup: s, Card: card(t, "T4")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := 0
+		for _, r := range p.Rejected {
+			for _, rung := range p.Ladder {
+				if rung.Choice == nil || !reflect.DeepEqual(rung.Settings, r.Settings) || !strings.HasPrefix(r.Why, "needs ") {
+					continue
+				}
+				both++
+				if want := "needs " + units.Bytes(rung.Estimate.DevicePeak).String() + " of"; !strings.HasPrefix(r.Why, want) {
+					t.Errorf("%s: not taken %s: %s, but %s has %v", c.model, r.Change, r.Why, rung.Name, units.Bytes(rung.Estimate.DevicePeak))
+				}
+			}
+		}
+		if both == 0 {
+			t.Errorf("%s: no setting is in both lists", c.model)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func (s *search) recordedNotes(c *Choice) []string {
 	on, err := gpu.Find(p.Card)
 	_, grows := p.Seconds(c.settings.on(s.base).At())
 	say(!s.isTimed(), "The recordings have no times, so the largest batch is assumed to be the fastest.")
-	say(s.isTimed() && (err != nil || on.Name != s.req.Card.Name), "Speeds are those of %s, where it was recorded.", p.Card)
+	say(s.isTimed() && (err != nil || on.Name != s.req.Card.Name), "Speeds are for %s, where the run was recorded.", p.Card)
 	say(s.isTimed() && p.Facts.Stacks, "Recording stacks slowed the steps down: use the speeds only to compare settings.")
 	say(s.isTimed() && !grows, "The recorded steps did not get slower with more samples, so large batches look faster than they are.")
 	kept := estimate.Kept(c.settings.on(s.base))

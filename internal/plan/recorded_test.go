@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestRecordedSearch(t *testing.T) {
 		t.Errorf("ladder %+v", p.Ladder)
 	}
 	notes := strings.Join(p.Notes, "\n")
-	for _, want := range []string{"stay as recorded", "Speeds are those of NVIDIA H200"} {
+	for _, want := range []string{"stay as recorded", "Speeds are for NVIDIA H200"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
@@ -114,7 +115,7 @@ func TestRecordedRescue(t *testing.T) {
 
 func TestRecordedOnManyCards(t *testing.T) {
 	s := recordedSetup(t, towers(t, profile.Facts{Timings: timings(0.020, 0.025)}))
-	plans, err := SearchAll(Request{Setup: s}, gpu.Cards())
+	plans, err := SearchAll(context.Background(), Request{Setup: s}, gpu.Cards())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 		if err != nil {
 			return nil, err
 		}
-		why, err := s.against(c, best)
+		x, why, err := s.against(c, best)
 		if err != nil {
 			return nil, err
 		}
@@ -44,11 +44,11 @@ func (s *search) rejected(best *Choice) ([]Rejection, error) {
 		if err != nil {
 			return nil, err
 		}
-		why, err := s.against(c, best)
+		x, why, err := s.against(c, best)
 		if err != nil {
 			return nil, err
 		}
-		add(c.settings, why)
+		add(x, why)
 	}
 	return out, nil
 }
@@ -94,29 +94,38 @@ func (s *search) bestOf(v settings) (candidate, error) {
 	return c, err
 }
 
-// against returns why a candidate is not the choice.
-func (s *search) against(c candidate, best *Choice) (string, error) {
+// against returns why a candidate is not the choice, and the settings for which that holds: with the allocator options
+// of the choice, so that the two are compared alike. Its memory is that of the whole estimate, as on the ladder.
+func (s *search) against(c candidate, best *Choice) (x settings, why string, err error) {
 	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
-	if err == nil {
-		err = c.measure()
-	}
 	if err != nil {
-		return "", err
+		return c.settings, "", err
 	}
+	c.allocator = best.settings.allocator
+	whole, err := s.choice(c.settings)
+	if err != nil {
+		return c.settings, "", err
+	}
+	c.reserved = whole.Estimate.PeakReserved
+	return c.settings, s.reason(c, fits, best), nil
+}
+
+// reason returns why a candidate whose memory is known is not the choice.
+func (s *search) reason(c candidate, fits bool, best *Choice) string {
 	if !fits {
-		return s.tooLarge(c), nil
+		return s.tooLarge(c)
 	}
 	switch share := c.rate/best.rate - 1; {
 	case !s.isTimed() && share < 0:
-		return "smaller, and the recordings have no times", nil
+		return "smaller, and the recordings have no times"
 	case share < -noticeable:
-		return fmt.Sprintf("%.0f %% slower", -100*share), nil
+		return fmt.Sprintf("%.0f %% slower", -100*share)
 	case s.isTimed() && share > noticeable && c.reserved > best.Estimate.PeakReserved:
-		return fmt.Sprintf("only %.0f %% faster, and takes %s of the memory there is", 100*share, s.taken(c)), nil
+		return fmt.Sprintf("only %.0f %% faster, and takes %s of the available memory", 100*share, s.taken(c))
 	case c.reserved >= best.Estimate.PeakReserved:
-		return "no faster, and takes more memory", nil
+		return "no faster, and takes more memory"
 	}
-	return "no faster, and changes more", nil
+	return "no faster, and changes more"
 }
 
 // taken returns the share of the memory that a candidate takes.

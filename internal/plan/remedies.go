@@ -12,7 +12,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change with which a run fits that did not.
+// Remedy is a change that makes a run fit that did not fit before.
 type Remedy struct {
 	Flags []string // as one would type them
 	Takes uint64   // bytes on the card; under a limit, bytes that PyTorch reserves
@@ -21,8 +21,8 @@ type Remedy struct {
 // enoughRemedies is how many remedies are worth reading.
 const enoughRemedies = 3
 
-// Remedies returns up to three changes that make a run fit, each simulated, those first that change least of what is
-// trained; if no single one does, the shortest list of changes that does. It is empty if nothing helps, or if the
+// Remedies returns up to three changes that make a run fit, each simulated, beginning with those that change what is
+// trained the least; if no single one does, the shortest list of changes that does. It is empty if nothing helps, or if the
 // run takes long to simulate.
 func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, error) {
 	q, err := newSearch(Request{Setup: s, Card: card}, newProber(s).during(ctx).upTo(card), true)

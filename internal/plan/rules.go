@@ -70,9 +70,22 @@ func (s *search) lockUnwritable() {
 	if !r.fixed("checkpointing") && s.base.Model.Config != nil && !r.writes("checkpointing", !x.checkpointing) {
 		r.locked["checkpointing"] = true
 	}
+	if x.accumulation == 1 && s.target == x.effective() && !r.fixed("accumulation") && !r.writes("accumulation", 2) && s.todayFits() {
+		r.locked["accumulation"] = true // nobody writes a loop anew for a little speed
+	}
 	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true
 	}
+}
+
+// todayFits reports whether the run fits as it is.
+func (s *search) todayFits() bool {
+	c, err := s.timed(s.today)
+	if err != nil {
+		return false
+	}
+	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
+	return fits && err == nil
 }
 
 func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }

@@ -89,10 +89,10 @@ func asScripted(r Request) (Request, error) {
 			r.Lock = append(r.Lock[:len(r.Lock):len(r.Lock)], field)
 		}
 	}
-	if p := s.Script.Precision(); p != "" && !r.Setup.Says("precision") {
+	if p := s.ComputesIn(); p != s.Precision {
 		s.Precision, s.Weights = p, ""
 	}
-	if n := s.Script.Accumulation(); n > 1 && !r.Setup.Says("accumulation") {
+	if n := s.Script.Accumulation(); n > 1 {
 		s.Accumulation = n
 	}
 	r.Setup = &s

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,8 +36,11 @@ func small(t testing.TB, more map[string]any) *setup.Setup {
 // TestCountsRuns checks the count that a terminal shows during a search.
 func TestCountsRuns(t *testing.T) {
 	for name, search := range map[string]func(Request) error{
-		"one card":      func(r Request) error { _, err := Search(r); return err },
-		"several cards": func(r Request) error { _, err := SearchAll(r, []gpu.Card{card(t, "T4"), card(t, "H200")}); return err },
+		"one card": func(r Request) error { _, err := Search(r); return err },
+		"several cards": func(r Request) error {
+			_, err := SearchAll(context.Background(), r, []gpu.Card{card(t, "T4"), card(t, "H200")})
+			return err
+		},
 	} {
 		var done atomic.Int64
 		if err := search(Request{Setup: small(t, nil), Card: card(t, "T4"), Done: &done}); err != nil || done.Load() == 0 {
@@ -136,7 +140,7 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		"lock":          {Request{Setup: s, Lock: []string{"precison"}}, "did you mean precision"},
-		"allow":         {Request{Setup: s, Allow: []string{"model"}}, "no such allowance"},
+		"allow":         {Request{Setup: s, Allow: []string{"model"}}, "not a setting that can be allowed to change"},
 		"both":          {Request{Setup: s, Lock: []string{"seq"}, Allow: []string{"seq"}}, "both locked and allowed"},
 		"product":       {Request{Setup: s, Lock: []string{"batch", "accumulation"}, Target: 25}, "make an effective batch of 24, not 25"},
 		"batch":         {Request{Setup: s, Lock: []string{"batch"}, Target: 1}, "batch is locked at 2"},

@@ -13,7 +13,7 @@ import (
 const underused = 0.5
 
 // underusedNote returns how much of the card a choice uses, if that is little because the whole effective batch fits
-// at once, and the effective batch that would fill it.
+// at once, and the effective batch that would use most of it.
 func (s *search) underusedNote(c *Choice) string {
 	x := c.settings
 	limit := s.reservable(x, room{share: 1})
@@ -21,21 +21,21 @@ func (s *search) underusedNote(c *Choice) string {
 	if s.long || !s.exact || x.accumulation > 1 || used >= underused || s.rules.locked["batch"] || !s.base.Model.Varies("batch") {
 		return ""
 	}
-	text := fmt.Sprintf("This uses %.0f %% of the memory there is (%v of %v), because all %d samples of a step fit at once.",
+	text := fmt.Sprintf("This uses %.0f %% of the available memory (%v of %v), because all %d samples of a step fit at once.",
 		100*used, units.Bytes(c.Estimate.PeakReserved), units.Bytes(limit), x.effective())
-	full, rate := s.filling(x)
-	if full <= x.batch {
+	full, err := s.filling(x)
+	if err != nil || full.batch <= x.batch {
 		return text
 	}
-	text += fmt.Sprintf(" An effective batch of %d would fill it", full*x.world)
-	if gain := rate/c.rate - 1; s.isTimed() && gain >= noticeable {
+	text += fmt.Sprintf(" An effective batch of %d would use %.0f %%", full.effective(), 100*float64(full.reserved)/float64(limit))
+	if gain := full.rate/c.rate - 1; s.isTimed() && gain >= noticeable {
 		return text + fmt.Sprintf(" and be %.3g times as fast, but changes the training.", 1+gain)
 	}
 	return text + ", but is no faster."
 }
 
-// filling returns the largest of a batch's doublings that leaves some of the card free, and its speed.
-func (s *search) filling(x settings) (batch int, rate float64) {
+// filling returns the largest of a batch's doublings that leaves some of the card free, with its speed and memory.
+func (s *search) filling(x settings) (candidate, error) {
 	at := func(i int) (c candidate, fits bool) {
 		y := x
 		y.batch <<= i
@@ -51,5 +51,8 @@ func (s *search) filling(x settings) (batch int, rate float64) {
 	}
 	n := sort.Search(most, func(i int) bool { _, fits := at(i + 1); return !fits })
 	c, _ := at(n)
-	return x.batch << n, c.rate
+	if c.probe == nil {
+		return c, fmt.Errorf("batch %d cannot be simulated", x.batch<<n)
+	}
+	return c, c.measure()
 }

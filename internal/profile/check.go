@@ -124,7 +124,7 @@ func (f *fitter) checkIndependent() error {
 		for _, b := range names[:i] {
 			apart := slices.ContainsFunc(f.inputs, func(in Input) bool { return in.At[a]*first[b] != in.At[b]*first[a] })
 			if !apart {
-				return fmt.Errorf("%s and %s change in step in these recordings: record one where only one of them changes", b, a)
+				return fmt.Errorf("%s and %s always change together in these recordings: record one in which only one of them changes", b, a)
 			}
 		}
 	}

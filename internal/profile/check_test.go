@@ -63,7 +63,7 @@ func TestFitRefuses(t *testing.T) {
 		"ran out of memory":   {[]Input{transformer(2), full}, "ran out of memory"},
 		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},
 		"other names":         {[]Input{transformer(2), both}, "name the same quantities"},
-		"in step":             {[]Input{both, together}, "change in step"},
+		"in step":             {[]Input{both, together}, "change together"},
 		"nothing changed":     {[]Input{transformer(2), labelled(transformer(2), 3)}, "allocate the same, although batch varies"},
 		"swapped":             {[]Input{labelled(transformer(2), 3), labelled(transformer(3), 2)}, "are the sizes swapped?"},
 		"another size":        {[]Input{transformer(4), labelled(transformer(6), 5)}, "grow faster than batch"},

@@ -63,26 +63,35 @@ type fileHeader struct {
 
 // Write writes p as a memory.snug file.
 func (p *Program) Write(w io.Writer) error {
-	out := bytes.NewBufferString(fileMagic)
-	out.Write([]byte{p.version(), 0, 0, 0, 0, 0, 0, 0})
-	z, err := flate.NewWriter(out, flate.BestCompression)
-	if err != nil {
-		return err
-	}
 	body, err := p.body()
 	if err != nil {
 		return err
 	}
-	if _, err := z.Write(withoutRepeats(body)); err != nil {
+	file, err := p.deflate(withoutRepeats(body))
+	if err == nil && len(body) > bodyLimit(len(file)) { // so regular that Read would take it for a bomb
+		file, err = p.deflate(withAllRepeats(body))
+	}
+	if err != nil {
 		return err
 	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	file := out.Bytes()
 	binary.LittleEndian.PutUint32(file[12:], checksum(file[bodyAt:]))
 	_, err = w.Write(file)
 	return err
+}
+
+// deflate returns a file without its checksum.
+func (p *Program) deflate(text []byte) ([]byte, error) {
+	out := bytes.NewBufferString(fileMagic)
+	out.Write([]byte{p.version(), 0, 0, 0, 0, 0, 0, 0})
+	z, err := flate.NewWriter(out, flate.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := z.Write(text); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return out.Bytes(), err
 }
 
 // Is reports whether a file that begins with these bytes is a memory.snug.

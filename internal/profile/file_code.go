@@ -71,7 +71,7 @@ func (d *decoder) below(n int, what string) int {
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(len(d.in)) {
-		d.fail("%d things in %d bytes", n, len(d.in))
+		d.fail("%d items in %d bytes", n, len(d.in))
 		return 0
 	}
 	return int(n)
@@ -81,7 +81,7 @@ func (d *decoder) count() int {
 func (d *decoder) atMost(most int, what string) int {
 	n := d.count()
 	if n > most {
-		d.fail("%d %s, where at most %d are allowed", n, what, most)
+		d.fail("%d %s, but at most %d are allowed", n, what, most)
 		return 0
 	}
 	return n
@@ -91,7 +91,7 @@ func (d *decoder) atMost(most int, what string) int {
 func (d *decoder) atMostTerms(most int, what string) int {
 	n := d.atMost(most, what)
 	if d.termsRead += n; d.termsRead > maxAllTerms {
-		d.fail("%d terms or more, where at most %d are allowed", d.termsRead, maxAllTerms)
+		d.fail("%d terms or more, but at most %d are allowed", d.termsRead, maxAllTerms)
 		return 0
 	}
 	return n

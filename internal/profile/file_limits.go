@@ -58,10 +58,10 @@ func (p *Program) terms() int {
 // tooLong returns an error if a program exceeds what can be read back.
 func (p *Program) tooLong() error {
 	if n := p.events(); n > maxEvents {
-		return fmt.Errorf("the recordings have %d events, and a profile holds %d: record fewer steps (--steps) or sizes", n, maxEvents)
+		return fmt.Errorf("the recordings have %d events, but a profile holds at most %d: record fewer steps (--steps) or sizes", n, maxEvents)
 	}
 	if n := p.terms(); n > maxAllTerms {
-		return fmt.Errorf("the formulas have %d terms, and a profile holds %d: record fewer sizes", n, maxAllTerms)
+		return fmt.Errorf("the formulas have %d terms, but a profile holds at most %d: record fewer sizes", n, maxAllTerms)
 	}
 	if len(p.variants) > maxRecordings || len(p.formulas) > maxFormulas {
 		return fmt.Errorf("%d recordings with %d different allocations are more than a profile holds (%d, %d): record fewer sizes",

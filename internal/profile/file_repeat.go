@@ -58,6 +58,14 @@ func withoutRepeats(body []byte) []byte {
 	return e.out
 }
 
+// withAllRepeats writes body as it is, in the same form.
+func withAllRepeats(body []byte) []byte {
+	e := &encoder{}
+	e.bytes(body)
+	e.uint(0)
+	return e.out
+}
+
 // hashOf mixes the first repeatMin bytes.
 func hashOf(b []byte) uint64 {
 	hash := uint64(0)

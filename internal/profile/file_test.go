@@ -81,6 +81,19 @@ func TestFileThatIsNotOne(t *testing.T) {
 	}
 }
 
+// A run of a million events that are all alike makes a file so small that its body looks like a bomb. It must be
+// readable nevertheless.
+func TestFileOfAlikeEvents(t *testing.T) {
+	p := fitted(t, at(2, longTrace(million, 2*640)), at(3, longTrace(million, 3*640)))
+	var file bytes.Buffer
+	if err := p.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(bytes.NewReader(file.Bytes())); err != nil {
+		t.Errorf("%d bytes: %v", file.Len(), err)
+	}
+}
+
 // A step of a million events, recorded for three steps at two sizes, stays below a
 // megabyte.
 func TestFileOfALongRun(t *testing.T) {

@@ -165,7 +165,7 @@ func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 		return
 	}
 	if n := p.events() + len(kinds); n > maxEvents {
-		d.fail("%d events or more, where at most %d are allowed", n, maxEvents)
+		d.fail("%d events or more, but at most %d are allowed", n, maxEvents)
 		return
 	}
 	v.events = make([]event, len(kinds))

@@ -43,7 +43,7 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	case c.shrunk > c.grown:
 		return fmt.Errorf("%s has a larger %s than %s but allocates less: are the sizes swapped?", large.Name, varied, small.Name)
 	case name != "" && c.faster > c.kept/2:
-		return fmt.Errorf("from %s to %s most tensors grow faster than %s, and not as its square: are the sizes right, and all else the same?",
+		return fmt.Errorf("from %s to %s most tensors grow faster than %s, but not as its square: are the sizes right, and is everything else the same?",
 			small.Name, large.Name, name)
 	case name == "batch" && c.squares > c.kept/2:
 		warn("most tensors grow with the square of batch: if samples do not interact, something else changed too (sequence length, image size)")

@@ -5,8 +5,8 @@ package profile
 import "fmt"
 
 // In some programs every step has a different size: a batch is padded to its longest sample, or holds
-// graphs of different sizes. The probe sees what enters the model, so that a step has quantities of its own
-// besides those of the run: a padded length, a number of nodes. Then
+// graphs of different sizes. The probe sees what enters the model, so a step has its own quantities besides
+// those of the run: a padded length, a number of nodes. Then
 //
 //	notes.go             what the probe saw
 //	ragged_columns.go    the numbers that change from step to step

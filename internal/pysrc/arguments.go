@@ -45,7 +45,7 @@ func (p *parser) argument() Arg {
 func (p *parser) soleGenerator(open Pos, elt Expr, first bool) Expr {
 	x := p.comprehension(open, "generator", elt, nil)
 	if !first || !p.is(")") {
-		p.fail("a generator beside other arguments needs parentheses")
+		p.fail("a generator next to other arguments needs parentheses")
 	}
 	return x
 }

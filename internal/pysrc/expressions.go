@@ -166,7 +166,7 @@ func (p *parser) comparison() Expr {
 	return c
 }
 
-// comparisonOp reads and returns a comparison operator, or returns "" if the next token is none.
+// comparisonOp reads and returns a comparison operator, or returns "" if the next token is not one.
 func (p *parser) comparisonOp() string {
 	t := p.peek()
 	if t.kind < keyword {

@@ -231,7 +231,7 @@ func (p *parser) exceptions(first Expr) Expr {
 		t.Elts = append(t.Elts, p.expr())
 	}
 	if p.is("as") {
-		p.fail("several exceptions with a name need parentheses around them")
+		p.fail("several exceptions with a name need parentheses")
 	}
 	return t
 }

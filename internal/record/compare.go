@@ -66,7 +66,7 @@ func figures(x *run.Report, a *estimate.Answer) []Figure {
 		out = append(out,
 			Figure{"parameters", kept, c.Parameters},
 			Figure{"optimizer", s.Optimizer, c.Optimizer},
-			Figure{"all else at the peak", above(x.PeakAllocated(), kept+s.Optimizer), above(a.PeakAllocated, c.Parameters+c.Optimizer)})
+			Figure{"everything else at the peak", above(x.PeakAllocated(), kept+s.Optimizer), above(a.PeakAllocated, c.Parameters+c.Optimizer)})
 	}
 	return append(out,
 		Figure{"peak allocated", x.PeakAllocated(), a.PeakAllocated},

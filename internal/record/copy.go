@@ -91,7 +91,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	return nil
 }
 
-// useCopy replaces the name of a file by that of its copy, and reports whether the command names it.
+// useCopy replaces the name of a file with that of its copy, and reports whether the command names it.
 func (c *command) useCopy(file, copied string) (found bool) {
 	for i, w := range c.args {
 		if c.isName(w, file) {

@@ -15,18 +15,19 @@ import (
 
 // Env is the outside world as a session sees it. The comment of a field says what nil means.
 type Env struct {
-	Stdin          *os.File                    // standard input of the command; nil: none
-	Stdout, Stderr io.Writer                   // the command's output; nil discards it
-	Environ        func() []string             // the environment of the command; nil: empty
-	LookupEnv      func(string) (string, bool) // a variable of that environment; nil: none is set
-	GPUs           []gpu.Source                // ways to ask which GPUs are here
-	Files          Files                       // the user's files; nil: those of this machine
-	TempDir        string                      // for the session's private folder; "": the system's place
-	Runner         run.Runner                  // starts the command; nil: on this machine
-	Signals        Signals                     // nil: those of this process
-	Store          func() (Store, error)       // opens the store of measurements; nil: nothing is stored
-	Now            func() time.Time            // nil: the clock of this machine
-	Events         Events                      // called when something happens
+	Stdin          *os.File                             // standard input of the command; nil: none
+	Stdout, Stderr io.Writer                            // the command's output; nil discards it
+	Environ        func() []string                      // the environment of the command; nil: empty
+	LookupEnv      func(string) (string, bool)          // a variable of that environment; nil: none is set
+	GPUs           []gpu.Source                         // ways to ask which GPUs are here
+	Files          Files                                // the user's files; nil: those of this machine
+	TempDir        string                               // for the session's private folder; "": the system's place
+	Runner         run.Runner                           // starts the command; nil: on this machine
+	Signals        Signals                              // nil: those of this process
+	Store          func() (Store, error)                // opens the measurement store; nil: nothing is stored
+	Now            func() time.Time                     // nil: the clock of this machine
+	After          func(time.Duration) <-chan time.Time // waits; nil: by the clock of this machine
+	Events         Events                               // called when something happens
 }
 
 // Files is the file system that the command will see. Names are absolute, or
@@ -91,6 +92,9 @@ func (e Env) withDefaults() Env {
 	}
 	if e.Now == nil {
 		e.Now = localClock
+	}
+	if e.After == nil {
+		e.After = localTimer
 	}
 	return e
 }

@@ -32,6 +32,9 @@ func (s *Session) process(t *Trial) *run.Session {
 		Asked:    s.terminalAsked,
 		Resumed:  func() { s.env.Signals.Notify(s.signals) },
 	}
+	if m := s.plan.Measure; m != nil {
+		p.StartTimeout, p.StepTimeout, p.EndTimeout, p.OOMTimeout = m.StartTimeout, m.StepTimeout, m.EndTimeout, oomTimeout
+	}
 	if s.plan.Quiet {
 		p.Stdout, p.Stderr = io.Discard, io.Discard
 	}

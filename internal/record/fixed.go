@@ -32,7 +32,7 @@ func (s *Session) fixedSizes(trials []*Trial) profile.Point {
 	return out
 }
 
-// sizesBesideBatch are the sizes that files and commands hold beside the batch.
+// sizesBesideBatch are the sizes that files and commands hold besides the batch.
 var sizesBesideBatch = []string{"seq", "target_seq", "positives", "negatives"}
 
 // configuredSizes returns the sizes in the config files, if there are any, or

@@ -42,6 +42,8 @@ func (localFiles) WriteFile(name string, data []byte, mode fs.FileMode) error {
 
 func localClock() time.Time { return time.Now() }
 
+func localTimer(d time.Duration) <-chan time.Time { return time.After(d) }
+
 // processSignals delivers the signals that this process gets.
 type processSignals struct{}
 

@@ -56,7 +56,7 @@ func (t *Trial) howFar() string {
 	case failed:
 		return "started no Python that would load the probe"
 	}
-	return "started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"
+	return "started no Python that would load the probe; is this the command that trains, and does the environment (PYTHONPATH) reach its Python?"
 }
 
 // lastMessage returns the last message of a failed run, after a colon: its exception, or its last line if

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snug/internal/profile"
+	"snug/internal/setup"
 )
 
 // The defaults of every command that records. Optimizers make their states in the first
@@ -25,6 +26,8 @@ type Plan struct {
 	// Configs are the config files that hold the varied settings. If none are named,
 	// they are those that the command names, or those of the folder.
 	Configs []string
+	// Settings are put into every run besides its size, as Bind does.
+	Settings setup.Values
 	// Reference is what the measured runs are compared with; nil means no comparison.
 	Reference *Reference
 
@@ -33,11 +36,29 @@ type Plan struct {
 	KeepRunning bool          // the command goes on after its recorded steps
 	Timeout     time.Duration // of one run; 0: none
 	Quiet       bool          // the user does not see what the command prints
+	Failures    int           // snapshots of failed requests to keep; 0 for none: failures.go
+	Limit       uint64        // most bytes that PyTorch may reserve on a GPU; 0: no limit
+	Measure     *Measure      // how runs are measured, as the trials of a tune are; nil: they are recorded
 
 	// Out is the file for the profile, if sizes are varied, and Keep the folder to
 	// copy the recordings to, "" for none. Both are written whole or not at all.
 	Out, Keep string
 }
+
+// Measure says how a run is measured that is not recorded: only its times and peaks count, so its steps are as
+// fast as without snug.
+type Measure struct {
+	Steady     float64 // a run ends before its last step once the time of a step is known to within this share
+	WorstFirst bool    // the longest samples of the data set make the first batch
+
+	StartTimeout time.Duration // until the first step; 0: none
+	StepTimeout  time.Duration // from one step to the next; 0: none
+	EndTimeout   time.Duration // from the last step to the end of the command; 0: the usual
+}
+
+// oomTimeout is how long the processes of a trial may go on after one of them ran out of GPU memory: a launcher
+// needs a moment to end the others, and without one they wait for it for ever.
+const oomTimeout = 5_000 * time.Millisecond
 
 // varies reports whether the plan runs the command at several sizes, and so makes a profile.
 func (p *Plan) varies() bool { return len(p.Sizes) > 0 && len(p.Sizes[0]) > 0 }

@@ -9,12 +9,14 @@
 //	Open, Bind, Run, …   trials, each at settings that the last one suggested; running
 //	                     out of memory is an answer (Trial.OutOfMemory)
 //	Events.Reported      the probe's figures, while a trial runs
+//	WatchFailures        runs the command to its end, and keeps snapshots of requests that fail (failures.go)
 //
 // The files:
 //
 //	plan.go      what to record: the command, the sizes, how long
 //	env.go       the outside world, as a session sees it; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
+//	settle.go    waits between trials until the GPU's memory is free again
 //	trial.go     one run of the command at one size
 //	record.go    all sizes of a plan, and the profile made from them
 //
@@ -27,11 +29,11 @@
 //	watch    steps, signals, the terminal and the time-out, while it runs
 //	           execute.go, events.go, interrupt.go
 //	collect  the report of the process that trained, and whether it can be used
-//	           trial.go, verdict.go, no_steps.go
-//	fit      the recordings become a program of the sizes that were varied
+//	           trial.go, verdict.go, no_steps.go; measured.go for the trials of a tune
+//	fit      the recordings become a program that takes the sizes that were varied
 //	           fit.go, facts.go, fixed.go
 //	keep     memory.snug, the folder of --keep, and the store of this machine
-//	           keep.go, places.go, remember.go
+//	           keep.go, places.go, remember.go, remember_trial.go
 //
 // Measurements are compared with estimates in reference.go and compare.go; past.go says
 // how far off estimates have been on this machine before.

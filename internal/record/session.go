@@ -34,9 +34,10 @@ type Session struct {
 	secrets redact.Values
 	signals chan os.Signal
 	work    *run.Work
-	hasGPU  bool     // the command will see a GPU
-	bound   []*Trial // the sizes of the plan, ready to run
-	inputAt *int64   // where standard input was, if it is a file
+	hasGPU  bool           // the command will see a GPU
+	bound   []*Trial       // the sizes of the plan, ready to run
+	inputAt *int64         // where standard input was, if it is a file
+	free    map[int]uint64 // bytes of each GPU, before the first trial; nil: not known yet
 }
 
 // Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is refused here: it
@@ -87,7 +88,11 @@ func (s *Session) checkPlan() error {
 			return err
 		}
 	}
-	return checkPlaceholders(p.Command, p.Sizes[0])
+	filled := maps.Clone(p.Sizes[0])
+	for _, v := range p.Settings {
+		filled[v.Setting] = 0
+	}
+	return checkPlaceholders(p.Command, filled)
 }
 
 // prepare does what has to be done before the first run.
@@ -143,7 +148,7 @@ func (s *Session) lookupForCommand(name string) (string, bool) {
 func (s *Session) bindAll() error {
 	s.bound = nil
 	for _, at := range s.plan.Sizes {
-		t, err := s.Bind(at, nil)
+		t, err := s.Bind(at, s.plan.Settings)
 		if err != nil {
 			return err
 		}
@@ -164,9 +169,7 @@ func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) 
 }
 
 func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, error) {
-	f, err := run.NewFolder(s.work.Path, run.Settings{
-		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU,
-	})
+	f, err := run.NewFolder(s.work.Path, s.probe())
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +181,42 @@ func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, err
 		return nil, fmt.Errorf("%s sets variables but starts nothing; put the command after them", strings.Join(redact.Words(c.env), " "))
 	}
 	return &Trial{At: at, Stacks: s.plan.Stacks, command: c, folder: f, session: s}, nil
+}
+
+// probe returns the settings of the probe.
+func (s *Session) probe() run.Settings {
+	p := run.Settings{
+		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU, Limit: s.plan.Limit,
+		Failures: s.plan.Failures, MaxEntries: s.plan.entries(),
+	}
+	if m := s.plan.Measure; m != nil {
+		p.Measure, p.Steady, p.WorstFirst = true, m.Steady, m.WorstFirst
+	}
+	return p
+}
+
+// LimitMemory sets the most bytes that PyTorch may reserve on a GPU in runs that are bound from now on; 0 is no
+// limit.
+func (s *Session) LimitMemory(bytes uint64) { s.plan.Limit = bytes }
+
+// CheckBind returns an error if a setting cannot be given a value: Bind would refuse it.
+func (s *Session) CheckBind(setting string, value any) error {
+	t, err := s.Bind(nil, setup.Assign(setting, value))
+	if err == nil {
+		_ = t.Discard()
+	}
+	return err
+}
+
+// Placeholders returns the names of the placeholders in the command, {batch} and others, in their order.
+func (s *Session) Placeholders() []string {
+	var out []string
+	for _, w := range slices.Concat(s.binder.launch.Env, s.binder.launch.Args) {
+		if name := placeholderIn(w); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // values returns a size and further settings as one.

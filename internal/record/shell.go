@@ -13,8 +13,8 @@ import (
 
 // A shell script should not notice that a value in it was changed for a run:
 // people write cd "$(dirname "$0")", and source files next to it. A copy
-// elsewhere would break that, and one beside it would be a file in the user's
-// folder. So there is no copy: the shell is given the changed text itself, and
+// elsewhere would break that, and one next to it would be a file in the user's folder.
+// So there is no copy: the shell is given the changed text itself, and
 // the script's own path as its $0.
 //
 //	bash -e train.sh a b    bash -e -c TEXT train.sh a b

@@ -17,7 +17,7 @@ func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
 		for _, f := range x.Failures {
-			t.note("the probe failed in %s (%s); the run went on without that", f.Where, f.What)
+			t.note("the probe failed in %s (%s); the run went on without it", f.Where, f.What)
 		}
 	}
 	switch {
@@ -34,7 +34,7 @@ func (t *Trial) verdict() error {
 		return exitError(out.Exit, t.failedEarly())
 	case t.Report.NoGPU:
 		return fmt.Errorf("the command took %s%s on the CPU, so there is no GPU memory to record; does it put its model on the GPU?", stepCount(len(t.Report.Steps)), t.AtSize())
-	case t.Report.Snapshot == nil:
+	case t.Report.Snapshot == nil && t.session.plan.Measure == nil:
 		return exitError(out.Exit, t.noRecording())
 	case short:
 		t.note("the command ended by itself after %d of %d steps%s", len(t.Report.Steps), steps, t.AtSize())

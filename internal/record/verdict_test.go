@@ -44,7 +44,7 @@ func TestVerdict(t *testing.T) {
 		{name: "no step", report: `{"event":"torch","versions":{"torch":"2.11.0"}}`, want: "the command imported torch, but no optimizer took a step; is this the command that trains?"},
 		{name: "no step, failed", report: `{"event":"torch","versions":{"torch":"2.11.0"}}` + "\n" + `{"event":"exception","type":"EOFError","what":"x"}`, out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the command imported torch, but no optimizer took a step, and failed with exit code 1: EOFError: x; it asked for input, which is not available here"},
 		{name: "Python", report: `{"event":"start","pid":7}`, want: "the command ran Python, but never imported torch where the probe could see it; is this the command that trains?"},
-		{name: "no Python", want: "the command started no Python that would load the probe; is it the one that trains, and does the environment (PYTHONPATH) reach its Python?"},
+		{name: "no Python", want: "the command started no Python that would load the probe; is this the command that trains, and does the environment (PYTHONPATH) reach its Python?"},
 		{name: "no Python, unseen", tail: "usage:\n  wrong option\n", quiet: true, out: run.Outcome{Exit: run.Exit{Code: 64}}, code: 64, want: "the command started no Python that would load the probe, and failed with exit code 64: wrong option"},
 		{name: "a launcher", warning: "it starts containers", want: "the command ran without the probe: it starts containers"},
 	} {
@@ -109,7 +109,7 @@ func TestVerdictNotes(t *testing.T) {
 		`{"event":"torch","versions":{"torch":"2.11.0"}}`, `{"event":"step","n":1}`, `{"event":"snapshot","file":"x"}`,
 		`{"event":"failure","where":"batch","what":"got hf_abcdefghijklmnop"}`,
 	}, "\n")))}})
-	want := []string{"the probe failed in batch (got ***); the run went on without that", "the command ended by itself after 1 of 2 steps"}
+	want := []string{"the probe failed in batch (got ***); the run went on without it", "the command ended by itself after 1 of 2 steps"}
 	if x.Err() != nil || len(x.Notes) != 2 || x.Notes[0] != want[0] || x.Notes[1] != want[1] {
 		t.Errorf("%v, %q", x.Err(), x.Notes)
 	}

@@ -32,7 +32,7 @@ var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", 
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
 // kindOf returns the kind of a name, by the words that it consists of: --hf_token, hubToken and
-// +trainer.hub_token all have token among them, tokenizer has not.
+// +trainer.hub_token all have token among them, tokenizer does not.
 func kindOf(name string) kind {
 	if !hasAny(strings.ToLower(name), hints) {
 		return none

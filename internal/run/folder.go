@@ -24,7 +24,23 @@ type Settings struct {
 	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
 	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
 	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
+	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one of the run
+
+	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
+
+	Measure    bool    `json:"measure"`     // times and peaks only: nothing is recorded, so steps are as fast as without snug
+	Limit      uint64  `json:"limit"`       // most bytes that PyTorch may reserve on a GPU; 0: no limit
+	Steady     float64 `json:"steady"`      // end before the last step once the time of a step is known to within this share; 0: never
+	WorstFirst bool    `json:"worst_first"` // the longest samples of the data set make the first batch
 }
+
+// Live are the settings of the probe when it reports each step over the socket of the run's folder.
+type Live struct {
+	WandB bool `json:"wandb"` // add the numbers to what the program logs to Weights & Biases
+}
+
+// Socket returns the path of the socket that a probe with Live reports to.
+func (f *Folder) Socket() string { return filepath.Join(f.Path, "watch.sock") }
 
 // maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
 const maxEntries = 4_000_000
@@ -81,6 +97,9 @@ func (f *Folder) Reports() ([]*Report, error) {
 		r := ReadReport(text)
 		if r.Snapshot != nil {
 			r.Snapshot.File = filepath.Join(f.Path, filepath.Base(r.Snapshot.File))
+		}
+		for i := range r.Kept {
+			r.Kept[i].File = filepath.Join(f.Path, filepath.Base(r.Kept[i].File))
 		}
 		out = append(out, r)
 	}

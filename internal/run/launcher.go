@@ -38,7 +38,7 @@ func ReadLaunch(words []string) Launch {
 		if isPython(name) {
 			l.Launcher = "python"
 			if flag := isolated(rest[1:]); flag != "" {
-				l.Warning, l.Lost = "python "+flag+" leaves PYTHONPATH out, and with it the probe; run it without "+flag, true
+				l.Warning, l.Lost = "python "+flag+" ignores PYTHONPATH, and with it the probe; run it without "+flag, true
 			}
 			return l
 		}

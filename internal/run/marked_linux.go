@@ -82,7 +82,7 @@ func hasProbe(env []byte, folder string) bool {
 }
 
 // groupAlive reports whether the group has a process left. Zombies do not count: in a container they may
-// stay for ever.
+// stay forever.
 func groupAlive(group int) bool {
 	return slices.ContainsFunc(stats(), func(s stat) bool { return s.group == group && s.state != 'Z' })
 }

@@ -5,7 +5,8 @@ snug puts this file, named sitecustomize.py, into its own folder and puts that f
 the front of PYTHONPATH. Every Python process of the user's command then loads it before
 anything else: each rank and each worker, whatever the launcher. The probe waits until
 torch is imported, records what the caching allocator does, and counts optimizer steps.
-After the requested number of steps it ends the run, or lets it go on.
+After the requested number of steps it ends the run, or lets it go on. For snug watch it
+records nothing and reports each step over a socket instead (class Live).
 
 Reports go to PID.jsonl next to this file, one JSON object per line, so that little is
 lost if a process is killed. The recording goes to PID.pickle. Settings are read from
@@ -37,6 +38,11 @@ SAMPLES = 4000  # samples of the data set that are examined after the run
 PATIENCE = 3.0  # seconds that this may take
 ORDER = "_snug_order"  # attribute of an iterator: the samples that it has asked for
 READABLE = 1 << 20  # most elements of a tensor whose values are read
+MOST_FAILED = 50  # failed requests of which a snapshot is written: a program may try again and again
+WARM_UP = 3  # steps whose times say nothing about later ones; WarmUp in internal/tune/steady.go
+FEW = 5      # times from which a run may be steady
+SURE = 2.8   # standard errors of a mean of FEW times that its 95 % interval has to each side
+AHEAD = 5    # steps that a rank may be ahead of the one that decides when the run ends
 
 
 # ---------------------------------------------------------------- reports
@@ -340,12 +346,79 @@ class Shapes:
         return dict(calls=self.calls, batches=self.batches, loader=how)
 
 
+class Longest:
+    """Makes the first batch of the run the one with the longest samples of the data set, as far as they can be
+    looked at in a few seconds. A trial that fits then fits the worst batch, not only the first ones."""
+
+    def __init__(self, torch, put):
+        self.torch, self.put, self.batch, self.iterator, self.done = torch, put, None, None, False
+
+    def follow(self):
+        data = self.torch.utils.data
+        plain, base = data.DataLoader.__iter__, data.dataloader._BaseDataLoaderIter
+        following = base.__next__
+        find = quietly(self.find)
+
+        def iterate(loader):
+            iterator = plain(loader)
+            if not self.done:
+                self.done = True
+                self.batch = find(loader)
+                self.iterator = iterator
+            return iterator
+
+        def next_(iterator):
+            if iterator is self.iterator and self.batch is not None:
+                first, self.batch = self.batch, None
+                following(iterator)  # the batch that it replaces
+                return first
+            return following(iterator)
+        self.put(data.DataLoader, "__iter__", iterate)
+        self.put(base, "__next__", next_)
+
+    def find(self, loader):
+        data, size = loader.dataset, getattr(loader, "batch_size", None)
+        if not size or loader.collate_fn is None or not hasattr(data, "__len__") or not hasattr(data, "__getitem__") \
+                or isinstance(data, self.torch.utils.data.IterableDataset):
+            report.write("longest", looked=0)
+            return None
+        deadline, every, sizes = time.time() + PATIENCE, max(1, len(data) // SAMPLES), []
+        for i in range(0, len(data), every):
+            if time.time() > deadline:
+                break
+            sizes.append((self.elements(data[i], 3), i))
+        sizes.sort(reverse=True)
+        fields = dict(looked=len(sizes), samples=len(data))
+        if not sizes or sizes[0][0] == sizes[-1][0]:
+            report.write("longest", alike=True, **fields)
+            return None
+        batch = loader.collate_fn([data[i] for _, i in (sizes * size)[:size]])
+        report.write("longest", shapes=[list(x.shape) for _, x in tensors_of(self.torch, ((batch,), {}))], **fields)
+        return batch
+
+    def elements(self, x, depth):
+        if isinstance(x, self.torch.Tensor):
+            return x.numel()
+        if isinstance(x, str):
+            return len(x)
+        if not depth:
+            return 0
+        if isinstance(x, dict):
+            return sum(self.elements(v, depth - 1) for v in x.values())
+        if isinstance(x, (list, tuple)):
+            return len(x) if x and isinstance(x[0], (int, float)) else sum(self.elements(v, depth - 1) for v in x)
+        return x.size if hasattr(x, "dtype") and hasattr(x, "size") and isinstance(x.size, int) else 0
+
+
 # ---------------------------------------------------------------- watching torch
 class Watch:
     """Watches the training loop of one process."""
 
-    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu):
+    def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu, failures=0,
+                 measure=False, limit=0, steady=0.0, worst_first=False):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
+        self.failures = failures  # snapshots of failed requests to keep, instead of one of the run
+        self.measure, self.limit, self.steady, self.longest_first = measure, limit, steady, worst_first
         self.keep_running, self.max_entries = keep_running, max_entries
         self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
         self.patches = []  # undone by finish
@@ -359,7 +432,9 @@ class Watch:
         self.marks, self.clocks, self.ends = [], [], []
         self.shapes = Shapes(self.torch, self.put)
         self.recording = self.finished = self.looked = False
+        self.failed = 0
         self.last, self.since, self.spent = None, 0.0, 0.0
+        self.limited, self.times, self.host_times, self.calm, self.agreed = set(), [], [], None, 0
 
     # -- hooking in
 
@@ -373,7 +448,9 @@ class Watch:
         self.follow_backward()
         self.follow_scaler()
         self.follow_batch()
-        if not self.keep_running:
+        if self.longest_first:
+            Longest(torch, self.put).follow()
+        if not self.keep_running and not self.measure:
             self.shapes.follow_loaders()
         previous = sys.excepthook
 
@@ -410,7 +487,12 @@ class Watch:
     def cuda_started(self):
         """Starts to record, with stacks of allocations only. Frees also happen while an exception
         passes through C++, as at the end of every recomputation of torch.utils.checkpoint, and
-        torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536)."""
+        torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536). A run that is
+        only measured is not recorded, because that takes time."""
+        self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+        quietly(self.keep_limit)()
+        if self.measure:
+            return
         how = dict(enabled="all", context="alloc" if self.stacks else None, stacks="python", max_entries=self.max_entries)
         record = self.torch.cuda.memory._record_memory_history
         try:
@@ -418,7 +500,16 @@ class Watch:
         except TypeError:  # before 2.11
             record(**how)
         self.recording = True
-        self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+
+    def keep_limit(self):
+        """Lets PyTorch reserve no more than the limit on the GPU of this process."""
+        if not self.limit:
+            return
+        cuda = self.torch.cuda
+        i = cuda.current_device()
+        if i not in self.limited:
+            self.limited.add(i)
+            cuda.set_per_process_memory_fraction(min(1.0, self.limit / cuda.get_device_properties(i).total_memory), i)
 
     def needless(self):
         """Returns the actions that need not be recorded. In a run of one process a free is usually
@@ -459,7 +550,7 @@ class Watch:
             if module_class.__call__ is call and next(module.parameters(), None) is not None:
                 module_class.__call__ = plain
                 note(module, args, kwargs)
-                if not self.keep_running:
+                if not self.keep_running and not self.measure:
                     return self.shapes.first_call(plain, module, args, kwargs)
             return plain(module, *args, **kwargs)
         self.put(module_class, "__call__", call)
@@ -469,6 +560,8 @@ class Watch:
     def batch(self, module, args, kwargs):
         tensors = [dict(name=name, shape=list(x.shape), dtype=str(x.dtype)[6:], device=x.device.type)
                    for name, x in tensors_of(self.torch, (args, kwargs))]
+        if self.torch.cuda.is_initialized():
+            self.keep_limit()  # the program may have chosen another GPU since CUDA started
         if self.model() is None:
             self.model = weakref.ref(module)  # weak, so that it does not keep alive what the user drops
         report.write("batch", module=type(module).__name__, inputs=tensors[:32], autocast=self.autocast(),
@@ -491,7 +584,7 @@ class Watch:
 
     def ends_without_gpu(self):
         """Ends a run without a GPU when it begins to train: a step on the CPU may take minutes,
-        and nothing of it would be recorded."""
+        and none of it would be recorded."""
         if self.looked or not self.needs_gpu:
             return False
         self.looked = True
@@ -556,8 +649,61 @@ class Watch:
         if n > self.steps:
             self.steps = n
             self.tell_step(optimizer)
-        if slowest >= self.wanted or n > self.wanted:
+        if slowest >= self.wanted or n > self.wanted or self.is_steady():
             self.finish("steps")
+
+    def engine_stepped(self, engine):
+        """Handles a step of DeepSpeed's engine."""
+        if self.finished:
+            return
+        if not self.optimizers and hasattr(engine.optimizer, "param_groups"):
+            self.optimizers = {0: weakref.ref(engine.optimizer)}
+        self.stepped(self.steps + 1, engine.optimizer, self.steps + 1)
+
+    def is_steady(self):
+        """Returns whether the run may end here because more steps would show nothing new. Ranks have to end at the
+        same step: the first one decides, and writes it down for the others."""
+        if not self.steady or self.finished:
+            return False
+        dist = self.torch.distributed
+        world = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+        if world < 2:
+            return self.shows_nothing_new()
+        path = os.path.join(HOME, "last_step")
+        if dist.get_rank() == 0 and not self.agreed and self.shows_nothing_new():
+            with open(path + ".part", "w") as f:
+                f.write(str(self.steps + AHEAD))
+            os.replace(path + ".part", path)
+        if not self.agreed and os.path.exists(path):
+            with open(path) as f:
+                self.agreed = int(f.read())
+        return bool(self.agreed) and self.steps >= self.agreed
+
+    def shows_nothing_new(self):
+        """Returns whether the mean time of a step is known to within the share that was asked for, and the peak of
+        memory has been the same for some steps."""
+        times = self.known_times()[WARM_UP:]
+        n = len(times)
+        if n < FEW:
+            return False
+        mean = sum(times) / n
+        error = (sum((t - mean) ** 2 for t in times) / (n - 1) / n) ** 0.5
+        if mean <= 0 or SURE * error > self.steady * mean:
+            self.calm = None
+            return False
+        peak = self.memory()["peak_reserved"] if self.torch.cuda.is_initialized() else 0
+        if self.calm is None or self.calm[1] != peak:
+            self.calm = (self.steps, peak)
+        return self.steps - self.calm[0] >= 2
+
+    def known_times(self):
+        """Returns the times of the steps that the GPU has completed, without waiting for it."""
+        if not self.torch.cuda.is_initialized():
+            return self.host_times
+        while len(self.times) + 1 < len(self.clocks) and self.clocks[len(self.times) + 1].query():
+            i = len(self.times)
+            self.times.append(self.clocks[i].elapsed_time(self.clocks[i + 1]) / 1e3)
+        return self.times
 
     def capturing(self):
         """Returns whether a CUDA graph is being captured; such a step must not be synchronized."""
@@ -568,6 +714,7 @@ class Watch:
         fields = dict(n=self.steps, optimizer=type(optimizer).__name__, backwards=self.backwards, skipped=self.skipped)
         if self.last is not None:
             fields["seconds"] = now - self.last
+            self.host_times.append(now - self.last)
         self.mark("end")
         self.ends.append(self.marks[-1][1])
         if on_gpu and self.steps <= CLOCKS:
@@ -622,6 +769,15 @@ class Watch:
     def out_of_memory(self, device, alloc, device_total, device_free):
         if not self.finished:
             report.write("oom", device=device, asked=alloc, total=device_total, free=device_free, steps=self.steps, **self.memory())
+            if self.failures and self.recording and self.failed < MOST_FAILED:
+                quietly(self.keep_failure)()
+
+    def keep_failure(self):
+        """Writes a snapshot of a failed request over the oldest of those that are kept."""
+        name = "%d-oom%d.pickle" % (report.pid, self.failed % self.failures)
+        self.failed += 1
+        self.write_snapshot(name, self.torch.cuda.memory._snapshot())
+        report.write("kept", file=name, number=self.failed)
 
     def crashed(self, kind, err):
         if not issubclass(kind, KeyboardInterrupt):
@@ -636,7 +792,7 @@ class Watch:
     def finish(self, why):
         """Writes the recording and removes all hooks."""
         self.finished = True
-        for part in (self.tell_times, self.tell_state, self.dump):
+        for part in (self.tell_times, self.tell_peaks, self.tell_state, self.dump):
             quietly(part)()
         report.write("end", why=why, steps=self.steps, skipped=self.skipped)
         quietly(self.take_back)()
@@ -649,6 +805,10 @@ class Watch:
             pairs = zip(self.clocks, self.clocks[1:])
             report.write("times", seconds=[a.elapsed_time(b) / 1e3 for a, b in pairs])
         self.clocks = []
+
+    def tell_peaks(self):
+        if self.torch.cuda.is_initialized():
+            report.write("peaks", n=self.steps, **self.memory())
 
     def tell_state(self):
         """Returns the bytes that stay between steps: parameters, gradients, optimizer states."""
@@ -686,18 +846,21 @@ class Watch:
 
     def dump(self):
         torch = self.torch
-        if not (self.recording and torch.cuda.is_initialized()):
+        if not (self.recording and torch.cuda.is_initialized()) or self.failures:
             return
         name = "%d.pickle" % report.pid
-        part = os.path.join(HOME, name + ".part")
         snapshot = torch.cuda.memory._snapshot()
         torch.cuda.memory._record_memory_history(enabled=None)
         if not self.keep_running:
             quietly(self.add_shapes)(snapshot)
+        self.write_snapshot(name, snapshot)
+        report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
+
+    def write_snapshot(self, name, snapshot):
+        part = os.path.join(HOME, name + ".part")
         with open(part, "wb") as f:
             pickle.dump(snapshot, f, protocol=4)
         os.replace(part, os.path.join(HOME, name))
-        report.write("snapshot", file=name, entries=[len(t) for t in snapshot.get("device_traces", ())], **self.memory())
 
     def add_shapes(self, snapshot):
         """Adds the inputs of the model to the snapshot, as JSON under a separate key."""
@@ -730,22 +893,254 @@ class Watch:
         raise SystemExit(0)
 
 
+# ---------------------------------------------------------------- watching a whole run
+class Live:
+    """Reports every step of a run to snug watch, over a socket next to this file. Nothing is recorded and nothing
+    is ended: the run is only watched. A report is one datagram: if nobody reads it, it is dropped."""
+
+    SHARE = 0.005   # of the run's time that reports may take, after the first steps
+    FIRST = 64      # steps that are reported whatever that costs
+    ROOTS = 8       # modules whose calls are watched
+
+    def __init__(self, torch, wandb=False):
+        self.torch, self.wandb = torch, wandb
+        self.patches, self.roots = [], []
+        self.engine = False  # DeepSpeed's engine counts, not its optimizers
+        self.reset()
+
+    def reset(self):
+        """Begins again, in a process or after a fork."""
+        import socket
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setblocking(False)
+        self.counts, self.depth = {}, {}
+        self.steps, self.shape, self.waited, self.inside = 0, None, 0.0, 0
+        self.spent, self.since, self.logged = 0.0, None, 0.0
+        self.kept, self.started = {}, False
+
+    put, take_back = Watch.put, Watch.take_back
+
+    def send(self, kind, **fields):
+        try:
+            self.socket.sendto(json.dumps(dict(kind=kind, pid=os.getpid(), **fields)).encode(), os.path.join(HOME, "watch.sock"))
+        except OSError:
+            pass  # snug is busy or gone; the run goes on
+
+    # -- hooking in
+
+    def attach(self):
+        torch = self.torch
+        report.write("torch", versions=dict(torch=str(torch.__version__)))
+        torch.cuda._lazy_call(quietly(self.cuda_started))
+        from torch.optim import optimizer
+        optimizer.register_optimizer_step_pre_hook(quietly(self.step_begins))
+        optimizer.register_optimizer_step_post_hook(quietly(self.step_ended))
+        self.find_root()
+        self.follow_eval()
+        self.follow_loader()
+        self.follow_limit()
+        atexit.register(quietly(lambda: self.send("end")))
+
+    def cuda_started(self):
+        torch = self.torch
+        torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
+        self.follow_peaks()
+
+    def begin(self):
+        """Reports the card, once this process is known to use it."""
+        torch = self.torch
+        self.started = True
+        device = torch.cuda.current_device()
+        total = torch.cuda.get_device_properties(device).total_memory
+        self.send("start", total=total)
+        ask = getattr(torch.cuda, "get_per_process_memory_fraction", None)
+        share = ask(device) if ask else 1.0
+        if share < 1:
+            self.send("limit", limit=int(share * total))
+
+    def follow_limit(self):
+        plain = self.torch.cuda.memory.set_per_process_memory_fraction
+
+        def set_fraction(fraction, device=None):
+            out = plain(fraction, device)
+            quietly(self.tell_limit)(fraction, device)
+            return out
+        for home in (self.torch.cuda.memory, self.torch.cuda):
+            self.put(home, "set_per_process_memory_fraction", set_fraction)
+
+    def tell_limit(self, fraction, device):
+        properties = self.torch.cuda.get_device_properties(self.torch.cuda.current_device() if device is None else device)
+        if not self.started:
+            self.begin()
+        self.send("limit", limit=int(fraction * properties.total_memory))
+
+    def find_root(self):
+        """Watches the calls of the next module with parameters. Only its own calls are watched from then on, so that
+        other modules are as fast as before."""
+        module_class = self.torch.nn.Module
+        plain = module_class.__call__
+        if getattr(plain, "_snug", False):
+            return
+
+        def call(module, *args, **kwargs):
+            if module_class.__call__ is call and next(module.parameters(), None) is not None:
+                module_class.__call__ = plain
+                quietly(self.watch_root)(module)
+            return plain(module, *args, **kwargs)
+        call._snug = True
+        self.put(module_class, "__call__", call)
+
+    def watch_root(self, module):
+        known = any(ref() is module for ref in self.roots)
+        compiled = getattr(module, "_compiled_call_impl", None) is not None  # a hook would compile it again
+        if known or compiled or len(self.roots) >= self.ROOTS:
+            return
+        self.roots.append(weakref.ref(module))
+        module.register_forward_pre_hook(quietly(self.called), with_kwargs=True)
+        module.register_forward_hook(quietly(self.returned))
+
+    def follow_eval(self):
+        """Looks for a root again when a module is set to evaluation: it may be another one than the one that trains."""
+        module_class = self.torch.nn.Module
+        plain = module_class.eval
+        look = quietly(self.find_root)
+
+        def eval_(module):
+            if len(self.roots) < self.ROOTS:
+                look()
+            return plain(module)
+        self.put(module_class, "eval", eval_)
+
+    def follow_loader(self):
+        base = self.torch.utils.data.dataloader._BaseDataLoaderIter
+        following = base.__next__
+
+        def next_(iterator):
+            began = time.perf_counter()
+            try:
+                return following(iterator)
+            finally:
+                self.waited += time.perf_counter() - began
+        self.put(base, "__next__", next_)
+
+    def follow_peaks(self):
+        """Lets the program see the peaks since its own last reset, although the probe resets them with every step."""
+        memory, cuda = self.torch.cuda.memory, self.torch.cuda
+        self.stats, self.reset_peaks = memory.memory_stats_as_nested_dict, memory.reset_peak_memory_stats
+
+        def nested(device=None):
+            out = self.stats(device)
+            quietly(self.merge)(out)
+            return out
+
+        def reset_peaks(device=None):
+            self.kept = {}
+            return self.reset_peaks(device)
+        for home in (memory, cuda):
+            self.put(home, "memory_stats_as_nested_dict", nested)
+            self.put(home, "reset_peak_memory_stats", reset_peaks)
+
+    def merge(self, stats):
+        for name, pools in self.kept.items():
+            for pool, peak in pools.items():
+                stats[name][pool]["peak"] = max(stats[name][pool]["peak"], peak)
+
+    # -- events of the run
+
+    def called(self, module, args, kwargs):
+        self.inside += 1
+        if self.inside > 1:
+            return
+        for _, x in tensors_of(self.torch, (args, kwargs)):
+            if x.dim() > 0:
+                self.shape = list(x.shape)
+                return
+
+    def returned(self, module, args, output):
+        self.inside -= 1
+        if self.inside <= 0 and not module.training and not self.torch.is_grad_enabled():
+            self.tell("eval")
+
+    def step_begins(self, optimizer, args, kwargs):
+        self.depth[id(optimizer)] = self.depth.get(id(optimizer), 0) + 1
+
+    def step_ended(self, optimizer, args, kwargs):
+        key = id(optimizer)
+        self.depth[key] = self.depth.get(key, 1) - 1
+        if self.depth[key] > 0:
+            return  # the step of a subclass calls its parent's
+        self.depth.pop(key)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        if not self.engine:
+            self.stepped(max(self.counts.values()))
+
+    def stepped(self, n):
+        self.inside = 0  # a call that failed must not hide the next
+        if n > self.steps:
+            self.steps = n
+            self.tell("train")
+
+    def engine_stepped(self, engine):
+        """Handles a step of DeepSpeed's engine."""
+        self.stepped(self.steps + 1)
+
+    def maybe_stop(self):
+        """Does nothing: a run that is watched goes on."""
+
+    def tell(self, phase):
+        torch = self.torch
+        if not torch.cuda.is_initialized() or torch.cuda.is_current_stream_capturing():
+            return
+        began = time.perf_counter()
+        if self.since is None or self.steps <= self.FIRST:
+            self.since, self.spent = began, 0.0
+        elif self.spent > self.SHARE * (began - self.since):
+            return
+        if not self.started:
+            self.begin()
+        stats = self.stats()
+        a, r = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
+        fields = dict(allocated=a["current"], reserved=r["current"], peak_allocated=a["peak"], peak_reserved=r["peak"])
+        self.send("step", step=self.steps, phase=phase, shape=self.shape, retries=stats.get("num_alloc_retries", 0), wait=round(self.waited, 6), **fields)
+        self.keep_peaks(stats)
+        self.reset_peaks()
+        self.waited = 0.0
+        if self.wandb:
+            quietly(self.log)(fields, began)
+        self.spent += time.perf_counter() - began
+
+    def keep_peaks(self, stats):
+        for name, pools in stats.items():
+            if isinstance(pools, dict):
+                mine = self.kept.setdefault(name, {})
+                for pool, values in pools.items():
+                    mine[pool] = max(mine.get(pool, 0), values["peak"])
+
+    def log(self, fields, now):
+        """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second."""
+        module = sys.modules.get("wandb")
+        if module is None or getattr(module, "run", None) is None or now - self.logged < 1:
+            return
+        self.logged = now
+        module.log({"snug/%s_bytes" % name: n for name, n in fields.items()}, commit=False)
+
+    def out_of_memory(self, device, alloc, device_total, device_free):
+        self.send("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (alloc, device_free, device_total))
+
+
 # ---------------------------------------------------------------- DeepSpeed
 def follow_deepspeed(module):
     """Counts steps of the engine: its optimizers step once per parameter group."""
     engine = module.DeepSpeedEngine
     plain = engine._take_model_step
-    quiet = quietly(lambda e: watch.stepped(watch.steps + 1, e.optimizer, watch.steps + 1))
+    quiet = quietly(lambda e: watch.engine_stepped(e))
 
     def take(self, *args, **kwargs):
         if watch is not None:
             watch.engine = True
         out = plain(self, *args, **kwargs)
-        if watch is not None and not watch.finished:
-            if not watch.optimizers and hasattr(self.optimizer, "param_groups"):
-                watch.optimizers = {0: weakref.ref(self.optimizer)}
-            quiet(self)
         if watch is not None:
+            quiet(self)
             watch.maybe_stop()
         return out
     engine._take_model_step = take
@@ -759,7 +1154,9 @@ watch = None
 def follow_torch(torch):
     global watch
     with open(os.path.join(HOME, "probe.json")) as f:
-        watch = Watch(torch, **json.load(f))
+        settings = json.load(f)
+    live = settings.pop("live", None)
+    watch = Live(torch, **live) if live is not None else Watch(torch, **settings)
     watch.attach()
 
 

@@ -17,7 +17,7 @@ import (
 type Local struct{}
 
 // lastWords is how long to wait for output after the command has ended: a process that it left behind may
-// hold the pipes open for ever.
+// hold the pipes open forever.
 const lastWords = 2 * time.Second
 
 // lastLook is how long the system may take to remove killed processes.
@@ -38,12 +38,20 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
+// CheckCommand returns an error if there is no such command.
+func CheckCommand(name string) error {
+	if _, err := exec.LookPath(name); err != nil {
+		return startError(name, err)
+	}
+	return nil
+}
+
 // startError returns an error that says what to do about a command that cannot be started.
 func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
 	case missing && strings.ContainsAny(name, " \t") && !isFile(name):
-		return &StartError{strconv.Quote(name), "is one word, and no program; write the command without quotes around the whole"}
+		return &StartError{strconv.Quote(name), "is one word, but not a program; remove the quotes around the whole command"}
 	case errors.Is(err, exec.ErrNotFound) && isFile(name):
 		return &StartError{name, "is a file, not a command; put what runs it in front, as in python " + name + ", or ./ if it runs by itself"}
 	case errors.Is(err, exec.ErrNotFound):

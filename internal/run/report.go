@@ -21,8 +21,11 @@ type Report struct {
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
 	Times    []float64         // seconds between the ends of steps, by the GPU's clock
+	Peaks    *Step             // memory at the end of the run
+	Longest  *Longest          // what is known of the longest batch; nil if it was not asked for
 	State    *State            // at the end of the last recorded step
 	Snapshot *Snapshot         // nil if none was written
+	Kept     []Kept            // snapshots of failed requests, oldest first
 	OOM      *Failure          // set if it ran out of memory
 	Crash    *Failure          // set if it ended with another exception
 	Failures []Failure         // the probe's own
@@ -69,6 +72,14 @@ type Step struct {
 	Retries       int     `json:"retries"`        // times the cache was flushed to make room
 }
 
+// Longest says whether the run began with the longest samples of its data set.
+type Longest struct {
+	Looked  int     `json:"looked"`  // samples that were looked at; 0 if the data set cannot be indexed
+	Samples int     `json:"samples"` // of the data set
+	Alike   bool    `json:"alike"`   // all of them have the same length
+	Shapes  [][]int `json:"shapes"`  // of the tensors of that batch
+}
+
 // State is the memory that stays from step to step, in bytes, and the number of parameters.
 type State struct {
 	Parameters uint64         `json:"parameters"` // bytes
@@ -86,6 +97,12 @@ type Snapshot struct {
 	Entries       []int  `json:"entries"`        // trace entries of each device
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes, by PyTorch's own count
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes, by PyTorch's own count
+}
+
+// Kept is the snapshot of a request that failed.
+type Kept struct {
+	File string  `json:"file"` // the pickle file
+	Time float64 `json:"time"` // when it was written, in seconds since 1970
 }
 
 // Failure is something that went wrong.
@@ -133,10 +150,16 @@ func (r *Report) take(event string, line []byte) {
 	case "times":
 		x, _ := read[struct{ Seconds []float64 }](line)
 		r.Times = x.Seconds
+	case "peaks":
+		r.Peaks = pointer[Step](line)
+	case "longest":
+		r.Longest = pointer[Longest](line)
 	case "state":
 		r.State = pointer[State](line)
 	case "snapshot":
 		r.Snapshot = pointer[Snapshot](line)
+	case "kept":
+		r.keep(line)
 	case "oom":
 		r.OOM = pointer[Failure](line)
 	case "exception":
@@ -146,6 +169,13 @@ func (r *Report) take(event string, line []byte) {
 	case "end":
 		x, _ := read[struct{ Why string }](line)
 		r.End = x.Why
+	}
+}
+
+// keep notes a snapshot that was kept, in place of the one that it was written over.
+func (r *Report) keep(line []byte) {
+	if k, ok := read[Kept](line); ok {
+		r.Kept = append(slices.DeleteFunc(r.Kept, func(old Kept) bool { return old.File == k.File }), k)
 	}
 }
 
@@ -192,7 +222,7 @@ func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 // Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved returns the most that PyTorch held of the card, as far as was reported.
+// PeakReserved returns the most that PyTorch held on the card, as far as was reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {
@@ -200,6 +230,9 @@ func (r *Report) PeakReserved() uint64 {
 	}
 	if r.Snapshot != nil {
 		peak = max(peak, r.Snapshot.PeakReserved)
+	}
+	if r.Peaks != nil {
+		peak = max(peak, r.Peaks.PeakReserved)
 	}
 	return peak
 }
@@ -213,24 +246,34 @@ func (r *Report) PeakAllocated() uint64 {
 	if r.Snapshot != nil {
 		peak = max(peak, r.Snapshot.PeakAllocated)
 	}
+	if r.Peaks != nil {
+		peak = max(peak, r.Peaks.PeakAllocated)
+	}
 	return peak
 }
 
 // StepSeconds returns the median time of a step after the first, 0 if unknown.
 func (r *Report) StepSeconds() float64 {
-	times := slices.Clone(r.Times)
-	if len(times) == 0 {
-		for _, s := range r.Steps {
-			if s.Seconds > 0 {
-				times = append(times, s.Seconds)
-			}
-		}
-	}
+	times := r.StepTimes()
 	if len(times) == 0 {
 		return 0
 	}
 	slices.Sort(times)
 	return times[len(times)/2]
+}
+
+// StepTimes returns the seconds of each step after the first, by the GPU's clock or else by the host's.
+func (r *Report) StepTimes() []float64 {
+	if len(r.Times) > 0 {
+		return slices.Clone(r.Times)
+	}
+	var out []float64
+	for _, s := range r.Steps {
+		if s.Seconds > 0 {
+			out = append(out, s.Seconds)
+		}
+	}
+	return out
 }
 
 func compareTimes(a, b float64) int { return cmp.Compare(a, b) }

@@ -71,7 +71,7 @@ const (
 	NotLendable              // snug itself does not have it: it is in the background
 )
 
-// Runner starts commands. Tests use a Runner of their own.
+// Runner starts commands. Tests use their own Runner.
 type Runner interface {
 	// Start starts a command. The Process outlives the call; the context ends it.
 	Start(context.Context, Command) (Process, error)
@@ -83,7 +83,7 @@ type Exit struct {
 	Signal syscall.Signal // the signal that ended it, if any
 }
 
-// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, also if a
+// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, even if a
 // shell in between reports it.
 func (e Exit) Crashed() bool {
 	switch e.Code - 128 {

@@ -18,7 +18,11 @@ type Session struct {
 	Env            []string         // the user's
 	Stdin          *os.File         // nil: the command has none
 	Stdout, Stderr io.Writer        // where its output goes
-	Timeout        time.Duration    // 0 is none
+	Timeout        time.Duration    // of the whole run; 0 is none
+	StartTimeout   time.Duration    // until the first step; 0 is none
+	StepTimeout    time.Duration    // from one step to the next; 0 is none
+	EndTimeout     time.Duration    // from the last step to the end of the command; 0 means linger
+	OOMTimeout     time.Duration    // from the first process that ran out of GPU memory to the end of the command; 0 is none
 	Signals        <-chan os.Signal // to forward; the run ends with them
 	Runner         Runner           // nil: this machine
 	Reported       func([]*Report)  // called with what was reported so far; may be nil
@@ -34,11 +38,22 @@ type Outcome struct {
 	Reports  []*Report     // one for each Python process
 	Tail     []byte        // the last of what it printed
 	Took     time.Duration // from start to end
-	TimedOut bool          // whether it was stopped by Timeout
+	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
+	Hung     Hang          // which of the last two it was
 	Stopped  os.Signal     // what interrupted it, nil if nothing did
 	Lingered bool          // it had to be ended after its last step
 	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
 }
+
+// Hang says where a run got stuck.
+type Hang string
+
+// The places.
+const (
+	NotHung      Hang = ""
+	BeforeSteps  Hang = "before its first step"
+	BetweenSteps Hang = "between two steps"
+)
 
 // patience returns how long a run that snug ends has before it is killed. A run that exceeded its time
 // limit gets little time; others may be saving.
@@ -93,7 +108,7 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 	t := s.attend(p)
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
-	watched := watcher{folder: f, tell: s.Reported}
+	watched := watcher{folder: f, tell: s.Reported, limits: s}
 	left := s.Timeout
 	for last := time.Now(); ; {
 		select {
@@ -118,14 +133,17 @@ func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome
 			out.Stopped = os.Interrupt
 			return s.stop(p, t, done, os.Interrupt, hurry)
 		case now := <-ticks.C:
-			left -= now.Sub(last)
+			passed := now.Sub(last)
+			left -= passed
 			last = now
 			t.look()
 			switch {
 			case s.Timeout > 0 && left <= 0:
 				out.TimedOut = true
-			case watched.over(now):
+			case watched.over(now, passed):
 				out.Lingered = true
+			case watched.hangs(out):
+				out.TimedOut = true
 			case !watched.sees(now, out):
 				continue
 			}

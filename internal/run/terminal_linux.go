@@ -15,7 +15,7 @@ import (
 
 // The command runs in its own process group, so that Ctrl-C reaches snug first and everything ends in
 // order. For the terminal such a group is in the background: a process in it that reads from the
-// terminal, or sets it, is stopped by the system and would wait for ever. So snug gives the terminal to a
+// terminal, or sets it, is stopped by the system and would wait forever. So snug gives the terminal to a
 // group that was stopped for this reason, as a shell does with fg, and takes it back at the end. From
 // then on the keys go to that group, and a listener in it reports them.
 

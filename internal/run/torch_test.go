@@ -347,3 +347,26 @@ func TestTorchExamples(t *testing.T) {
 		})
 	}
 }
+
+// TestTorchFailures: of three requests that fail, the snapshots of the last two are kept, and the run itself leaves
+// none.
+func TestTorchFailures(t *testing.T) {
+	_, out, o := watchRun(t, Settings{Steps: 1 << 30, Stacks: true, KeepRunning: true, Failures: 2, MaxEntries: 5000}, nil, python(t), "fake_oom.py")
+	if want := "history all alloc 5000\n"; out != want || o.Exit.Code != 1 {
+		t.Errorf("printed %q, want %q; exit code %d", out, want, o.Exit.Code)
+	}
+	if len(o.Reports) != 1 || o.Reports[0].Snapshot != nil || o.Reports[0].OOM == nil || o.Reports[0].OOM.Asked != 7<<20 {
+		t.Fatalf("%+v", o.Reports)
+	}
+	var names []string
+	for _, k := range o.Reports[0].Kept {
+		_, name, _ := strings.Cut(filepath.Base(k.File), "-")
+		names = append(names, name)
+		if info, err := os.Stat(k.File); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", k.File, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"oom1.pickle", "oom0.pickle"}, names); diff != "" {
+		t.Errorf("oldest first: %s", diff)
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// attributed is a native object with attributes of its own.
+// attributed is a native object with its own attributes.
 type attributed interface {
 	// attr returns the attribute, owned by the caller, or false if there is none with that name.
 	attr(in *interpreter, name string) (value, bool)
@@ -212,7 +212,7 @@ func (in *interpreter) getitem(o, key value) value {
 	case *hostTensor, *shadow.Tensor:
 		in.marks(v, in.zeros[o])
 		if c, ok := in.contentsOf(o); ok && plainIndex(key) {
-			in.learn(v, c)
+			in.learn(v, in.indexedContents(c, key, v))
 		}
 	}
 	return v

@@ -16,6 +16,7 @@ type contextValue struct {
 	grad     *bool        // whether gradients are recorded inside
 	uncached bool         // autocast without its cache of weights
 	inferred bool         // inference mode
+	bare     *network     // its adapters are switched off inside
 }
 
 // withs runs a with statement: the first item, and the others inside it.
@@ -57,6 +58,10 @@ func (c *contextValue) within(in *interpreter, body func()) {
 	if c.inferred {
 		in.World.Inference(body)
 		return
+	}
+	if c.bare != nil {
+		c.bare.mode.Unadapted = true
+		defer func() { c.bare.mode.Unadapted = false }()
 	}
 	if !c.autocast {
 		body()

@@ -143,6 +143,7 @@ func (in *interpreter) batches(l *loader) *iterator {
 				n = l.last
 			}
 			in.nextLength(l)
+			in.compares = false
 			return in.oneBatch(l, (i-1)*l.batch, n), true
 		},
 		skip: func() bool {
@@ -193,8 +194,10 @@ func (in *interpreter) oneBatch(l *loader, from, n int) value {
 // collated returns a batch of n samples in host memory.
 func (in *interpreter) collated(l *loader, from, n int) value {
 	if in.collates(l.collate) {
+		in.collating = n
 		if v := in.tried(l.collate, arguments{pos: []value{in.sampleList(l.of, from, n)}}); in.tells(v) {
-			if d, ok := v.(*dict); len(in.Lengths) == 0 && in.shaped(v) && (!ok || !d.batch) {
+			d, ok := v.(*dict)
+			if ok && d.sized || len(in.Lengths) == 0 && in.shaped(v) && (!ok || !d.batch) {
 				return v
 			}
 			return in.sized(v, n)
@@ -500,13 +503,9 @@ func (in *interpreter) unknownItems() *iterator {
 func (in *interpreter) moved(v value, a arguments) value {
 	switch v := v.(type) {
 	case *hostTensor:
-		out := in.hostMethod(v, "to", a)
-		in.marks(out, in.zeros[v])
-		return out
+		return in.sameContents(in.hostMethod(v, "to", a), v)
 	case *shadow.Tensor:
-		out := tensorTo(in, v, a)
-		in.marks(out, in.zeros[v])
-		return out
+		return in.sameContents(tensorTo(in, v, a), v)
 	case *dict:
 		out := &dict{record: v.record, batch: v.batch}
 		for i, k := range v.keys {
@@ -521,6 +520,15 @@ func (in *interpreter) moved(v value, a arguments) value {
 		return out
 	}
 	return hold(v)
+}
+
+// sameContents marks out, a copy of v, with what is known of the contents of v.
+func (in *interpreter) sameContents(out, v value) value {
+	in.marks(out, in.zeros[v])
+	if c, ok := in.contentsOf(v); ok {
+		in.learn(out, c)
+	}
+	return out
 }
 
 // iterate returns iter(v), or nil if v is not known.

@@ -224,7 +224,7 @@ func (in *interpreter) boolean(e *pysrc.BoolOp) value {
 	return unknown{}
 }
 
-// comprehension makes a list, a set, a dict or a generator, in a scope of its own.
+// comprehension makes a list, a set, a dict or a generator, in its own scope.
 func (in *interpreter) comprehension(e *pysrc.Comprehension) value {
 	outer := in.scope()
 	outer.hold()

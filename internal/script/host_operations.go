@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Operations on tensors in host memory. They run in a world of their own, whose events nobody reads, so that shapes
+// Operations on tensors in host memory. They run in a separate world, whose events nobody reads, so that shapes
 // follow from the same code as on the card.
 
 // maxScratch is the number of events after which the host's world is replaced by a new one.

@@ -50,11 +50,15 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 	return out
 }
 
-// sliced cuts one dimension. A slice of the whole dimension is skipped unless it is the only index.
+// sliced cuts one dimension. A slice of the whole dimension is skipped unless it is the only index, or counts its start
+// from the end.
 func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
 	lo, hi := k.bounds(t.Size(dim))
 	if step, ok := k.step.(int); ok && step > 1 {
 		return t.SliceStep(dim, lo, hi, step)
+	}
+	if first, ok := k.lo.(int); ok && first < 0 {
+		return t.SliceOp(dim, lo, hi, 1)
 	}
 	if hi-lo != t.Size(dim) || alone {
 		return t.Slice(dim, lo, hi)
@@ -104,7 +108,7 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 		if n, known := in.selected(by[0]); known {
 			return t.MaskedSome(by[0], n)
 		}
-		in.note("how many elements this mask selects is not known; all are counted, which is the most")
+		in.note("how many elements this mask selects is not known; all are counted, which is the maximum")
 		in.result.Masks = true
 		if in.NoneSelected {
 			return t.MaskedSome(by[0], 1)

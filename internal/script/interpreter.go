@@ -19,7 +19,7 @@ type interpreter struct {
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
 	zeros      map[value]zeros    // tensors that have zeros, or may have
-	contents   map[value]contents // what is known of the elements of tensors
+	contents   map[value]contents // what is known about the elements of tensors
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup
@@ -30,6 +30,9 @@ type interpreter struct {
 	configs    map[string]foundConfig   // by the names of models
 	lengths    bool                     // the script's own data has the setup's length
 	fetched    int                      // training batches so far
+	compares   bool                     // a training step that compares answers runs models without gradients too
+	generated  int                      // generations so far
+	collating  int                      // samples of the batch that is being made
 	statements int
 	evaluated  int // expressions so far
 	listed     int // items of all lists made so far

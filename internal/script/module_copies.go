@@ -72,7 +72,7 @@ func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	return hold(v)
 }
 
-// copiedTensor returns a copy of t in memory of its own.
+// copiedTensor returns a copy of t in its own memory.
 func (in *interpreter) copiedTensor(t *shadow.Tensor) *shadow.Tensor {
 	trained := t.RequiresGrad()
 	if !t.Here() {

@@ -27,7 +27,8 @@ func Named(name string) (*pysrc.File, error) {
 func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
 
 // ourNames returns the module that these loops import: settings from the setup, loader for training batches,
-// eval_loader for those of the evaluation, and load_model for the setup's model.
+// eval_loader for those of the evaluation, load_model for the setup's model, and load_reference for another one without
+// adapters.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s
@@ -38,6 +39,7 @@ func (in *interpreter) ourNames() *scope {
 	settings.set("evaluation", in.Evaluation.record())
 	s.vars.set("settings", settings)
 	s.vars.set("load_model", namespace("snug.load_model"))
+	s.vars.set("load_reference", namespace("snug.load_reference"))
 	s.vars.set("loader", &loader{of: unknown{}, batch: in.Batch, size: -1})
 	batches, batch := in.Evaluation.Batches, in.Evaluation.Batch
 	s.vars.set("eval_loader", &loader{of: &samples{n: batches * batch}, batch: batch, size: batches, evaluates: true})

@@ -37,7 +37,7 @@ func (in *interpreter) lists(name string) {
 	}
 }
 
-// Models that a script loads by name. One of them is the setup's; the others have configurations of their own.
+// Models that a script loads by name. One of them is the setup's; the others have their own configurations.
 
 // another returns the configuration of a named model, or nil if the model is the setup's, or counted as that.
 func (in *interpreter) another(name value) map[string]any {

@@ -296,7 +296,7 @@ func (in *interpreter) mark(p Phase) {
 
 // forwards marks the start of a forward pass, for training or evaluation.
 func (in *interpreter) forwards() {
-	if in.World.GradEnabled() {
+	if in.World.GradEnabled() || in.compares {
 		in.mark(Forward)
 		return
 	}

@@ -112,6 +112,8 @@ func (n *network) attr(in *interpreter, name string) (value, bool) {
 		return hold(n), true
 	case "training":
 		return !n.mode.Eval, true
+	case "is_gradient_checkpointing":
+		return n.mode.Checkpointing, true
 	case "_modules":
 		return &modulesDict{hold(n)}, true
 	case "dtype":
@@ -164,7 +166,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 		n.mode.InputGrads = true
 		return nil
 	case "gradient_checkpointing_disable":
-		n.mode.Checkpointing = false
+		n.mode.Checkpointing, n.mode.Unchecked = false, true
 		return nil
 	case "requires_grad_":
 		for _, p := range n.made(in).Parameters() {
@@ -183,6 +185,10 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	case "set_input_embeddings", "set_output_embeddings":
 		in.note(notFollowed)
 		return nil
+	case "disable_adapter":
+		return &contextValue{bare: n}
+	case "get_base_model":
+		return hold(n)
 	case "no_sync":
 		return &contextValue{}
 	case "modules", "named_modules", "children", "named_children", "get_input_embeddings", "get_output_embeddings", "get_submodule":
@@ -220,7 +226,7 @@ func (n *network) tree(in *interpreter, name string, a arguments) value {
 }
 
 func (n *network) checkpoint(in *interpreter, a arguments) {
-	n.mode.Checkpointing, n.mode.InputGrads = true, !n.loading.Torchtune
+	n.mode.Checkpointing, n.mode.Unchecked, n.mode.InputGrads = true, false, !n.loading.Torchtune
 	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
 		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
@@ -341,6 +347,10 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	mode.SkipLogits, _ = a.or(-1, "skip_logits", false).(bool)
 	mode.Chunks, _ = a.or(-1, "output_chunks", 0).(int)
 	mode.Items, _ = a.or(-1, "num_items_in_batch", nil).(*shadow.Tensor)
+	mode.Last = a.or(-1, "logits_to_keep", 0) == 1
+	if cache, ok := a.or(-1, "past_key_values", nil).(*generationCache); ok {
+		mode.Past, mode.Grow = cache.take()
+	}
 	in.forwards()
 	z := in.zerosIn(a.or(1, "attention_mask", nil))
 	mode.Padded = z != 0

@@ -81,7 +81,7 @@ func unlike(class string) string {
 	case "lbfgs":
 		return "; it keeps up to two hundred copies of the gradients (history_size), and the run takes more"
 	case "sparseadam":
-		return "; it takes sparse gradients, and less"
+		return "; it takes sparse gradients, which need less"
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import "snug/internal/shadow"
 // contents of tensors are not known, but their history is: a mask that was made of zeros or had zeros assigned has
 // some, and a mask that is the result of a comparison may have some.
 
-// zeros says what is known of the zeros in a tensor.
+// zeros says what is known about the zeros in a tensor.
 type zeros int
 
 const (
@@ -16,7 +16,7 @@ const (
 	maybeZeros                  // the tensor is the result of a comparison
 )
 
-// marks stores what is known of the zeros in v, a tensor of integers or truth values.
+// marks stores what is known about the zeros in v, a tensor of integers or truth values.
 func (in *interpreter) marks(v value, z zeros) {
 	if z == 0 || !marked(v) {
 		return
@@ -43,7 +43,7 @@ func countable(dt shadow.DType) bool {
 	return dt == shadow.Bool || dt == shadow.Int64 || dt == shadow.Int32
 }
 
-// zerosIn returns what is known of the zeros in v; for a list, of those in its items.
+// zerosIn returns what is known about the zeros in v; for a list, about those in its items.
 func (in *interpreter) zerosIn(v value) (z zeros) {
 	if _, ok := v.(*dict); ok {
 		return 0
@@ -101,7 +101,7 @@ func (in *interpreter) noteMask(z zeros, masked bool) {
 	switch {
 	case z == 0 || masked && z == someZeros:
 	case masked:
-		in.note("the attention mask is computed, and counted as one with zeros, for which a mask of batch × length² is made; if it has none, the run takes less")
+		in.note("the attention mask is computed at run time; it is counted as one with zeros, for which a mask of batch × length² is made; if it has none, the run takes less")
 	default:
 		in.note("the attention mask may have zeros and is counted as all ones; with zeros, the run takes more, at least batch × length² bytes")
 	}

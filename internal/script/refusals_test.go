@@ -35,7 +35,7 @@ func TestRefusals(t *testing.T) {
 		"a cross encoder":  {"from sentence_transformers.cross_encoder import CrossEncoder\nmodel = CrossEncoder(\"gpt2\")\n", "x.py:2: CrossEncoder scores pairs of texts"},
 		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.GISTEmbedLoss(model, guide))\n", "x.py:4: the loss of this SentenceTransformerTrainer is not simulated"},
 		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters that add_adapter puts"},
-		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no update of an optimizer"},
+		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := follow(t, x.script)

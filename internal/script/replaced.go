@@ -8,10 +8,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// A script may put a module of its own in the place of one of the model's, as LoRA written by hand does with the
+// A script may put its own module in place of one of the model's, as LoRA written by hand does with the
 // Linear layers. The model then calls the script's module, and the parameters of that module are the model's.
 
-// replacement is a module of the script in the place of one of the model's.
+// replacement is a module of the script in place of one of the model's.
 type replacement struct {
 	path    string // of the place
 	called  string // the path by which the model calls the module that was there
@@ -20,7 +20,7 @@ type replacement struct {
 	reached bool // the model has called it
 }
 
-// replaces puts a module of the script in the place of the model's module at a path. It reports false if such a
+// replaces puts a module of the script in place of the model's module at a path. It reports false if such a
 // module is not followed.
 func (n *network) replaces(in *interpreter, path string, by *instance) bool {
 	if !isModule(by) || !n.replaceable(in, path) {

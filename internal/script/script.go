@@ -44,26 +44,32 @@ type Net interface {
 	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
 	Layer(path string) shadow.Module
 	Weight(path string) *shadow.Tensor
-	// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+	// Replace puts the parameters of a new module in place of those at a path. moved gives the new paths of modules
 	// that it contains. The caller owns the parameters that the model no longer has.
 	Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
 
 // Mode says in which state a model is called.
 type Mode struct {
-	Eval          bool           // model.eval() was called last
-	NoCache       bool           // use_cache is off
-	States        bool           // output_hidden_states is on
-	Checkpointing bool           // gradient_checkpointing_enable() was called
-	Reentrant     bool           // checkpointing uses the older, reentrant implementation
-	Every         int            // one layer in this many is checkpointed
-	Chunks        int            // pieces of the logits, for torchtune's models
-	Base          bool           // without its head
-	SkipLogits    bool           // skip_logits was passed, for Liger's forward
-	InputGrads    bool           // enable_input_require_grads() was called, by the script or by checkpointing
-	Noise         bool           // NEFTune's hook is on the input embedding
-	Padded        bool           // the attention mask has zeros
-	Items         *shadow.Tensor // num_items_in_batch, if passed
+	Eval          bool             // model.eval() was called last
+	NoCache       bool             // use_cache is off
+	States        bool             // output_hidden_states is on
+	Checkpointing bool             // gradient_checkpointing_enable() was called
+	Unchecked     bool             // gradient_checkpointing_disable() was called last
+	Reentrant     bool             // checkpointing uses the older, reentrant implementation
+	Every         int              // one layer in this many is checkpointed
+	Chunks        int              // pieces of the logits, for torchtune's models
+	Base          bool             // without its head
+	SkipLogits    bool             // skip_logits was passed, for Liger's forward
+	InputGrads    bool             // enable_input_require_grads() was called, by the script or by checkpointing
+	Undropped     bool             // its dropouts have a probability of 0
+	Unadapted     bool             // its adapters are switched off
+	Noise         bool             // NEFTune's hook is on the input embedding
+	Padded        bool             // the attention mask has zeros
+	Items         *shadow.Tensor   // num_items_in_batch, if passed
+	Last          bool             // logits_to_keep is 1
+	Past          []*shadow.Tensor // the cache of earlier tokens, which the forward takes over
+	Grow          int              // tokens that it adds to the cache
 }
 
 // Run is a script and the run it is followed for. The script's own settings take precedence; anything it leaves
@@ -81,9 +87,10 @@ type Run struct {
 	Optimizer    string         // used instead of the script's optimizer, unless ""
 	Autocast     shadow.DType   // used if the script leaves it open
 	Settings     map[string]any // arguments of a trainer that the command line does not give
-	Planned      map[string]any // arguments of a trainer that a plan changes, also if the script gives them
-	NoneSelected bool           // masks of which nothing is known select one element, not all
+	Planned      map[string]any // arguments of a trainer that apply even if the script gives others
+	NoneSelected bool           // masks about which nothing is known select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
+	Completion   int            // tokens of a sample that are its answer; 0 for half of them
 	Evaluation   Evaluating     // of a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
@@ -103,7 +110,7 @@ type Run struct {
 	Adapt func(n Net, a Adapters) error
 	// Mark is called at the start of each phase.
 	Mark func(Phase)
-	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
+	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 	// Read returns the text of a file that the script opens; nil if files cannot be read.
 	Read func(path string) (string, error)
@@ -134,6 +141,8 @@ type Loading struct {
 	Adapters  *Adapters      // added before it comes onto the card; nil for none
 	Loss      string         // which code computes it, by its name in a setup; "" if left open
 	Liger     *Liger         // kernels that replace its layers; nil for none
+	Unadapted bool           // it has no adapters, although the setup's model has
+	Loaded    bool           // from_pretrained puts it onto the card, as with a device_map
 	Torchtune bool           // it has torchtune's modules, if torchtune has them for it
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 }
@@ -166,7 +175,7 @@ type Result struct {
 	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
-	Masks     bool             // masks of which nothing is known selected elements
+	Masks     bool             // masks about which nothing is known selected elements
 }
 
 // Follow follows the script from beginning to end.

@@ -33,7 +33,7 @@ func refused(in *interpreter, a arguments) value {
 	panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s; record the run: snug profile -- python3 %s", in.place(), text, in.File.Path)}})
 }
 
-// isKnown reports whether a value is known: a class of a library that is not followed makes none that is.
+// isKnown reports whether a value is known: an object of a library that is not followed is not.
 func isKnown(_ *interpreter, a arguments) value {
 	switch a.or(0, "", unknown{}).(type) {
 	case unknown, namespace:
@@ -52,7 +52,7 @@ func textColumns(in *interpreter, a arguments) value {
 	if !ok || !d.table { // several data sets are a dict too
 		n := a.or(1, "", 2)
 		if more, _ := a.or(2, "any", false).(bool); more {
-			in.note("how many texts a sample has is not known here; %v are counted, as of pairs; triplets take half as much again", n)
+			in.note("how many texts a sample has is not known here; %v are counted, as for pairs; triplets take half as much again", n)
 		}
 		return n
 	}

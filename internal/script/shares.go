@@ -11,12 +11,14 @@ import (
 // How many elements a mask selects decides how large logits[mask] is. The contents of tensors are not known, but for
 // random masks their distribution is: torch.rand(shape) < 0.15 is true for 15 % of the elements.
 
-// contents is what is known of the elements of a tensor.
+// contents is what is known about the elements of a tensor.
 type contents struct {
 	kind  contentKind
 	share float64 // of the elements that are true, or that have the value
 	value float64 // of all elements, or of the elements that were filled
 	numel int     // of the tensor, since tensors are used again
+	tail  int     // of the last dimension, of known masks
+	other bool    // a known mask is true outside of its tail
 }
 
 type contentKind int
@@ -26,9 +28,11 @@ const (
 	sameNumber                        // all elements are value
 	randomMask                        // true, or 1, for a share of the elements
 	filled                            // a share of the elements is value
+	tailMask                          // true, or 1, in the tail of each row: the last elements
+	tailLeft                          // value everywhere but in the tail of each row
 )
 
-// contentsOf returns what is known of the contents of v.
+// contentsOf returns what is known about the contents of v.
 func (in *interpreter) contentsOf(v value) (contents, bool) {
 	if c, ok := in.contents[v]; ok && c.numel == numelOf(v) {
 		return c, true
@@ -36,7 +40,7 @@ func (in *interpreter) contentsOf(v value) (contents, bool) {
 	return contents{}, false
 }
 
-// learn stores what is known of v, a tensor; nothing if the kind is zero.
+// learn stores what is known about v, a tensor; nothing if the kind is zero.
 func (in *interpreter) learn(v value, c contents) {
 	if c.numel = numelOf(v); c.numel < 0 {
 		return
@@ -70,8 +74,12 @@ var sameContents = map[string]bool{
 // comparisons maps the names of methods to the operators that they stand for.
 var comparisons = map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "logical_and": "&", "logical_or": "|"}
 
-// learnCall stores what is known of the result of a native function.
+// learnCall stores what is known about the result of a native function.
 func (in *interpreter) learnCall(out, fn value, a arguments) {
+	if parts, ok := out.(*list); ok {
+		in.learnParts(parts, fn, a)
+		return
+	}
 	if numelOf(out) < 0 {
 		return
 	}
@@ -110,6 +118,9 @@ func (in *interpreter) madeBy(name string, a arguments) contents {
 func (in *interpreter) calledOn(self value, own contents, name string, a arguments) contents {
 	p, given := number(a.or(0, "p", nil))
 	switch {
+	case own.tailed() && name == "index_select" && a.or(0, "dim", nil) == 0:
+		return own
+	case own.tailed() && !sameRows[name]:
 	case sameContents[name]:
 		return own
 	case comparisons[name] != "":
@@ -134,6 +145,9 @@ func (in *interpreter) calledOn(self value, own contents, name string, a argumen
 func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 	m, ok := in.contentsOf(mask)
 	x, isNumber := number(v)
+	if ok && isNumber && m.kind == tailMask && m.other {
+		return contents{kind: tailLeft, tail: m.tail, value: x}
+	}
 	switch {
 	case own.kind == sameNumber: // probabilities that are zeroed at special tokens, of which there are few
 		return own
@@ -147,10 +161,16 @@ func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 	return contents{kind: filled, share: m.share, value: x}
 }
 
-// fills stores what is known of t after t[key] = v.
+// fills stores what is known about t after t[key] = v.
 func (in *interpreter) fills(t, key, v value) {
 	own, _ := in.contentsOf(t)
-	if _, ok := in.contentsOf(key); ok {
+	if tail, ok := cutTail(key); ok {
+		x, isNumber := number(v)
+		if !isNumber {
+			tail = 0
+		}
+		in.learn(t, contents{kind: tailLeft, tail: tail, value: x})
+	} else if _, ok := in.contentsOf(key); ok {
 		in.learn(t, in.filledWhere(own, key, v))
 	} else if x, ok := number(v); !ok || own.kind != filled || x == own.value {
 		in.learn(t, contents{})
@@ -207,11 +227,18 @@ func (in *interpreter) combined(op string, l, r value) contents {
 // inverted returns the contents of ~mask.
 func (in *interpreter) inverted(mask value) contents {
 	own, _ := in.contentsOf(mask)
+	if own.kind == tailMask {
+		own.other = !own.other
+		return own
+	}
 	return in.calledOn(mask, own, "logical_not", arguments{})
 }
 
 // against returns the contents of a comparison with a number.
 func (c contents) against(op string, x float64) contents {
+	if c.tailed() {
+		return c.tailAgainst(op, x)
+	}
 	share, ok := 0.0, false
 	switch less := op == "<" || op == "<="; {
 	case c.kind == uniform && (less || op == ">" || op == ">="):
@@ -243,6 +270,9 @@ var deviations = []float64{0, 1, -1, 2}
 // selected returns how many elements a random mask selects in this step.
 func (in *interpreter) selected(mask value) (n int, known bool) {
 	c, ok := in.contentsOf(mask)
+	if ok && c.kind == tailMask {
+		return c.inTail(sizeOfAny(mask)), true
+	}
 	if !ok || c.kind != randomMask {
 		return 0, false
 	}

@@ -19,7 +19,7 @@ const libraryFolder = "site-packages/"
 
 func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
 
-// library returns the file of ours that stands for a module.
+// library returns our own file that stands in for a module.
 func library(module string) (*pysrc.File, error) {
 	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"
 	src, err := sources.ReadFile(path)

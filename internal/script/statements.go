@@ -351,7 +351,7 @@ func (in *interpreter) moduleValue(path string) value {
 	return namespace(canonical(path))
 }
 
-// checkModule notes a module beside the script that cannot be read, even if nothing of it is used later.
+// checkModule notes a module next to the script that cannot be read, even if nothing of it is used later.
 func (in *interpreter) checkModule(path string) {
 	if _, err := library(path); err == nil {
 		return

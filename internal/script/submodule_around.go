@@ -136,7 +136,7 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 	in.World.Surround(all, forward)
 	for _, r := range n.replaced {
 		if !r.reached {
-			in.note("the module that the script puts in the place of the model's %s is not called where the model is simulated; the model's own is counted", shortPath(r.path))
+			in.note("the module that the script puts in place of the model's %s is not called where the model is simulated; the model's own is counted", shortPath(r.path))
 		}
 	}
 	for path, m := range n.parts {
@@ -184,7 +184,7 @@ func (m *submodule) hook(in *interpreter, h *hookHandle, x *shadow.Tensor, out [
 	return in.invoke(h.fn, arguments{pos: args})
 }
 
-// together returns the results of a forward as a tensor or a tuple, with references of its own.
+// together returns the results of a forward as a tensor or a tuple, with its own references.
 func together(out []*shadow.Tensor) value {
 	if len(out) == 1 {
 		return out[0].Hold()

@@ -11,12 +11,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// Survey is what a script itself shows of its run. Each field is empty if the script does not show it.
+// Survey is what a script itself shows about its run. Each field is empty if the script does not show it.
 type Survey struct {
 	Model Sighting // the first model that the script loads
 	Batch Sighting // the number of samples in a training batch
 	Seq   Sighting // the number of tokens in a sample
-	Open  string   // the place where a model is loaded whose name is not known
+	Open  string   // the place where a model with an unknown name is loaded
 	Saw   []string // models that snug does not know, with their lines
 }
 

@@ -46,7 +46,7 @@ func (in *interpreter) pair(op string, a, b *shadow.Tensor) value {
 	case "%", "//":
 		return a.Plain("remainder", a.DType()).Hold()
 	}
-	in.note("the operator %s of tensors is not followed", op)
+	in.note("the operator %s on tensors is not followed", op)
 	return unknown{}
 }
 

@@ -194,7 +194,7 @@ func evaluated(in *interpreter, a arguments) value {
 	case !known && keeps:
 		in.note("how many batches are evaluated is not known; the run takes more than this if it keeps predictions of more than %d", unseenTurns)
 	case known && n > maxEvaluated && keeps:
-		in.note("predictions are kept of %d batches, of which %d are counted; the run takes more than this", n, maxEvaluated)
+		in.note("predictions of %d batches are kept, but only %d are counted; the run takes more than this", n, maxEvaluated)
 	}
 	if !known || in.Whole {
 		return nil

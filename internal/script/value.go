@@ -87,6 +87,7 @@ type dict struct {
 	open    bool          // there may be other, unknown keys
 	table   bool          // the columns of a data set
 	batch   bool          // a batch of an unknown data set, which may also be a tuple
+	sized   bool          // a batch whose tensors have the right size
 	missing value         // makes values for missing keys; nil if it makes none
 	index   map[value]int // position of each key, if there are many
 }
@@ -325,7 +326,7 @@ func (a arguments) drop() {
 	dropAll(a.named)
 }
 
-// held returns the arguments, each with a reference of its own.
+// held returns the arguments, each with its own reference.
 func (a arguments) held() arguments {
 	for _, v := range a.pos {
 		hold(v)

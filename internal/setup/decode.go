@@ -86,7 +86,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, err
 }
 
-// tidy replaces each of several equivalent values by the same one.
+// tidy replaces each of several equivalent values with the same one.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // taken from the model's files
@@ -118,6 +118,9 @@ func (o *object) checkAllocator(s *Setup) {
 // complete fills in the settings that the model decides and checks the numbers against it.
 func (s *Setup) complete() error {
 	if err := s.completeLoop(); err != nil {
+		return err
+	}
+	if err := s.checkAnswers(); err != nil {
 		return err
 	}
 	f := s.Model.facts()
@@ -166,7 +169,7 @@ func (s *Setup) completeLength(p family.Positions) error {
 		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
 	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
-		return Wrong("{lengths} is not simulated for %s, whose decoder has lengths of its own; give {seq} and {target_seq}", s.Model.Title())
+		return Wrong("{lengths} is not simulated for %s, whose decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
 	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
 		s.TargetSeq = s.Seq

@@ -202,7 +202,7 @@ func (s *Setup) HoldsGradients() bool {
 }
 
 // MixesUnits reports whether the units of FSDP1 are the model's blocks, with trained adapters among frozen weights.
-// PEFT's wrapping policy and torchtune's put adapters into units of their own; LitGPT has no policy for them.
+// PEFT's wrapping policy and torchtune's put adapters into separate units; LitGPT has no policy for them.
 func (s *Setup) MixesUnits() bool { return s.flatAdapters() && s.Loop == LitGPTLoop }
 
 // flatAdapters reports whether the run has adapters under FSDP1 that are not PEFT's.

@@ -10,7 +10,7 @@ import (
 
 // Evaluation is forward passes without gradients between steps.
 type Evaluation struct {
-	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 means the batch of training
+	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 means the training batch
 	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 means one evaluation after the steps
 	Batches     int  `json:"batches,omitempty"`      // forward passes per evaluation; 0 means FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends

@@ -89,7 +89,7 @@ func SavedAs(name string) string {
 	return ""
 }
 
-// UnsimulatedModel returns what the name of a model says that is not simulated, such as "a Falcon model", or "".
+// UnsimulatedModel returns the part of a model name's meaning that is not simulated, such as "a Falcon model", or "".
 func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
 
 // KnowsModel reports whether a name is that of a built-in model.

@@ -105,7 +105,7 @@ func (o *object) lengths(key string) *Lengths {
 
 func (o *object) eachLength(key string, list []any) []int {
 	if len(list) == 0 || len(list) > maxLengths {
-		o.fail(key, " has %d entries; it must have one for each step, and %d at most", len(list), maxLengths)
+		o.fail(key, " has %d entries; it must have one for each step, and at most %d", len(list), maxLengths)
 		return nil
 	}
 	out := make([]int, len(list))
@@ -176,7 +176,7 @@ func (o *object) lognormal() *Lognormal {
 func (o *object) histogram() [][2]float64 {
 	list, ok := o.value("histogram").([]any)
 	if !ok || len(list) == 0 || len(list) > maxBuckets {
-		o.fail("histogram", " must be a list of lengths and shares, such as [[64, 0.2], [128, 0.8]], %d at most", maxBuckets)
+		o.fail("histogram", " must be a list of lengths and shares, such as [[64, 0.2], [128, 0.8]], and at most %d", maxBuckets)
 		return nil
 	}
 	var out [][2]float64

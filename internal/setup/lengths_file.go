@@ -138,7 +138,7 @@ func (d *dataFile) read(f io.Reader) error {
 // add keeps the length of a sample.
 func (d *dataFile) add(n int) error {
 	if d.out = append(d.out, n); len(d.out) > maxSamples {
-		return Wrong("is beyond the %d samples that are read; give a part of them", maxSamples)
+		return Wrong("is beyond the %d samples that are read; give fewer of them", maxSamples)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (d *dataFile) numpy(in *bufio.Reader) error {
 	}
 	n, err := strconv.Atoi(string(shape[1]))
 	if err != nil || n > maxSamples {
-		return Wrong("it has %s samples; at most %d are read; give a part of them", shape[1], maxSamples)
+		return Wrong("it has %s samples; at most %d are read; give fewer of them", shape[1], maxSamples)
 	}
 	return d.numbers(in, n, int(kind[3][0]-'0'), kind[2][0] == 'i', kind[1][0] == '>')
 }

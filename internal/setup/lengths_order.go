@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Order is how batches are made of samples.
+// Order is how batches are made from samples.
 type Order int
 
 // The orders.

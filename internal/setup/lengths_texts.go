@@ -4,8 +4,8 @@ package setup
 
 // Notes on tokens of a sample that are not counted.
 const (
-	noTemplate = "the chat template is not evaluated: only the contents of messages are counted, so that samples are longer by its tokens"
-	noPrompt   = "the words that a template puts around instruction, input and output are not counted, so that samples are longer by them"
+	noTemplate = "the chat template is not evaluated: only the contents of messages are counted, so real samples are longer by its tokens"
+	noPrompt   = "the words that a template puts around instruction, input and output are not counted, so real samples are longer"
 )
 
 // texts returns the texts of a sample and the field that they were found in, in the forms that data sets have; key is

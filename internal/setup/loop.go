@@ -3,11 +3,13 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,8 +29,18 @@ const SentenceLoop = "sentence-transformers"
 // LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
 const LitGPTLoop = "litgpt"
 
+// The loops of TRL's trainers that compare answers.
+const (
+	DPOLoop    = "trl-dpo"
+	RewardLoop = "trl-reward"
+	KTOLoop    = "trl-kto"
+	ORPOLoop   = "trl-orpo"
+	CPOLoop    = "trl-cpo" // and SimPO, which is one of its losses
+	GRPOLoop   = "trl-grpo"
+)
+
 // Loops lists the loops that are known by name; any other is read from a Python file.
-var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
+var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", DPOLoop, RewardLoop, KTOLoop, ORPOLoop, CPOLoop, GRPOLoop, SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
 
 // Limits of the Python files that a loop is read from.
 const (
@@ -41,7 +53,7 @@ type Script struct {
 	Name string      // of a loop known by name, otherwise ""
 	File *pysrc.File // of any other loop
 	Args []string    // the script's command line
-	// Import reads a module beside the script. It returns fs.ErrNotExist if there is none.
+	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
 	// Config reads the configuration of a model that the script names; nil if none can be read.
 	Config func(name string) (map[string]any, error)
@@ -53,15 +65,17 @@ type Script struct {
 	Guessed bool // the loop was found, not named by the user: if it cannot be followed, snug's own step is used instead
 
 	given     map[string]bool // the fields given in the setup
-	decoded   Setup           // the setup right after decoding
-	completed *Setup          // and when what it leaves open was filled in; nil if it was not read
+	asked     map[string]bool // those that the user gives besides the files of the run
+	flags     map[string]string
+	decoded   Setup  // the setup right after decoding
+	completed *Setup // and when what it leaves open was filled in; nil if it was not read
 	noted     sync.Mutex
 	notes     []string
 	learned   Learned
 	abandoned bool // it could not be followed
 }
 
-// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has one of its own.
+// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has its own.
 func (x *Script) Optimizer() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
@@ -73,6 +87,13 @@ func (x *Script) Abandon() {
 	x.noted.Lock()
 	x.abandoned = true
 	x.noted.Unlock()
+}
+
+// Abandoned reports whether the script could not be followed.
+func (x *Script) Abandoned() bool {
+	x.noted.Lock()
+	defer x.noted.Unlock()
+	return x.abandoned
 }
 
 // followed reports whether there is a script, and it has not been abandoned.
@@ -92,8 +113,8 @@ type Learned struct {
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
 	Twice     bool   // it differentiates gradients again
-	Masks     bool   // masks of which nothing is known select elements
-	Optimizer string // its name; "" if the script has one of its own
+	Masks     bool   // masks about which nothing is known select elements
+	Optimizer string // its name; "" if the script has its own
 	Head      string // that of its model; "" if the script builds its own
 }
 
@@ -114,7 +135,7 @@ func (s *Setup) DifferentiatesTwice() bool {
 	return s.Script.learned.Twice
 }
 
-// SelectsUnknown reports whether masks of which nothing is known select elements in a script that was followed.
+// SelectsUnknown reports whether masks about which nothing is known select elements in a script that was followed.
 func (s *Setup) SelectsUnknown() bool {
 	if s.Script == nil {
 		return false
@@ -205,10 +226,32 @@ func (s *Setup) Says(field string) bool {
 	return s.differs(&x.decoded, field)
 }
 
-// Changed reports whether a field has another value than the setup that was read, as in the candidates of a plan: the
+// Changed reports whether a field has a different value from the setup that was read, as in the candidates of a plan: the
 // files would be changed with it.
 func (s *Setup) Changed(field string) bool {
 	return s.Script != nil && s.Script.completed != nil && s.differs(s.Script.completed, field)
+}
+
+// Overrides reports whether a field holds in place of what a trainer in the script is given: the user asks for it, or a
+// plan changes it.
+func (s *Setup) Overrides(field string) bool {
+	return s.Script != nil && s.Script.asked[field] || s.Changed(field)
+}
+
+// CommandLine returns the arguments of the script. The script's own flag for the accumulation gets the value that is
+// asked for; of a flag that is given twice, the last one counts.
+func (s *Setup) CommandLine() []string {
+	x := s.Script
+	if flag := x.flags["accumulation"]; flag != "" && s.Overrides("accumulation") {
+		return append(x.Args[:len(x.Args):len(x.Args)], flag, strconv.Itoa(max(s.Accumulation, 1)))
+	}
+	return x.Args
+}
+
+// IsLaunched reports whether accelerate's launcher gives the script its precision, which an Accelerator() without one of
+// its own then has.
+func (s *Setup) IsLaunched() bool {
+	return s.Script != nil && s.Script.flags["precision"] == "--mixed_precision"
 }
 
 // differs reports whether a field that a script may set itself is not as it was.
@@ -228,7 +271,7 @@ func (s *Setup) differs(was *Setup, field string) bool {
 	return false
 }
 
-// ChangedAny reports whether any field is changed that a script may set itself.
+// ChangedAny reports whether any field that a script may set itself is changed.
 func (s *Setup) ChangedAny() bool {
 	return slices.ContainsFunc([]string{"accumulation", "precision", "optimizer", "checkpointing", "clip"}, s.Changed)
 }
@@ -254,7 +297,7 @@ func (x *Script) Notes() []string {
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are those of a step in its own function, and may be too low", s.loopName(), err)}}
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are for a step in its own function, and may be too low", s.loopName(), err)}}
 		s.Loop = ""
 		return nil
 	}
@@ -263,6 +306,7 @@ func (s *Setup) readLoop(from Source, fields map[string]any) error {
 		for name := range fields {
 			s.Script.given[name] = true
 		}
+		s.Script.asked, s.Script.flags = from.Asked, from.Flags
 		s.Script.decoded = *s
 	}
 	return err
@@ -304,21 +348,23 @@ func (s *Setup) completeLoop() error {
 	case name == family.NanoGPT:
 		config := family.AsNanoGPT(s.Model.Config)
 		if config == nil {
-			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 by its code, but not %s; use {loop=script}", name, s.Model.Title())
+			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 with nanoGPT's code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
 		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
 		s.Script = nil // which is simulated with its own loop, on several GPUs too
+	case ComparesAnswers(name):
+		return s.completeAnswers(name)
 	case name == "timm" && !s.Model.facts().Positions.Images:
 		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
 	}
 	return nil
 }
 
-// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for what LitGPT
-// has not, such as another loss, or has in another form.
+// HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for something
+// that LitGPT lacks, such as another loss, or has in another form.
 func (s *Setup) HasLitGPTsModel() bool {
 	changed := s.Quantization != nil || s.Loss != "" || s.LossChunks > 1 || len(s.Liger) > 0 || s.Attention == "eager" || s.LoRA != nil && (s.LoRA.PEFT || s.LoRA.DoRA || len(s.LoRA.Save) > 0)
 	return s.Loop == LitGPTLoop && s.Model.Head == family.CausalLM && s.Model.facts().LitGPT && !changed
@@ -417,8 +463,19 @@ func (s *Setup) tells(field string) bool {
 	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }
 
+// ComputesIn returns the precision of the run: that of its script, if the script was followed and shows it.
+func (s *Setup) ComputesIn() string {
+	if s.Script.followed() && s.Script.File != nil && !s.Changed("precision") {
+		return cmp.Or(s.Script.Precision(), s.Precision)
+	}
+	return s.Precision
+}
+
 // shownPrecision returns the precision in words: the script's own, once it has been followed.
 func (s *Setup) shownPrecision() string {
+	if in := s.ComputesIn(); in != s.Precision {
+		return in
+	}
 	if s.tells("precision") {
 		return s.precisionText()
 	}

@@ -30,7 +30,7 @@ type Source struct {
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
-	// Survey follows the script of a setup to learn what it shows of its run; nil means that scripts are not
+	// Survey follows the script of a setup to learn what it shows about its run; nil means that scripts are not
 	// followed for this.
 	Survey func(s *Setup) (Survey, error)
 	// AnyBatch reports that the batch is searched for, so that none is required.
@@ -38,6 +38,10 @@ type Source struct {
 	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
 	// followed, the run has snug's own step, and a note says so.
 	Guessed bool
+	// Asked are the fields that the user gives besides the files of the run; a trainer in a script takes them instead of
+	// its own. Flags are the flags by which the script takes a field, by the field's name.
+	Asked map[string]bool
+	Flags map[string]string
 	// Programs caches the profiles that were read, by name; may be nil.
 	Programs map[string]Program
 }
@@ -85,7 +89,7 @@ func (m *Model) configured(config any, from Source) error {
 			return err
 		}
 	default:
-		return Wrong("{model.config} is %s; it must be the object of a config.json, or the path to one", show(v))
+		return Wrong("{model.config} is %s; it must be the object in a config.json, or a path to one", show(v))
 	}
 	return m.adopt()
 }

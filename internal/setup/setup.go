@@ -21,6 +21,8 @@ type Setup struct {
 	Loop          string        `json:"loop,omitempty"`           // the code around the model: one of Loops, or a Python file with its arguments
 	Positives     int           `json:"positives,omitempty"`      // positive samples per anchor, in contrastive training
 	Negatives     int           `json:"negatives,omitempty"`      // negative samples per anchor
+	Completion    int           `json:"completion,omitempty"`     // tokens of a sample that are its answer, if answers are compared; 0 means half of them
+	Reference     string        `json:"reference,omitempty"`      // what answers are compared against: one of References; "" means what the loop does by itself
 	Precision     string        `json:"precision,omitempty"`      // the type of weights and arithmetic
 	Weights       string        `json:"weights,omitempty"`        // their type under autocast, if it is not float32; with LoRA, the type of the frozen weights
 	Optimizer     string        `json:"optimizer,omitempty"`      // the optimizer

@@ -132,7 +132,7 @@ func TestBadSetups(t *testing.T) {
 		`{"model": {"config": {"model_type": "bert"}}, "batch": 4, "seq": 513}`:                                    `seq is 513; bert has 512 learned positions`,
 		`{"model": {"config": {"model_type": "llama"}}, "batch": 1000000, "seq": 4000000}`:                         `batch 1000000 times seq 4000000 is more than any GPU could hold`,
 		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing; give the tokens per sample, or lengths`,
-		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the object of a config.json`,
+		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the object in a config.json`,
 		`{"model": {"config": {}}, "batch": 4}`:                                                                    `config key "model_type" is missing`,
 		`{"model": {"config": {"model_type": "gpt2"}, "name": "gpt2"}, "batch": 4}`:                                `model has more than one of config, name and profile`,
 		`{"model": {"name": "gtp2"}, "batch": 4}`:                                                                  `model.name "gtp2" is not known; did you mean gpt2?`,

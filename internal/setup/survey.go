@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Survey is what a script itself shows of its run. Each part is empty if the script does not show it.
+// Survey is what a script itself shows about its run. Each part is empty if the script does not show it.
 type Survey struct {
 	Model Sighting // the first model that the script loads
 	Batch Sighting // samples of a training batch
@@ -148,7 +148,7 @@ func (s *Setup) scriptPath(from Source) string {
 	return path
 }
 
-// Origins returns in words what the setup has from its script, or "".
+// Origins returns in words what the setup takes from its script, or "".
 func (x *Script) Origins() string {
 	if x == nil {
 		return ""

@@ -52,7 +52,7 @@ func runSettings() []Setting {
 			Use: InFiles, ShownByProfile: func(p Recorded) bool { return p.Precision != "" },
 			Phrases:  (*Setup).weightsPhrase,
 			Row:      &Row{Cell: (*Setup).WeightsText, Shown: func(now, then *Setup) bool { return now.Weights+then.Weights != "" }},
-			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights of 16 bits under autocast"),
+			Evidence: where(func(s *Setup) bool { return s.Weights != "" }, "weights in 16 bits under autocast"),
 			at:       func(s *Setup) any { return &s.Weights },
 		},
 		{
@@ -105,6 +105,16 @@ func runSettings() []Setting {
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
+			Name: "completion", Flags: one("completion"), What: "`tokens` of a sample that are its answer, for loops that compare answers (default: half of them)", Most: maxSeq, Use: Size,
+			at: func(s *Setup) any { return &s.Completion },
+		},
+		{
+			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared against", Words: References,
+			Phrases:  phrase(func(s *Setup) bool { return s.Reference != "" }, "%s", func(s *Setup) any { return referenceText[s.Reference] }),
+			Evidence: func(s *Setup) []string { return onlyWhere(s.Reference != "", "reference "+s.Reference) },
+			at:       func(s *Setup) any { return &s.Reference },
+		},
+		{
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
 			Phrases:  phrase(func(s *Setup) bool { return s.shownOptimizer() != "" }, "%s", func(s *Setup) any { return s.shownOptimizer() }),
@@ -145,7 +155,7 @@ func runSettings() []Setting {
 			at:       func(s *Setup) any { return &s.Clip },
 		},
 		{
-			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are those without it",
+			Name: "compile", Flags: one("compile"), What: "torch.compile, which is not simulated: the figures are without it",
 			Phrases: phrase(func(s *Setup) bool { return s.Compile }, "torch.compile"),
 			at:      func(s *Setup) any { return &s.Compile },
 		},

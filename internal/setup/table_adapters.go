@@ -30,14 +30,14 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.save", Flags: one("lora-save"), What: "`names` of layers to train in full (PEFT's modules_to_save)", Use: InFiles,
-			Phrases:  phrase(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained whole", func(s *Setup) any { return spaced(s.LoRA.Save) }),
-			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora beside whole layers"),
+			Phrases:  phrase(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "%s trained in full", func(s *Setup) any { return spaced(s.LoRA.Save) }),
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && len(s.LoRA.Save) > 0 }, "lora with whole layers"),
 			at:       func(s *Setup) any { return &s.LoRA.Save },
 		},
 		{
 			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
 			// in float32 PEFT's adapters are like others
-			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora by PEFT"),
+			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora made by PEFT"),
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},
 		{

@@ -39,7 +39,7 @@ const (
 	TRLLossRelease = 115
 )
 
-// checkVersions notes an error for a version that is none, or that is not known.
+// checkVersions notes an error for text that is not a version, or for a version that is not known.
 func (o *object) checkVersions(s *Setup) {
 	for _, r := range knownReleases {
 		o.checkRelease(r, r.of(s.Versions))
@@ -61,7 +61,7 @@ func (o *object) checkRelease(r releases, text string) {
 	}
 }
 
-// release returns a version as a number: 445 for "4.45.2"; 0 if it is none.
+// release returns a version as a number: 445 for "4.45.2"; 0 if it is not one.
 func release(version string) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 || minor > 99 {
@@ -88,7 +88,7 @@ func (s *Setup) Simulated() Versions {
 	return v
 }
 
-// runsTransformers reports whether the model is made of transformers' code.
+// runsTransformers reports whether the model runs transformers' code.
 func (s *Setup) runsTransformers() bool {
 	return s.Model.Config != nil && s.Model.Program == nil && s.Model.Family() != family.NanoGPT && s.Loop != "torchtune"
 }

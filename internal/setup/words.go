@@ -36,6 +36,14 @@ const (
 	LigerLoss = "liger" // Liger's fused linear loss
 )
 
+// What a loop compares answers against.
+const (
+	ReferenceModel    = "model"       // a second, frozen model
+	ReferenceAdapters = "adapters"    // the model without its adapters
+	ReferenceBefore   = "precomputed" // log-probabilities that were computed before training
+	ReferenceNone     = "none"        // nothing
+)
+
 // The values of settings.
 var (
 	Precisions = []string{FP32, AmpBF16, AmpFP16, BF16, FP16} // the values of precision
@@ -43,12 +51,18 @@ var (
 	WeightTypes = []string{FP32, BF16, FP16, Saved}
 	Attentions  = []string{SDPA, Eager, Flash}            // the values of attention
 	Losses      = []string{ModelLoss, TRLLoss, LigerLoss} // the values of loss
+	References  = []string{ReferenceModel, ReferenceAdapters, ReferenceBefore, ReferenceNone}
 	// QuantTypes are the 4-bit types; ComputeTypes are the types of products with quantized weights.
 	QuantTypes   = []string{NF4, FP4}
 	ComputeTypes = []string{BF16, FP16, FP32} // the values of quantization.compute
 
 	shardTypes = []string{FP32, BF16, FP16}
 )
+
+// referenceText maps the values of reference to words.
+var referenceText = map[string]string{
+	ReferenceModel: "a reference model", ReferenceAdapters: "without adapters as reference", ReferenceBefore: "precomputed reference", ReferenceNone: "no reference",
+}
 
 // lossBy maps the values of loss to display names.
 var lossBy = map[string]string{TRLLoss: "TRL", LigerLoss: "Liger"}

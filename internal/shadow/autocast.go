@@ -45,7 +45,7 @@ func (w *World) Inference(body func()) {
 	body()
 }
 
-// AutocastType returns the type that torch.autocast casts to, or None outside of it.
+// AutocastType returns the type that torch.autocast casts to, or None outside autocast.
 func (w *World) AutocastType() DType { return w.autocast }
 
 func (w *World) clearCasts() {

@@ -226,6 +226,18 @@ func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *
 	return n.result(out, t)
 }
 
+// SavingFunction is a torch.autograd.Function that saves its one input for the backward.
+func (t *Tensor) SavingFunction(name string, forward func(x *Tensor) *Tensor, backward func(g, x *Tensor) *Tensor) *Tensor {
+	n := t.w.record(name, t)
+	enable := t.w.NoGrad()
+	out := forward(t.Hold())
+	enable()
+	kept := n.save(t)
+	t.loosen()
+	n.backward(func(g *Tensor) []*Tensor { return inputGrads(backward(g, kept.get())) })
+	return n.result(out, t)
+}
+
 // AfterGrad returns t with a node of the given name behind it that runs hook when the gradient of t arrives, as
 // wrappers do before a module. If no gradient will come, it returns t itself.
 func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {

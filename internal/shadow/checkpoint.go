@@ -2,6 +2,8 @@
 
 package shadow
 
+import "slices"
+
 // Activation checkpointing, both kinds (torch/utils/checkpoint.py, 2.11).
 //
 // The newer one (use_reentrant=False) runs the region with hooks on the tensors that autograd saves: only a
@@ -142,10 +144,12 @@ func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
 		t.Hold()
 	}
 	cast, around, eval := w.autocast, w.around, w.Eval
+	locals := w.localValues()
 	r.again = func() {
 		was := w.Eval
 		w.Eval = eval
 		defer func() { w.Eval = was }()
+		defer w.setLocals(locals)()
 		w.Surround(around, func() { w.withAutocast(cast, body) })
 	}
 	outer := w.hooks
@@ -153,6 +157,35 @@ func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
 	body()
 	w.hooks = outer
 	r.leave()
+}
+
+// Local registers a variable that each forward of a model sets and its checkpointed layers read. A region that runs
+// again sees the value of its own forward, also if the model was called again since. Regions hold these tensors.
+func (w *World) Local(at **Tensor) {
+	if !slices.Contains(w.locals, at) {
+		w.locals = append(w.locals, at)
+	}
+}
+
+// localValues returns the current values of the variables.
+func (w *World) localValues() []*Tensor {
+	out := make([]*Tensor, len(w.locals))
+	for i, at := range w.locals {
+		out[i] = *at
+	}
+	return out
+}
+
+// setLocals gives the variables these values, until the function that it returns is called.
+func (w *World) setLocals(values []*Tensor) func() {
+	was := w.localValues()
+	set := func(values []*Tensor) {
+		for i, t := range values {
+			*w.locals[i] = t
+		}
+	}
+	set(values)
+	return func() { set(was) }
 }
 
 // recompute runs the region again until its last holder is filled.
@@ -213,8 +246,9 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 	out := body(x)
 	x.loosen()
 	w.gradMode = true
-	cast, around := w.autocast, w.around
+	cast, around, locals := w.autocast, w.around, w.localValues()
 	n.backward(func(g *Tensor) []*Tensor {
+		defer w.setLocals(locals)()
 		in := kept.get().alias(x.size, x.stride).Hold()
 		in.requiresGrad, in.leaf = true, true
 		w.gradMode = true

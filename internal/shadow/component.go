@@ -58,7 +58,7 @@ func (w *World) asBackward(n *node) {
 // Tag describes an allocation besides its size.
 type Tag struct {
 	Component Component // what the allocation is used for
-	Form      uint32    // its place in World.forms, plus one; 0 if it is no tensor or Describes is off
+	Form      uint32    // its place in World.forms, plus one; 0 if it is not a tensor or Describes is off
 	Path      string    // the module that made it
 }
 

@@ -193,18 +193,18 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 			continue
 		}
 		if e.only != nil && !e.only.wants(ed.to) {
-			if i < len(out) {
-				out[i].Drop()
-			}
 			continue
 		}
 		ed.to.deps--
 		if i < len(out) && out[i] != nil {
-			e.meet(ed.to, ed.nr, out[i])
+			out[i] = e.meet(ed.to, ed.nr, out[i])
 		}
 		if ed.to.deps == 0 {
 			e.push(ed.to)
 		}
+	}
+	for _, g := range out { // those that were added to others
+		g.Drop()
 	}
 }
 
@@ -214,8 +214,9 @@ func (e *engine) add(n *node, nr int32, g *Tensor) {
 	e.push(n)
 }
 
-// meet is InputBuffer::add: it takes over the caller's reference to g.
-func (e *engine) meet(n *node, nr int32, g *Tensor) {
+// meet is InputBuffer::add: the first gradient is moved into the buffer. Another is added to it, stays with the
+// caller, and is returned.
+func (e *engine) meet(n *node, nr int32, g *Tensor) *Tensor {
 	if n.in == nil {
 		n.in = n.first[:0]
 	}
@@ -225,18 +226,17 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) {
 	old := n.in[nr]
 	if old == nil {
 		n.in[nr] = g
-		return
+		return nil
 	}
 	e.w.Op("accumulate")
 	if !e.w.OutOfPlace && old.exclusive() && isDense(old.size, old.stride) {
 		e.w.Launch(old, g)
-		g.Drop()
-		return
+		return g
 	}
 	sum := old.Add(g).Hold()
 	n.in[nr] = sum
 	old.Drop()
-	g.Drop()
+	return g
 }
 
 // exclusive reports whether the only reference to t is also the only one to its memory. For a view this is

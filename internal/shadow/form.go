@@ -19,8 +19,8 @@ func (f Form) String() string {
 	return strings.ReplaceAll(f.Size.String(), " ", ", ") + " " + f.Type.String()
 }
 
-// Form returns the form of the tensor with an allocation, as an equal run described it; false if it is no
-// tensor.
+// Form returns the form of the tensor with an allocation, as an equal run described it; false if it is
+// not a tensor.
 func (w *World) Form(id uint32, described *World) (Form, bool) {
 	if w.origin != nil {
 		id = w.origin[id]

@@ -34,7 +34,7 @@ func (w *World) KeepIncoming() func() *GradGraph {
 }
 
 // keepIncoming keeps the gradients that arrive at a node, if the graph of its backward saves them: if they are
-// multiplied with what the node saved. Of a dropout it saves the scaled mask, in the type of the gradient
+// multiplied with what the node saved. For a dropout it saves the scaled mask, in the type of the gradient
 // (infinitely_differentiable_native_dropout_backward).
 func (w *World) keepIncoming(n *node, in []*Tensor) {
 	graph := w.gradGraph

@@ -64,9 +64,13 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	}
 	out := w.indexed(t, dim, at, index)
 	n.backward(func(g *Tensor) []*Tensor {
-		zeros := g.intoZeros("index_put", from).Hold()
+		w.Op("new_zeros")
+		zeros := w.Empty(from, g.dtype).Hold()
+		w.Launch(zeros, g)
+		out := w.unlessInPlace("index_put", zeros).Hold()
 		w.indexPut(at.Numel(), rows)
-		return inputGrads(zeros.loosen())
+		zeros.Drop()
+		return inputGrads(out.loosen())
 	})
 	return n.result(out, t)
 }
@@ -257,5 +261,8 @@ func (g *Tensor) repeatGrad(times []int, size Shape) *Tensor {
 	if len(dims) == 0 {
 		return g
 	}
-	return g.ReshapeAs(shape).reduce("sum", dims, false, g.dtype)
+	split := g.ReshapeAs(shape)
+	out := split.reduce("sum", dims, false, g.dtype)
+	dropTemporaries(split)
+	return out
 }

@@ -4,8 +4,8 @@ package shadow
 
 // The loss of TRL's trainers, which never holds more than a tile of the logits: ChunkedLogProbFunction of
 // trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that
-// allocate nothing merge each tile into the running result of its tokens, and in backward replace it by
-// its gradient.
+// allocate nothing merge each tile into the running result of its tokens, and in backward replace it
+// with its gradient.
 
 // Tile is the part of the logits that exists at one time.
 type Tile struct {
@@ -13,9 +13,20 @@ type Tile struct {
 	Words  int // columns: entries of the vocabulary
 }
 
-// LogProbs returns, for each row of t, the log of its target's probability, the
-// entropy, and whether the target is the most likely word.
-func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy, top *Tensor) {
+// TokenScores is what ChunkedLogProbFunction computes for each token; nil for what it was not asked for.
+type TokenScores struct {
+	LogProbs *Tensor // the log of the target's probability
+	Entropy  *Tensor
+	Squares  *Tensor // the log of the sum of squared probabilities
+	Mean     *Tensor // of the logits
+	Top      *Tensor // whether the target is the most likely word
+}
+
+// Scored says what LogProbs computes besides the log-probabilities.
+type Scored struct{ Entropy, Squares, Mean, Top bool }
+
+// LogProbs scores the target of each row of t, whose logits are t @ weight.T.
+func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile, want Scored) TokenScores {
 	w := t.w
 	n := w.record("ChunkedLogProbFunctionBackward", t, weight)
 	record := w.NoGrad()
@@ -30,14 +41,13 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy
 		known[i] = fn.Let(w.Empty(Dims(t.Size(0)), Float32))
 	}
 	p.forward(fn)
-	greatest, sum, target := known[0], known[1], known[6]
-	logZ := fn.Let(greatest.Add(sum.plain("log", Float32)))
-	logProbs = fn.Let(target.Sub(logZ))
-	entropy = fn.Let(logZ.Sub(known[2].Div(sum)))
-	reached := target.CompareWith("ge", greatest).Hold()
-	top = fn.Let(reached.And(target.CompareWith("gt", known[5])))
-	reached.Drop()
+	logZ := fn.Let(known[0].Add(known[1].plain("log", Float32)))
+	out := scores(fn, logZ, known, want)
 	kept, part := n.save(t), n.save(weight)
+	entropy := out.Entropy
+	if entropy == nil {
+		entropy = logZ
+	}
 	for _, x := range []*Tensor{targets, logZ, entropy} {
 		n.save(x)
 	}
@@ -46,11 +56,38 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile) (logProbs, entropy
 		p.t, p.weight = kept.get(), part.get()
 		return p.backward()
 	})
-	logProbs, entropy, top = fn.Return3(logProbs, entropy, top)
+	fn.Returns(out.LogProbs, out.Entropy, out.Squares, out.Mean, out.Top)
 	record()
-	n.output(logProbs, 0)
-	n.output(entropy, 1)
-	return logProbs, entropy, top
+	n.output(out.LogProbs, 0)
+	if out.Entropy != nil {
+		n.output(out.Entropy, 1)
+	}
+	return out
+}
+
+// scores computes the results from what is known per token.
+func scores(fn *Frame, logZ *Tensor, known [7]*Tensor, want Scored) (out TokenScores) {
+	greatest, sum, target := known[0], known[1], known[6]
+	out.LogProbs = fn.Let(target.Sub(logZ))
+	if want.Entropy {
+		out.Entropy = fn.Let(logZ.Sub(known[2].Div(sum)))
+	}
+	if want.Squares {
+		squares := known[3].plain("log", Float32).Hold()
+		twice := sum.plain("log", Float32).MulScalar().Hold()
+		out.Squares = fn.Let(squares.Sub(twice))
+		squares.Drop()
+		twice.Drop()
+	}
+	if want.Mean {
+		out.Mean = fn.Let(known[4].DivScalar())
+	}
+	if want.Top {
+		reached := target.CompareWith("ge", greatest).Hold()
+		out.Top = fn.Let(reached.And(target.CompareWith("gt", known[5])))
+		reached.Drop()
+	}
+	return out
 }
 
 // projection is t @ weight.T, a tile at a time.

@@ -33,7 +33,7 @@ func (t *Tensor) ConvolvedInGroups(weight *Tensor) *Tensor {
 	return n.result(out, t, weight)
 }
 
-// convolvedBack is a contiguous gradient and a workspace, for a moment.
+// convolvedBack briefly allocates a contiguous gradient and a workspace.
 func (w *World) convolvedBack(bytes uint64) {
 	g := w.alloc(bytes)
 	w.Scratch(bytes)
@@ -41,7 +41,7 @@ func (w *World) convolvedBack(bytes uint64) {
 }
 
 // CopiedIntoZeros copies t into chosen columns of zeros that are this wide: index_copy_, or if fresh is set, index_copy,
-// which makes a result of its own and gets t contiguous. The backward needs the columns, and t for its shape.
+// which makes a new result and gets t contiguous. The backward needs the columns, and t for its shape.
 func (t *Tensor) CopiedIntoZeros(width int, fresh bool) *Tensor {
 	w := t.w
 	n := w.record("IndexCopyBackward0", t)

@@ -49,9 +49,11 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	kept := n.save(mask)
 	w.Op("masked_scatter")
 	out := w.Empty(mask.size, source.dtype)
-	w.Scratch(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
+	before := w.alloc(uint64(mask.Numel()) * Int64.Bytes()) // the number of true elements before each
+	w.kernelScratch(w.Rules.Scan(mask.Numel(), 8))
+	w.release(before)
 	w.Launch(out, source, mask)
-	rows, all := source.size, mask.Numel()
+	rows, all := source.size, source.Numel()
 	n.backward(func(g *Tensor) []*Tensor {
 		w.Op("masked_scatter_backward")
 		places := w.nonzero(kept.get(), all)
@@ -80,4 +82,18 @@ func (w *World) nonzero(mask *Tensor, count int) *storage {
 	w.kernelScratch(w.Rules.Scan(mask.Numel(), 4))
 	w.release(number)
 	return places
+}
+
+// Nonzero is torch.nonzero of a tensor with count true elements: their indices, a row each.
+func (t *Tensor) Nonzero(count int) *Tensor {
+	w := t.w
+	w.Op("nonzero")
+	number := w.alloc(4)
+	w.Scratch(1)
+	out := w.Empty(Dims(count, t.Dim()), Int64)
+	w.kernelScratch(w.Rules.Scan(t.Numel(), 4))
+	w.release(number)
+	w.Launch(out, t)
+	dropTemporaries(t)
+	return out
 }

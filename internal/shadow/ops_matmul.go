@@ -192,3 +192,31 @@ func (t *Tensor) addInPlace(o *Tensor) *Tensor {
 	n.backward(func(g *Tensor) []*Tensor { return inputGrads(g, g) })
 	return n.result(out, t, o)
 }
+
+// Baddbmm is torch.baddbmm of a bias without gradient and two batches of matrices, whose products are multiplied by a
+// number.
+func (bias *Tensor) Baddbmm(t, o *Tensor) *Tensor {
+	return t.w.autocasted([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return a[0].baddbmm(a[1], a[2]) })
+}
+
+func (bias *Tensor) baddbmm(t, o *Tensor) *Tensor {
+	w := t.w
+	n := w.record("BaddbmmBackward0", bias, t, o)
+	batch1 := n.saveIf(n.needsGrad(2), t)
+	batch2 := n.saveIf(n.needsGrad(1), o)
+	w.Op("baddbmm")
+	out := w.Empty(Dims(t.size.d[0], t.size.d[1], o.size.d[2]), t.dtype)
+	w.cublas()
+	w.product(out, t, o)
+	n.backward(func(g *Tensor) []*Tensor {
+		var ga, gb *Tensor
+		if batch2 != nil && n.wants(1) {
+			ga = g.bmm(batch2.get().Transpose(1, 2)).MulScalar()
+		}
+		if batch1 != nil && n.wants(2) {
+			gb = batch1.get().Transpose(1, 2).bmm(g).MulScalar()
+		}
+		return inputGrads(nil, ga, gb)
+	})
+	return n.result(out, bias, t, o)
+}

@@ -176,6 +176,12 @@ func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 	if from == 0 && to == t.size.d[dim] && step == 1 {
 		return t.Alias()
 	}
+	return t.SliceOp(dim, from, to, step)
+}
+
+// SliceOp is torch.slice, which is run also if it selects everything: Python's indexing does not see that a start
+// counted from the end is the first element.
+func (t *Tensor) SliceOp(dim, from, to, step int) *Tensor {
 	full := t.size
 	size := t.size.With(dim, (to-from+step-1)/step)
 	stride := t.stride.With(dim, t.stride.d[dim]*step)

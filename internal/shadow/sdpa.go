@@ -27,7 +27,7 @@ func (w *World) SDPA(a Attention) *Tensor {
 		w.pin(low[i])
 	}
 	b := a
-	if w.Eval {
+	if w.Eval || w.Undropped {
 		b.Dropout = 0
 	}
 	b.Query, b.Key, b.Value, b.Mask = low[0], low[1], low[2], low[3]
@@ -207,7 +207,7 @@ func (a Attention) like(q, k *Tensor) Attention {
 }
 
 // attentionCost counts the matrix products of an attention kernel, and the random numbers that it draws for
-// dropout. Of a causal kernel's scores half are skipped.
+// dropout. Half of a causal kernel's scores are skipped.
 func (w *World) attentionCost(a Attention, kind Work, products float64) {
 	if w.Meter == nil {
 		return

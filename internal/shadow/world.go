@@ -85,6 +85,10 @@ type World struct {
 	Meter Meter
 	// Eval reports whether the model is in evaluation mode, without dropout.
 	Eval bool
+	// Undropped is set while the dropouts of the model have a probability of 0.
+	Undropped bool
+	// Unadapted is set while adapters are switched off, as in PEFT's disable_adapter.
+	Unadapted bool
 	// Folds allows long loops to simulate only a few of their iterations: see Turns.
 	Folds bool
 	// Describes makes the world keep the Form of each tensor.
@@ -92,6 +96,7 @@ type World struct {
 	// MaxIterations limits the iterations of loops that are not folded; 0 means no limit.
 	MaxIterations int
 
+	locals   []**Tensor      // variables of the current forward that checkpointed regions read
 	iterated int             // iterations so far
 	op       string          // that runs, if Describes
 	forms    []Form          // of all tensors, each once

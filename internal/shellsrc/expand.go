@@ -127,7 +127,7 @@ func withFrom(words []Word, from []int) []Word {
 	return out
 }
 
-// whole says of a word that stays one where it is written.
+// whole says where a word that is not split is written.
 func (r *runner) whole(out *Word, w word) {
 	if len(w.parts) == 1 && w.parts[0].kind == paramPart {
 		p := w.parts[0]
@@ -148,7 +148,7 @@ func (r *runner) whole(out *Word, w word) {
 	}
 }
 
-// locate says where the text of a word stands, if it stands in one place.
+// locate says where the text of a word is, if it is in one place.
 func (w *Word) locate() {
 	if len(w.Pieces) == 1 && w.Pieces[0].At >= 0 && w.Pieces[0].Why == "" {
 		w.Start, w.End = w.Pieces[0].At, w.Pieces[0].At+len(w.Pieces[0].Text)
@@ -225,7 +225,7 @@ func (v expanded) asText() []Piece {
 	}
 	var out []Piece
 	for i, w := range v.words {
-		if i > 0 && !w.Many() && !v.words[i-1].Many() { // next to what may be no word there may be no blank
+		if i > 0 && !w.Many() && !v.words[i-1].Many() { // a part that may expand to no word may have no blank next to it
 			out = append(out, Piece{Text: " ", At: -1})
 		}
 		out = append(out, w.Pieces...)

@@ -77,7 +77,7 @@ func (r *runner) parameter(p part) expanded {
 	return expanded{pieces: r.changed(p, text, v.pieces), from: v.from}
 }
 
-// opaque returns a value of which nothing is known any more.
+// opaque returns a value about which nothing is known any more.
 func (v expanded) opaque() expanded {
 	return expanded{pieces: manyWords(unknown(whyOf(v.asText()))), from: v.from}
 }

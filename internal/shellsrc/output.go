@@ -56,7 +56,7 @@ func (r *runner) texts(of []word) (out []string, why string) {
 	return out, ""
 }
 
-// printed returns what a command prints that reads nothing.
+// printed returns what a command that reads nothing prints.
 func (r *runner) printed(words []string) (string, bool) {
 	if len(words) == 0 {
 		return "", false

@@ -11,7 +11,7 @@ import (
 // and a word that closes nothing is left out.
 type parser struct {
 	src     string
-	places  []int // where each byte of src stands in the script; nil if src is the script
+	places  []int // where each byte of src is in the script; nil if src is the script
 	at      int
 	depth   int
 	pending []*heredoc // of this line
@@ -20,7 +20,7 @@ type parser struct {
 	names   map[string]bool // of the variables that are assigned
 }
 
-// place returns where a byte stands in the script, -1 if nowhere.
+// place returns where a byte is in the script, -1 if nowhere.
 func (p *parser) place(at int) int {
 	if p.places == nil {
 		return at

@@ -130,7 +130,7 @@ func (p *parser) assignment(a *assignment, w word, begin, size int) (err error) 
 	return err
 }
 
-// array reads the words of name=( … ). They are kept as those of a command of their own, whose name is empty.
+// array reads the words of name=( … ). They are kept as those of a separate command, whose name is empty.
 func (p *parser) array(a *assignment, begin int) error {
 	p.command++
 	if p.places == nil {
@@ -202,7 +202,7 @@ func (p *parser) redirection(out *simple) (ok bool, err error) {
 	return true, nil
 }
 
-// process reads <(…), which is a word that nobody knows.
+// process reads <(…), which is a word that is not known.
 func (p *parser) process(out *simple, open int) error {
 	end, err := p.until(open+1, ')', 0)
 	if err != nil {

@@ -174,7 +174,7 @@ func (p *parser) parts(begin, end int, how quoting, depth int) ([]part, error) {
 	return out, nil
 }
 
-// literal adds the text between two offsets, cut where its bytes are not in a row in the script.
+// literal adds the text between two offsets, cut where its bytes are not consecutive in the script.
 func (p *parser) literal(out []part, begin, end int, quoted bool) []part {
 	for begin < end {
 		to := begin + 1

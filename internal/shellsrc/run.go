@@ -18,7 +18,7 @@ type Script struct {
 // Command is a command that a script starts. A command in a loop or a function is there once for each way in which
 // it is started.
 type Command struct {
-	At    int    // where it begins in the script, -1 if it is put together
+	At    int    // where it begins in the script, -1 if it is built from parts
 	Words []Word // expanded
 	// Environment lists the offsets of the assignments that the command's environment has.
 	Environment []int
@@ -219,7 +219,7 @@ func (r *runner) andOr(s andOr) (outcome, flow) {
 	return unsure, onward
 }
 
-// branchWhy returns why a variable is unknown that a statement may have set.
+// branchWhy returns why a variable that a statement may have set is unknown.
 func (r *runner) branchWhy(s statement) string {
 	at := -1
 	switch s := s.(type) {

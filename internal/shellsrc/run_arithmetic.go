@@ -46,7 +46,7 @@ func (r *runner) arithmeticStatement(pieces []Piece) outcome {
 	return no
 }
 
-// forget makes the variables unknown that an expression may assign.
+// forget makes unknown the variables that an expression may assign.
 func (r *runner) forget(text string) {
 	if !strings.Contains(text, "=") && !strings.Contains(text, "++") && !strings.Contains(text, "--") {
 		return

@@ -94,7 +94,7 @@ func (r *runner) withElement(old *variable, a assignment, value Word) *variable 
 	case len(v.keys) == len(v.elements):
 		v.keys, v.elements = append(v.keys, key), append(v.elements, value)
 	default:
-		v.open = "its elements are not in a row"
+		v.open = "its elements are not consecutive"
 	}
 	return v
 }

@@ -177,8 +177,8 @@ func (r *runner) loop(s loop) (outcome, flow) {
 	}
 }
 
-// anyTurns follows the body of a loop that runs an unknown number of times. What changes from one turn to the next
-// is unknown.
+// anyTurns follows the body of a loop that runs an unknown number of times. What changes from one iteration to the
+// next is unknown.
 func (r *runner) anyTurns(body list, start int, before func()) flow {
 	why := fmt.Sprintf("it changes in the loop at line %d", r.line(start))
 	if r.spend(10) {

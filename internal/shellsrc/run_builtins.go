@@ -71,7 +71,7 @@ func (r *runner) returned(words []Word) outcome {
 	return truth(text == "0", known)
 }
 
-// declare follows export, local and their like.
+// declare follows export, local and similar commands.
 func (r *runner) declare(name string, words []Word, s simple) {
 	exports := name == "export" || slices.ContainsFunc(words, func(w Word) bool {
 		option := w.Known()
@@ -130,7 +130,7 @@ func (r *runner) setOptions(words []Word) {
 	}
 }
 
-// readInput follows read and its like: nobody knows what they read. Without arguments there are no options to get.
+// readInput follows read and similar commands: what they read is not known. Without arguments there are no options to get.
 func (r *runner) readInput(name string, words []Word) outcome {
 	if name == "getopts" {
 		return no
@@ -149,7 +149,7 @@ func (r *runner) readInput(name string, words []Word) outcome {
 	return unsure
 }
 
-// source follows a file that the script sources, if it is there. Its text stands in another file, and cannot be
+// source follows a file that the script sources, if it is there. Its text is in another file, and cannot be
 // changed here.
 func (r *runner) source(words []Word) (outcome, flow) {
 	if len(words) < 2 || r.beside == nil || r.depth >= maxCalls {

@@ -4,7 +4,7 @@ package shellsrc
 
 import "strings"
 
-// A script for Slurm says in #SBATCH lines at its top how many machines and GPUs it gets, and reads the numbers back
+// A Slurm script says in #SBATCH lines at its top how many machines and GPUs it gets, and reads the numbers back
 // from variables that Slurm sets (sbatch(1), output environment variables).
 
 // slurmVariables are the variables that an option of sbatch sets.

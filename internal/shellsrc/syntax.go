@@ -8,7 +8,7 @@
 // environment is unknown, with a reason; everything else is expanded (expand*.go). If a condition is unknown, both
 // branches are followed, and a variable that differs between them is unknown afterwards.
 //
-// Each piece of an expanded word remembers where in the script its text stands, so that the value of a flag can be
+// Each piece of an expanded word remembers where in the script its text is, so that the value of a flag can be
 // changed where it is written: in the command, in a variable, in an array or in an argument of a function.
 package shellsrc
 
@@ -27,8 +27,8 @@ const (
 type part struct {
 	kind   partKind
 	text   string // the literal, the name of a parameter, or what is inside the brackets
-	at     int    // where text stands in the script, -1 if nowhere
-	places []int  // of each byte of text, if they are not in a row
+	at     int    // where text is in the script, -1 if nowhere
+	places []int  // of each byte of text, if they are not consecutive
 	quoted bool
 	raw    string // as written
 

@@ -10,7 +10,7 @@ import (
 // Piece is a part of an expanded word.
 type Piece struct {
 	Text string // "" if it is unknown
-	At   int    // where the text stands in the script, -1 if the shell computes it
+	At   int    // where the text is in the script, -1 if the shell computes it
 	Why  string // why the text is unknown; "" if it is known
 
 	many     bool // unknown, and may be any number of words
@@ -26,7 +26,7 @@ type Word struct {
 	// written in one place.
 	Start, End int
 	// Variable is the name if the word is only the value of a variable, and Definition the offset of the
-	// assignment that it has its value from.
+	// assignment that gave it its value.
 	Variable       string
 	Definition     int
 	last           string // the variable that the word ends in
@@ -123,7 +123,7 @@ func whyOf(pieces []Piece) string {
 // unknown returns a text that is not known.
 func unknown(why string) []Piece { return []Piece{{At: -1, Why: why}} }
 
-// computed returns a text that stands nowhere in the script.
+// computed returns a text that is nowhere in the script.
 func computed(text string) []Piece { return []Piece{{Text: text, At: -1}} }
 
 // same reports whether two texts are equal: both known and the same, or unknown in the same places for the same reasons.

@@ -33,11 +33,11 @@ func (r *run) follow() error {
 		return err
 	}
 	how := script.Run{
-		World: r.w, File: file, Args: s.Script.Args, Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
+		World: r.w, File: file, Args: s.CommandLine(), Import: s.Script.Import, Read: s.Script.Read, YAML: setup.DecodeYAML,
 		Batch: s.Batch, Seq: s.Seq, ScriptBatch: s.Script.Own.Batch.N, ScriptSeq: s.Script.Own.Seq.N, Lengths: slices.Concat(r.tokens...), Accumulation: s.Accumulation,
 		Autocast: autocastType(s.Precision), Settings: settings(s), Skips: len(r.o.Skips), NoneSelected: r.o.NoneSelected,
 		Build: r.maker(), Mark: r.markPhase, Stop: r.o.Stop, Whole: r.o.Whole, Adapt: r.adapt,
-		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s),
+		Named: r.named(), Causal: r.causal(), Shifts: r.shifts(), Stored: r.stored(), Evaluation: evaluation(s), Completion: s.Completion,
 	}
 	if err := r.fields(&how); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
-		return setup.Wrong("{loop} %s: no update of an optimizer was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
+		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
 	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
@@ -63,7 +63,7 @@ func (r *run) follow() error {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
 	}
 	if n := growth(r.w.Trace); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, and memory does not settle; the figures are those of its first steps", s.Loop, units.Bytes(n)))
+		res.Notes = append(res.Notes, fmt.Sprintf("%s: it keeps %s more with every step, so memory never levels off; the figures are for its first steps", s.Loop, units.Bytes(n)))
 	}
 	s.Script.Note(r.notes(res))
 	return nil
@@ -106,7 +106,7 @@ func namedNotes(s *setup.Setup, notes []string) (out []string) {
 	return out
 }
 
-// scriptOf returns the file of a loop, which is the user's or one that is known by name.
+// scriptOf returns the file of a loop: the user's, or ours for a loop known by name.
 func scriptOf(s *setup.Script) (*pysrc.File, error) {
 	if s.File != nil {
 		return s.File, nil
@@ -119,20 +119,38 @@ func settings(s *setup.Setup) map[string]any {
 	return map[string]any{
 		"model": strings.TrimPrefix(cmp.Or(s.Model.Name, s.Model.Family()), "torchvision/"), "batch": s.Batch, "accumulation": max(s.Accumulation, 1), "clip": s.Clip, "checkpointing": s.Checkpointing,
 		"positives": s.Positives, "negatives": s.Negatives, "precision": s.Precision, "optimizer": s.Optimizer, "set_to_none": !s.KeepsGradients(),
+		"seq": s.Seq, "completion": s.Completion, "reference": s.Reference, "lora": s.LoRA != nil,
 	}
 }
 
-// planned returns the arguments of transformers' trainers that a plan changes.
+// planned returns the arguments of trainers that the user gives or a plan changes: those of transformers' trainers,
+// accelerate's (mixed_precision) and Lightning's (precision, accumulate_grad_batches).
 func planned(s *setup.Setup) map[string]any {
 	out := map[string]any{}
-	if s.Changed("accumulation") {
-		out["gradient_accumulation_steps"] = max(s.Accumulation, 1)
+	if s.Overrides("accumulation") {
+		n := max(s.Accumulation, 1)
+		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
 	if s.Changed("checkpointing") {
 		out["gradient_checkpointing"] = s.Checkpointing
 	}
-	if s.Changed("precision") && (s.Precision == setup.FP32 || autocastType(s.Precision) != shadow.None) {
-		out["fp16"], out["bf16"] = s.Precision == setup.AmpFP16, s.Precision == setup.AmpBF16
+	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
+		out["launched_precision"] = strings.TrimPrefix(s.Precision, "amp-")
+	}
+	if !s.Overrides("precision") {
+		return out
+	}
+	switch s.Precision {
+	case setup.FP32:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = false, false, "no", "32-true"
+	case setup.AmpFP16:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = true, false, "fp16", "16-mixed"
+	case setup.AmpBF16:
+		out["fp16"], out["bf16"], out["mixed_precision"], out["precision"] = false, true, "bf16", "bf16-mixed"
+	case setup.BF16:
+		out["precision"] = "bf16-true"
+	case setup.FP16:
+		out["precision"] = "16-true"
 	}
 	return out
 }
@@ -160,8 +178,10 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	}
 	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
+	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "it updates after every backward, so the gradients that accumulation %d keeps are not in the figures, which may be too low", s.Accumulation)
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures do not either")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures are without it")
+	say(s.Overrides("precision") && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }
 
@@ -232,6 +252,10 @@ func (r *run) build(m script.Making) (script.Net, error) {
 		r.builder.Convert(m.Cast)
 	}
 	switch {
+	case r.hosted() && m.Loaded:
+		if err := r.loadOnto(); err != nil {
+			return nil, err
+		}
 	case r.hosted() && m.Waits:
 	case r.hosted() && m.Copied:
 		r.builder.CopyToCard()
@@ -310,7 +334,7 @@ func (n *net) Weight(path string) *shadow.Tensor {
 	return nil
 }
 
-// Replace puts the parameters of a new module in the place of those at a path.
+// Replace puts the parameters of a new module in place of those at a path.
 func (n *net) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
 	gone := n.builder.Replace(path, parts, moved)
 	n.params = n.builder.Parameters()
@@ -323,7 +347,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Unchecked: mode.Unchecked, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
@@ -337,9 +361,9 @@ func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	if b.Pixels != nil {
 		n.shape.Batch = b.Pixels.Size(0)
 	}
-	r.w.Eval = mode.Eval
+	r.w.Eval, r.w.Undropped, r.w.Unadapted = mode.Eval, mode.Undropped, mode.Unadapted
 	out.Loss = r.forward(func() *shadow.Tensor { return n.model.Loss(b) }).Hold()
-	r.w.Eval = false
+	r.w.Eval, r.w.Unadapted = false, false
 	if e := r.s.Evaluation; e != nil && mode.Eval && out.Logits != nil {
 		e.Learn(out.Logits.Bytes())
 	}

@@ -135,6 +135,9 @@ func (r *run) prepare(l script.Loading) error {
 		s.Model.Config = maps.Clone(s.Model.Config)
 		maps.Copy(s.Model.Config, l.Config)
 	}
+	if l.Unadapted {
+		s.LoRA = nil
+	}
 	s.Loss = cmp.Or(s.Loss, l.Loss)
 	if name := attentions[l.Attention]; name != "" {
 		s.Attention = name
@@ -205,9 +208,17 @@ func (r *run) setAdapters(a script.Adapters) error {
 	if len(s.LoRA.Targets) == 0 {
 		return setup.Wrong("PEFT has no default layers to adapt for %s; set target_modules", s.Model.Title())
 	}
-	if a.Classes && !slices.Contains(a.Save, "classifier") && family.Classifies(s.Model.Head) {
-		s.LoRA.Save = append(slices.Clip(a.Save), "classifier")
+	if name := r.lastLayer(); a.Classes && !slices.Contains(a.Save, name) && family.Classifies(s.Model.Head) {
+		s.LoRA.Save = append(slices.Clip(a.Save), name)
 	}
 	r.s = &s
 	return nil
+}
+
+// lastLayer returns the name of the layer that a model for classes ends with, which PEFT trains in full.
+func (r *run) lastLayer() string {
+	if facts, ok := family.FactsOf(r.modelType()); ok && slices.Contains(facts.Heads, family.CausalLM) {
+		return "score"
+	}
+	return "classifier"
 }

@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -90,6 +91,10 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	}
 	s.Batch = whole(next("--batch-size", "--per_device_train_batch_size"))
 	s.Seq = whole(next("--seq-len", "--block_size", "--seq_len"))
+	if n := whole(next("--prompt_len")); n > 0 { // the rest of a sample is its answer
+		s.Completion = cmp.Or(whole(next("--max_completion_length")), s.Seq-n)
+		s.Seq = n + s.Completion
+	}
 	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // whose scripts say it
 		s.Precision = setup.FP32
 	}

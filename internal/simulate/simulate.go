@@ -31,6 +31,12 @@ const (
 	Evaluation        // a forward pass without gradients, between steps
 )
 
+// phaseNames are the names of the phases, as people see them.
+var phaseNames = [...]string{Load: "load", Forward: "forward", Backward: "backward", Optimizer: "optimizer", Evaluation: "evaluation"}
+
+// PhaseName returns the name of a phase.
+func PhaseName(phase uint32) string { return phaseNames[phase] }
+
 // Settled is the number of micro-batches after which each further one makes the same allocations
 // and frees: gradients and casts exist, and the allocator has its segments.
 const Settled = 4
@@ -62,7 +68,7 @@ type Options struct {
 	Whole        bool                             // every batch of a script's loader is run, for a comparison with a recording
 	Describes    bool                             // the world keeps the form of each tensor
 	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
-	NoneSelected bool                             // masks of which nothing is known select one element, not all
+	NoneSelected bool                             // masks about which nothing is known select one element, not all
 }
 
 // Maker builds a model by hand.
@@ -86,7 +92,7 @@ type run struct {
 	own       []*shadow.Tensor // parameters that a script trains
 	model     family.Model
 	shape     *family.Shape    // of the current micro-batch
-	script    family.Scripted  // the model, if it has a training script of its own
+	script    family.Scripted  // the model, if it has its own training script
 	names     loopNames        // variables of that script
 	wrapper   wrapper          // of a run on several GPUs
 	params    []*shadow.Tensor // passed to the optimizer
@@ -110,15 +116,20 @@ type run struct {
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
 // copied, unless a log needs every op or the iterations turn out to differ.
 func Run(s *setup.Setup, o Options) (*Result, error) {
+	if Follows(s) && s.Script.Abandoned() {
+		plain := *s
+		plain.Script = nil
+		return runLoop(&plain, o) // another batch would not change that
+	}
 	res, err := runLoop(s, o)
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
 	if errors.Is(err, setup.ErrUnknownModel) {
-		return nil, err // a step in a function of its own would train something else
+		return nil, err // a step in its own function would train something else
 	}
 	s.Script.Abandon()
-	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are those of a step in its own function, and may be too low", s.Loop, err)})
+	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are for a step in its own function, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
@@ -149,7 +160,7 @@ func runWatched(s *setup.Setup, o Options) (*Result, error) {
 		return nil, err
 	}
 	plain.Script = nil
-	if p := s.Script.Precision(); p != "" && !s.Says("precision") {
+	if p := s.ComputesIn(); p != s.Precision {
 		plain.Precision, plain.Weights = p, ""
 	}
 	_, err = runLoop(&plain, watched)
@@ -354,7 +365,7 @@ func (r *run) makeModel() error {
 		return err
 	}
 	if r.script != nil && s.Evaluation != nil {
-		return setup.Wrong("{evaluation}: nanoGPT's train.py evaluates by itself, at the batch of training, and keeps no logits; remove it")
+		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, at the training batch, which keeps no logits; remove it")
 	}
 	if err := r.quantize(); err != nil {
 		return err
@@ -384,7 +395,7 @@ func (r *run) addLora() error {
 		}
 	}
 	if r.builder.TrainsCopies(how) {
-		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT makes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
+		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT computes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
 	if !r.tuned() { // whose layers were made with them
 		r.builder.AddLora(how)
@@ -420,7 +431,7 @@ func (r *run) lora() nn.Lora {
 	return nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 }
 
-// tuned reports whether the model is made of torchtune's modules or of LitGPT's, with their adapters.
+// tuned reports whether the model is made from torchtune's modules or LitGPT's, with their adapters.
 func (r *run) tuned() bool {
 	_, torchtune := r.model.(family.Roped)
 	_, litgpt := r.model.(family.Outside)

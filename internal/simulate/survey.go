@@ -14,7 +14,7 @@ import (
 // maxSurveyed limits the events before a script trains, such as those of an evaluation.
 const maxSurveyed = 1_000_000
 
-// Survey follows the script of a setup only to learn what it shows of its run: the model, if the setup has none yet,
+// Survey follows the script of a setup only to learn what it shows about its run: the model, if the setup has none yet,
 // and otherwise the sizes of its batches. It returns what was learned before an error as well.
 func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	defer func() {

@@ -98,7 +98,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	}
 	c, _ := m.rowOf(vs[0])
 	if l.n > 0 && l.class != c {
-		return m.fail("a list mixes kinds of things")
+		return m.fail("a list mixes values of different kinds")
 	}
 	l.class = c
 	switch c {

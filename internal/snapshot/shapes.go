@@ -28,7 +28,7 @@ func (q *idlePair) matches(b []byte) bool {
 		binary.LittleEndian.Uint64(b[8:])&q.mask[1] == q.bits[1]
 }
 
-// learnKey sets k to the key that b begins with, and returns false if it is none.
+// learnKey sets k to the key that b begins with, and returns false if it is not one.
 func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	key, n := m.scanRef(b)
 	if n == 0 || key.kind != vText {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Nearest returns the name with the smallest Distance from got, or "" if none is close. Other digits are
-// another thing and no typo: gpt3 is not near to gpt2, nor fp8 to fp32. One digit may be missing or too many.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close. Different digits
+// mean a different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be
+// missing or one too many.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {

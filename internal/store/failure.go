@@ -36,17 +36,17 @@ func failed(path string, err error) error {
 	}
 	switch kind {
 	case busy, locked:
-		return fmt.Errorf("the store of measurements %s is in use by another process; try again when that is done", path)
+		return fmt.Errorf("the measurement store %s is in use by another process; try again when that is done", path)
 	case readOnly:
-		return fmt.Errorf("the store of measurements %s may be read but not changed; SNUG_STORE names another", path)
+		return fmt.Errorf("the measurement store %s is read-only; set SNUG_STORE to use another", path)
 	case full:
-		return fmt.Errorf("writing the store of measurements %s: no space left on its disk", path)
+		return fmt.Errorf("writing the measurement store %s: no space left on its disk", path)
 	case ioError, cantOpen:
-		return fmt.Errorf("the store of measurements %s cannot be read or written (%w); SNUG_STORE names another", path, err)
+		return fmt.Errorf("the measurement store %s cannot be read or written (%w); set SNUG_STORE to use another", path, err)
 	case corrupt:
 		err = errDamaged
 	case notADB:
 		err = errors.New("it is not a database")
 	}
-	return fmt.Errorf("%s cannot be used as the store of measurements: %w; move it away, or set SNUG_STORE", path, err)
+	return fmt.Errorf("%s cannot be used as the measurement store: %w; move it away, or set SNUG_STORE", path, err)
 }

@@ -65,7 +65,7 @@ func (s *Store) List() ([]Run, error) {
 	out, err := s.rows()
 	var wrong *wrongRow
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("the store of measurements %s: %w", s.path, wrong)
+		return nil, fmt.Errorf("the measurement store %s: %w", s.path, wrong)
 	}
 	return out, failed(s.path, err)
 }

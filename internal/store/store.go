@@ -20,12 +20,12 @@ import (
 //
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
-//	family        the model's family in snug, "" for code of the user's own
+//	family        the model's family in snug, "" for the user's own code
 //	model         its name, or the command that ran without its secrets, its
 //	              script from the root
 //	size          batch=4,seq=512
 //	setup         the setup as JSON, "" if none was given
-//	predicted     peak of reserved bytes, said before or without the run
+//	predicted     peak of reserved bytes, estimated without the run
 //	allocated     measured peak of allocated bytes
 //	reserved      measured peak of reserved bytes
 //	step_seconds  median of the steps after the first
@@ -49,7 +49,7 @@ CREATE TABLE runs (
 	step_seconds REAL NOT NULL
 );
 CREATE INDEX runs_alike ON runs (card, torch, family);
-PRAGMA user_version = 1;`
+PRAGMA user_version = 1;` + trialsSchema
 
 const version = 1
 
@@ -95,7 +95,7 @@ func Open(path string) (*Store, error) {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("creating the folder for the store of measurements: %w", err)
+		return nil, fmt.Errorf("creating the folder for the measurement store: %w", err)
 	}
 	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
 }
@@ -137,11 +137,11 @@ func refuse(path string) error {
 		return nil // there is none, or SQLite reports what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
-		return fmt.Errorf("the store of measurements %s is a link to %s; set SNUG_STORE to the file itself", path, to)
+		return fmt.Errorf("the measurement store %s is a link to %s; set SNUG_STORE to the file itself", path, to)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("the store of measurements %s is not a plain file; set SNUG_STORE to one", path)
+		return fmt.Errorf("the measurement store %s is not a plain file; set SNUG_STORE to one", path)
 	case info.Size() > maxSize:
-		return fmt.Errorf("the store of measurements %s is %d MiB, too large for measurements (at most %d); move it away, or set SNUG_STORE", path, info.Size()>>20, maxSize>>20)
+		return fmt.Errorf("the measurement store %s is %d MiB, too large for measurements (at most %d); move it away, or set SNUG_STORE", path, info.Size()>>20, maxSize>>20)
 	}
 	return nil
 }
@@ -158,7 +158,9 @@ func (s *Store) prepare() error {
 	case err != nil:
 		return err
 	case made:
-		err = scrub(tx)
+		if err = scrub(tx); err == nil {
+			_, err = tx.Exec(trialsSchema)
+		}
 	default:
 		_, err = tx.Exec(schema)
 	}

@@ -156,9 +156,9 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ do, want string }{
-		{"PRAGMA query_only = 1", path + " may be read but not changed"},
+		{"PRAGMA query_only = 1", path + " is read-only"},
 		{"PRAGMA query_only = 0; PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', ''); PRAGMA writable_schema = RESET; UPDATE runs SET at = NULL",
-			path + " cannot be used as the store of measurements: it is damaged"},
+			path + " cannot be used as the measurement store: it is damaged"},
 	} {
 		if _, err := s.db.Exec(x.do); err != nil {
 			t.Fatal(err)

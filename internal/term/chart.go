@@ -9,13 +9,14 @@ import "strings"
 type Chart struct {
 	Inner, Outer []uint64 // one value a column
 	Height       int      // rows
+	Full         uint64   // the value at the top; 0: the largest of both
 	Top          string   // the label of the highest row
 	Mark         int      // a column to point at from below, -1 for none
 }
 
 // Chart draws c as lines, with the axis on the left.
 func (s Screen) Chart(c Chart) []string {
-	full := uint64(1)
+	full := max(c.Full, 1)
 	for i := range c.Outer {
 		full = max(full, c.Outer[i], c.Inner[i])
 	}

@@ -62,11 +62,11 @@ func (b *bpe) learn(rank int, raw json.RawMessage) error {
 	x, okX := b.vocab[left]
 	y, okY := b.vocab[right]
 	if !okX || !okY || len(right) < len(b.prefix) {
-		return fmt.Errorf("its merge of %q and %q is of tokens that it does not have", left, right)
+		return fmt.Errorf("it merges %q and %q, which are not both among its tokens", left, right)
 	}
 	id, ok := b.vocab[left+right[len(b.prefix):]]
 	if !ok {
-		return fmt.Errorf("its merge of %q and %q makes a token that it does not have", left, right)
+		return fmt.Errorf("it merges %q and %q into a token that it does not have", left, right)
 	}
 	b.merges[[2]int{x, y}] = merge{rank, id}
 	return nil

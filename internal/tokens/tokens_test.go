@@ -94,7 +94,7 @@ func TestRefused(t *testing.T) {
 		"pre-tokenizer":  {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "UnicodeScripts"}}`, "pre-tokenizer UnicodeScripts"},
 		"pattern":        {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a(?=b)"}, "behavior": "Isolated"}}`, "pattern a(?=b)"},
 		"post-processor": {`{"model": {"type": "WordLevel"}, "post_processor": {"type": "Magic"}}`, "post-processor Magic"},
-		"merge":          {`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}`, "tokens that it does not have"},
+		"merge":          {`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}`, "not both among its tokens"},
 		"charsmap":       {`{"model": {"type": "WordLevel"}, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}`, "damaged"},
 	} {
 		if _, err := Read(strings.NewReader(test.file)); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {

@@ -98,7 +98,7 @@ class Check:
         if re.search(r"sft|pretrain|supervised|/continued?_", folders):
             return
         for name in ("preferences", "reinforcement learning", "reward", "distillation", "diffusion"):
-            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated", "a loss over tokens is counted, as nothing else says so"):
+            if re.search(WORD % OBJECTIVES[name], folders) and f"objective: {name}" not in seen and not self.noted(name, "not a loss over tokens", "head that is not simulated", "so a loss over tokens is counted"):
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):

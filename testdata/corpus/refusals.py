@@ -58,7 +58,7 @@ def _not_simulated(root, got, facts, text):
 
 
 def _by_name(root, got, facts, text):
-    m = re.search(r"by its name \(([\w-]+)\) it ", text)
+    m = re.search(r"by its name \(([\w-]+)\),? it ", text)
     if m and m.group(1) in got["path"].lower():
         return "helpful", [("not simulated, by the file's name: " + m.group(1), text[:160])]
     return None

@@ -75,7 +75,7 @@ class Verdict(unittest.TestCase):
                             ('optimizer: run.yaml:3: "adamw_torch_fused" is not known to snug', "unhelpful")):
             self.assertEqual(self.judged(self.BASE, "refused", error=error)[0], kind, error)
         for text, error in (("HfArgumentParser(x)", "run.yaml:1: the program takes its settings from flags (HfArgumentParser); name the shell script that starts it"),
-                            ("", "training: run.yaml: by its name (run) it trains on pairs; this is not estimated"),
+                            ("", "training: run.yaml: judging by its name (run), it trains on pairs; this is not estimated"),
                             ("num_labels: 3", "model.head: run.yaml:1: num_labels: the run classifies samples instead of predicting tokens; give its head with --head"),
                             ("python3 -m a.b.main_ppo", "training: run.yaml:1: a/b/main_ppo samples answers; this is not estimated")):
             self.assertEqual(self.judged(text, "refused", error=error)[0], "helpful", error)

@@ -55,7 +55,7 @@ func (s *Store) unchanged(files []File) error {
 			return err
 		}
 		if f.Before != nil && now == nil {
-			return fmt.Errorf("%s: the file has vanished since it was read", f.Path)
+			return fmt.Errorf("%s: the file was removed after it was read", f.Path)
 		}
 		if (f.Before == nil) != (now == nil) || !bytes.Equal(f.Before, now) {
 			return fmt.Errorf("%s: the file was changed since it was read; run again", f.Path)
@@ -166,7 +166,7 @@ func (s *Store) commit(entry *Entry, files []File) error {
 	}
 	if err := s.put(files); err != nil {
 		if undo := s.undo(entry, false); undo != nil {
-			return fmt.Errorf("%w; putting the old files back failed as well (%w): run snug revert", err, undo)
+			return fmt.Errorf("%w; restoring the old files failed too (%w): run snug revert", err, undo)
 		}
 		return fmt.Errorf("%w; nothing was changed", err)
 	}

@@ -77,7 +77,7 @@ func descend(name string) bool {
 	return !strings.HasPrefix(base, ".") && !slices.Contains(checkpointSkips, base) && strings.Count(name, "/") < checkpointDepth
 }
 
-// checkpoint returns the checkpoint that an entry of a folder is; nil if it is none.
+// checkpoint returns the checkpoint that an entry of a folder is; nil if it is not one.
 func checkpoint(name string, e fs.DirEntry, beside []fs.DirEntry) *Checkpoint {
 	c := &Checkpoint{Path: name}
 	switch m := checkpointFolder.Find(e.Name()); {
@@ -150,11 +150,11 @@ func (c *Checkpoint) Warnings(before, after Batches) []string {
 	if before.Effective() == after.Effective() {
 		warnings = append(warnings, fmt.Sprintf("%s: the effective batch stays %d samples per GPU, so a run resumed from it keeps its steps and its schedule", at, before.Effective()))
 	} else {
-		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer says how much data it has seen, warmup, decay, max_steps and save_steps still count steps, and a length given in epochs becomes another number of steps", at, after.Effective(), before.Effective()))
+		warnings = append(warnings, fmt.Sprintf("%s: a run resumed from it continues with %d instead of %d samples per GPU and step: its step count no longer tells how much data it has seen, while warmup, decay, max_steps and save_steps still count steps, and a length in epochs becomes a different number of steps", at, after.Effective(), before.Effective()))
 	}
 	// transformers pull requests 27568 (November 2023) and 43770 (February 2026).
 	if c.Trainer && c.Batch > 0 && c.Batch != after.Batch {
-		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json says train_batch_size %d: transformers from 4.36 on, until a fix of February 2026, resumes with that and not with the config's %d", c.Path, c.Batch, after.Batch))
+		warnings = append(warnings, fmt.Sprintf("%s/trainer_state.json says train_batch_size %d: transformers from 4.36 until a fix in February 2026 resumes with that instead of the config's %d", c.Path, c.Batch, after.Batch))
 	}
 	return warnings
 }

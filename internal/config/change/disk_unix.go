@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// dontWait prevents blocking on a pipe in the place of a file.
+// dontWait prevents blocking on a pipe in place of a file.
 const dontWait = syscall.O_NONBLOCK
 
 // inode returns a file's number on its file system.

@@ -8,7 +8,7 @@
 //
 //	1  .snug/lock                 keeps out a second snug
 //	2  .snug/journal/N.begun      the old and new content of each file (journal.go)
-//	3  .name.snug-tmp             each new file beside the old one, synced
+//	3  .name.snug-tmp             each new file next to the old one, synced
 //	4  rename over name           one after the other, folders synced
 //	5  rename N.begun to N.done   from here on the change is complete
 //

@@ -18,7 +18,7 @@ import (
 // carries a seal: an HMAC over the rest of the file, keyed with a random number of the user's own
 // (see key.go) and the machine's identity. So an entry that came with a clone, however it was made,
 // can be told from one of our own. The folder is the same if its path or its inode is: a folder may
-// be moved, and some file systems number their folders anew at each mount. A copy has neither.
+// be moved, and some file systems renumber their folders at each mount. A copy has neither.
 
 // owner is the part of a journal file that identifies its machine and folder.
 type owner struct {
@@ -86,7 +86,7 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkFolders refuses links in the place of snug's own folders: files would be written somewhere else.
+// checkFolders refuses links in place of snug's own folders: files would be written somewhere else.
 func (s *Store) checkFolders() error {
 	for _, name := range []string{snugFolder, journalFolder} {
 		info, err := s.folder.Lstat(name)

@@ -206,7 +206,7 @@ func (p *planning) writable(name, target string, info fs.FileInfo) error {
 // warn adds warnings about what else is affected.
 func (p *planning) warn(name, target string, info fs.FileInfo) {
 	if target != path.Clean(name) && target != filepath.ToSlash(name) {
-		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link: %s changes", name, target))
+		p.warnings = append(p.warnings, fmt.Sprintf("%s is a link; the change is made in %s", name, target))
 	}
 	if n := otherNames(info); n > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("%s has %d other names (hard links), which keep the old text", name, n))

@@ -156,7 +156,7 @@ func (s *Store) checkEdited(entries []*Entry, force bool) error {
 // not snug's to remove, not even with force.
 func (s *Store) leftBy(name string) ([]byte, error) {
 	if kind := s.replacedBy(name); kind != "" {
-		return nil, fmt.Errorf("%s is %s now, where snug had changed a file; move it away, then use snug revert --force to restore the old file", s.at(name), kind)
+		return nil, fmt.Errorf("%s is now %s, but it was a file when snug changed it; move it away, then use snug revert --force to restore the old file", s.at(name), kind)
 	}
 	return s.content(name)
 }

@@ -113,7 +113,7 @@ func (s *Store) stage(name string, content []byte, mode fs.FileMode, like string
 	}
 	out, err := s.folder.Create(tmp)
 	if err != nil {
-		return fmt.Errorf("writing beside %s: %w", s.at(name), explain(err))
+		return fmt.Errorf("writing next to %s: %w", s.at(name), explain(err))
 	}
 	if err := fill(out, content, mode, like); err != nil {
 		_ = s.folder.Remove(tmp)

@@ -17,7 +17,7 @@ type node struct {
 	derived []*node
 	// more are further words after a flag's value.
 	more []string
-	// ends is the text that a value of a shell script ends in, of which the beginning is not known.
+	// ends is the end of a shell script's value whose beginning is not known.
 	ends string
 	// style is the format's own note of how the value is written.
 	style string

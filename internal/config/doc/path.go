@@ -46,14 +46,14 @@ func cutStep(text string) (step, rest string, err error) {
 	case strings.HasPrefix(text, `"`):
 		quoted, err := strconv.QuotedPrefix(text)
 		if err != nil {
-			return "", "", fmt.Errorf("the quote of %s is not closed", text)
+			return "", "", fmt.Errorf("a quote in %s is not closed", text)
 		}
 		step, err = strconv.Unquote(quoted)
 		return step, text[len(quoted):], err
 	case strings.HasPrefix(text, "["):
 		inside, rest, ok := strings.Cut(text[1:], "]")
 		if _, err := strconv.ParseUint(inside, 10, 31); !ok || err != nil {
-			return "", "", fmt.Errorf("%q is not the number of an item, like [0]", text)
+			return "", "", fmt.Errorf("%q is not an item's number, like [0]", text)
 		}
 		return inside, rest, nil
 	}

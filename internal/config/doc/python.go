@@ -20,6 +20,8 @@ import (
 //	def main():                              main.args.bf16
 //	    args = TrainingArguments(bf16=True)
 //	parser.add_argument("--bs", default=4)   --bs (its default)
+//	args = parser.parse_args()
+//	DataLoader(batch_size=args.bs)           takes its value from --bs
 //	Trainer(args=T(bf16=True)).train()       Trainer.args.bf16
 //
 // Statements under if __name__ == "__main__" count as top-level. Other statements are skipped. Nothing is
@@ -31,9 +33,10 @@ func (pythonSyntax) parse(src []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := pyParser{src: src, names: map[string]*node{}, open: map[*node]map[string]*node{}}
+	p := pyParser{src: src, names: map[string]*node{}, open: map[*node]map[string]*node{}, options: map[string]*node{}, parsed: map[string]bool{}, overwritten: map[string]bool{}}
 	root := &node{kind: Map, start: contentStart(src), end: len(src), style: pyBlock}
 	p.block(root, pyLines(src, tokens))
+	p.resolveArguments()
 	numberRepeats(root, 0)
 	return root, nil
 }
@@ -80,6 +83,12 @@ type pyParser struct {
 	// open holds the objects that can have attributes, by name: the last of that
 	// name in each block that an assignment like a.b = 1 was in.
 	open map[*node]map[string]*node
+	// options are the defaults of the program's flags, by the names that the parsed arguments have, nil for one that
+	// is declared twice; parsed are the variables that hold those arguments, passed the values args.name, and
+	// overwritten those that the program assigns.
+	options             map[string]*node
+	parsed, overwritten map[string]bool
+	passed              []pyPassed
 }
 
 // block reads the statements of a file, a class or a function.

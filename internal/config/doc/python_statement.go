@@ -7,6 +7,7 @@ import "strings"
 // statement reads an assignment or a call.
 func (p *pyParser) statement(into *node, tokens []pyToken) {
 	target, value := splitAssignment(tokens)
+	p.noteParsed(target, value)
 	if value == nil {
 		p.argument(into, tokens)
 		p.trainer(into, tokens)
@@ -22,6 +23,9 @@ func (p *pyParser) statement(into *node, tokens []pyToken) {
 		at = p.attribute(at, s)
 	}
 	last := steps[len(steps)-1]
+	if len(steps) == 2 {
+		p.overwritten[steps[0].text+"."+last.text] = true
+	}
 	p.add(at, entry{key: last.text, keyStart: target[0].start, value: n})
 	if len(steps) == 1 && into.style == pyBlock {
 		p.names[last.text] = n
@@ -96,6 +100,7 @@ func (p *pyParser) argument(into *node, tokens []pyToken) {
 		}
 		if e, _ := call.own("default"); e != nil && name != "" {
 			p.add(into, entry{key: name, keyStart: tokens[i+2].start, value: e.value})
+			p.option(attributeOf(name, call), e.value)
 		}
 		return
 	}

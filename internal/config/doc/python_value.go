@@ -28,6 +28,8 @@ func (p *pyParser) value(tokens []pyToken, depth int) *node {
 		p.list(n, tokens, depth)
 	case isCall(tokens):
 		p.arguments(n, tokens, depth)
+	case isAttribute(tokens):
+		p.passed = append(p.passed, pyPassed{n, tokens[0].text, tokens[2].text})
 	default:
 		if v, ok := evaluate(tokens); ok {
 			n.kind, n.data = Int, v
@@ -149,8 +151,28 @@ func (p *pyParser) arguments(n *node, tokens []pyToken, depth int) {
 	for _, part := range parts(tokens[open:]) {
 		if len(part) > 2 && part[0].kind == pyName && part[1].text == "=" {
 			n.entries = append(n.entries, entry{key: part[0].text, keyStart: part[0].start, value: p.value(part[2:], depth+1)})
+			continue
+		}
+		if body := lambdaBody(part); len(body) > 0 && isCall(body) {
+			n.entries = append(n.entries, entry{key: "lambda", keyStart: part[0].start, value: p.value(body, depth+1)})
 		}
 	}
+}
+
+// lambdaBody returns what a lambda without defaults computes, such as the call of a tokenizer; nil for anything else.
+func lambdaBody(tokens []pyToken) []pyToken {
+	if tokens[0].text != "lambda" {
+		return nil
+	}
+	for i, t := range tokens {
+		switch t.text {
+		case "=":
+			return nil
+		case ":":
+			return tokens[i+1:]
+		}
+	}
+	return nil
 }
 
 // parts splits the contents of brackets at the commas.

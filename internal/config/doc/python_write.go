@@ -60,7 +60,7 @@ func (pythonSyntax) insert(src []byte, parent *node, keys []string, value any) (
 			return nil, fmt.Errorf("%w: %s is not a valid argument name", ErrKind, keys[0])
 		}
 		if len(inside.entries) == 0 && !emptyCall(src, parent) {
-			return nil, fmt.Errorf("%w: the call has no arguments by name", ErrFixed)
+			return nil, fmt.Errorf("%w: the call has no keyword arguments", ErrFixed)
 		}
 		return bracketInsert(src, &inside, keys[0]+"="+text, "#"), nil
 	case pyBlock:

@@ -11,8 +11,8 @@ import (
 	"snug/internal/shellsrc"
 )
 
-// shellSyntax reads the scripts that start trainings. Package shellsrc works out which words each command gets, and
-// where their texts stand. The entries are variables and, for each command, its flags and assignments:
+// shellSyntax reads the scripts that start training runs. Package shellsrc works out which words each command gets, and
+// where their texts are. The entries are variables and, for each command, its flags and assignments:
 //
 //	BATCH=8                    BATCH
 //	ACC=${ACC:-4}              ACC: the 4, which applies unless the caller sets ACC
@@ -76,7 +76,7 @@ func (s *shellSyntax) parse(src []byte) (*node, error) {
 }
 
 // mended returns commands with the lines that were meant to continue them. A comment between continued lines ends a
-// command, so that a shell takes the next line, which begins with a flag, for a command of its own.
+// command, so that a shell takes the next line, which begins with a flag, for a separate command.
 func (s *shellSyntax) mended(of []shellsrc.Command) []shellsrc.Command {
 	out := make([]shellsrc.Command, 0, len(of))
 	for _, c := range of {
@@ -104,7 +104,7 @@ type shParser struct {
 	words       []shellsrc.RawWord // in the order of the script
 	definitions map[int]*node      // by where they begin
 	names       map[*node]string   // of the definitions
-	owners      map[int]*node      // the values, by where they stand
+	owners      map[int]*node      // the values, by where they are
 	there       map[shEntry]entry
 }
 
@@ -205,7 +205,7 @@ func (p *shParser) useValue(u *flagUse, at int) *node {
 	case u.start >= 0:
 		return &node{kind: Bool, data: true, start: u.start, end: u.end, style: shSwitch, fixed: "it is a flag without a value"}
 	}
-	return &node{kind: Bool, data: true, start: at, end: at, style: shComputed, fixed: "the shell puts it together"}
+	return &node{kind: Bool, data: true, start: at, end: at, style: shComputed, fixed: "the shell builds it from parts"}
 }
 
 // shData returns the value that a program reads from an argument.

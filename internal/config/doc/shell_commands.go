@@ -9,7 +9,7 @@ import (
 
 // Command is a command that a shell script starts.
 type Command struct {
-	Line  int      // where it begins; 0 if the script puts it together
+	Line  int      // where it begins; 0 if the script builds it from parts
 	Words []string // expanded; a word that is not known is there as written, without quotes
 	Lines []int    // of the words
 	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
@@ -17,10 +17,10 @@ type Command struct {
 	Keys, Environment map[string]bool
 	// Passes are the keys of the variables that are values or arguments of the command.
 	Passes map[string]bool
-	// Unknown says of words that may hold any number of flags why they are not known, by the word.
+	// Unknown says why words that may hold any number of flags are not known, by word.
 	Unknown []UnknownWord
-	// Broken is the line from which on the shell does not pass what was most likely meant for this command: a
-	// comment ends it before. 0 if there is none.
+	// Broken is the first line that was most likely meant for this command but that the shell does not pass,
+	// because a comment ends the command before it; 0 if there is none.
 	Broken int
 	// Maybe means that it depends on something unknown whether the command is started.
 	Maybe bool

@@ -34,7 +34,7 @@ func (d *Document) SetFlag(flag Path, value any) (*Document, error) {
 		return nil, err
 	}
 	if on, ok := value.(bool); e.value.style != shSwitch || !ok || on {
-		return nil, d.errorAt(e.keyStart, fmt.Errorf("%s %w: it is not a flag without a value", flag, ErrFixed))
+		return nil, d.errorAt(e.keyStart, fmt.Errorf("%s %w: only a flag without a value can be turned off", flag, ErrFixed))
 	}
 	text := " False"
 	if usesEquals(d.src, line) {

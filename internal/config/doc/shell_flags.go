@@ -13,7 +13,7 @@ import (
 type flagUse struct {
 	key      string
 	keyStart int
-	start    int // of the flag as written, -1 if it is put together
+	start    int // of the flag as written, -1 if it is built from parts
 	end      int
 	value    shellsrc.Word
 	isSwitch bool
@@ -160,10 +160,10 @@ func hasText(words []shellsrc.Word, text string) bool {
 	return false
 }
 
-// sometimes returns the value of a flag that a command gets only in some of its turns.
+// sometimes returns the value of a flag that a command gets only in some iterations of its loop.
 func (p *shParser) sometimes(u *flagUse, at int) *node {
 	like := p.useValue(u, at)
-	return &node{kind: Expression, start: like.start, end: like.end, style: shComputed, fixed: "the command gets it only in some of its turns"}
+	return &node{kind: Expression, start: like.start, end: like.end, style: shComputed, fixed: "the command gets it only in some iterations of its loop"}
 }
 
 // inOrder returns the flags in the order of the script.

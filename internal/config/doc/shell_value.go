@@ -37,7 +37,7 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 		}
 		return n
 	}
-	n.style, n.fixed = shComputed, "the shell puts it together"
+	n.style, n.fixed = shComputed, "the shell builds it from parts"
 	for _, from := range w.From {
 		if d := p.definitions[from]; d != nil && (n.kind == Int || n.kind == Float) {
 			n.derived = append(n.derived, d)
@@ -46,7 +46,7 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	return n
 }
 
-// owned returns the value of a text that stands in the script. If a variable has that text, it leads
+// owned returns the value of a text in the script. If a variable has that text, it leads
 // there; if another flag has it, neither can be changed alone.
 func (p *shParser) owned(n *node, at int) *node {
 	owner := p.owners[n.start]
@@ -62,7 +62,7 @@ func (p *shParser) owned(n *node, at int) *node {
 	return n
 }
 
-// written says of a value where its text stands and how it is quoted; false if it cannot be replaced there.
+// written returns where a value's text is and how it is quoted; false if it cannot be replaced there.
 func (p *shParser) written(n *node, piece shellsrc.Piece) bool {
 	start, end := piece.At, piece.At+len(piece.Text)
 	if end > len(p.src) || p.src[start:end] != piece.Text {

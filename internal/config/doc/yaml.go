@@ -129,7 +129,7 @@ func (r *yamlReader) alias(n *node, y *yaml.Node) {
 	n.kind, n.name = Expression, "*"+y.Value
 	n.end = min(n.start+len(n.name), len(r.src))
 	if n.target = r.made[y.Alias]; n.target == nil || string(r.src[n.start:n.end]) != n.name {
-		r.fail(n.start, "the alias %s leads nowhere", n.name)
+		r.fail(n.start, "the alias %s has no anchor", n.name)
 	}
 }
 

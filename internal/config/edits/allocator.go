@@ -34,5 +34,5 @@ func (c *planner) allocator(setting string, v any) error {
 		c.edits = append(c.edits, plannedEdit{change.Edit{File: s.File, Path: at, Value: v, Insert: true}, s})
 		return nil
 	}
-	return errors.New("no file here starts the run, so none can hold the allocator's options; set " + allocatorVariable + " where it is started")
+	return errors.New("no file here starts the run, so there is nowhere to write the allocator's options; set " + allocatorVariable + " where it is started")
 }

@@ -20,7 +20,7 @@ func (c *planner) batches() error {
 		c.want = c.want.Without("effective")
 		each := c.number("batch", batch) * world
 		if each == 0 || total%each != 0 {
-			return fmt.Errorf("effective %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+			return fmt.Errorf("effective %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
 		}
 		c.want = c.want.With("accumulation", total/each)
 	}
@@ -32,7 +32,12 @@ func (c *planner) batches() error {
 		return nil
 	}
 	if newBatch*newSteps != batch*steps {
-		c.note("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		note := fmt.Sprintf("the effective batch changes from %d to %d samples", batch*steps*world, newBatch*newSteps*world)
+		hasKey := len(c.project.BindingsOf("accumulation")) > 0 || c.project.DefaultValue("accumulation") != nil
+		if was := batch * steps * world; c.want.Get("accumulation") == nil && hasKey && was%max(newBatch*world, 1) == 0 {
+			note += fmt.Sprintf("; to keep it, set accumulation=%d too", was/(newBatch*world))
+		}
+		c.notes = append(c.notes, note)
 	}
 	return c.totals(batch*steps, newBatch*newSteps)
 }
@@ -47,7 +52,7 @@ func (c *planner) derived() bool {
 // if the new batch does not divide the total.
 func (c *planner) follows(each int) error {
 	if total := c.project.Whole("effective"); each <= total && total%each != 0 {
-		c.note("the total batch of %d is not a multiple of %d, the samples of one forward over all GPUs", total, each)
+		c.note("the total batch of %d is not a multiple of %d, the samples in one forward over all GPUs", total, each)
 	}
 	return nil
 }

@@ -59,14 +59,14 @@ func (c *planner) trainerFlag() doc.Path {
 	return nil
 }
 
-// flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. Names that are only
-// usual are not sure to be one, and the model's arguments are its program's.
+// flagOfTrainer reports whether a key is an argument of the trainer that is also a flag. A name that is
+// merely common may not be one, and the model's arguments belong to its program.
 func flagOfTrainer(k *systems.Key) bool {
 	return k.Path != "" && !strings.ContainsAny(k.Path, ".*") && !k.OfModel && !k.WithinDeepSpeed() && !k.ByCustom()
 }
 
 // readsAs reports whether a script's flag is read as a setting: TRL's --dtype is the type of the weights, and the
-// precision only where no flag of autocast says otherwise.
+// precision only if no autocast flag says otherwise.
 func readsAs(script *systems.System, flag, setting string) bool {
 	settings := []string{setting}
 	if setting == "precision" {
@@ -99,7 +99,7 @@ func (c *planner) valued(b projects.Bound, file any) bool {
 	return false
 }
 
-// byHand returns the error of a value that cannot be replaced in its place, and says what to do.
+// byHand returns the error for a value that cannot be replaced in place, and says what to do.
 func byHand(err error, file any) error {
 	if file == false {
 		return fmt.Errorf("%w; remove the flag yourself", err)

@@ -164,7 +164,7 @@ func (c *planner) stagesKept() {
 		places[b.Setting] = append(places[b.Setting], b.Where())
 	}
 	for setting, at := range places {
-		c.note("%s does not change at %s, where it is smaller", setting, projects.Enumerate(at))
+		c.note("%s is not changed at %s, where it is smaller", setting, projects.Enumerate(at))
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *planner) write(b projects.Bound, v any) error {
 	return nil
 }
 
-// whyFixed returns an error if a value cannot be replaced in its place, such as a flag without a value: a
+// whyFixed returns an error if a value cannot be replaced in place, such as a flag without a value: a
 // plan that includes it would fail when written.
 func whyFixed(b projects.Bound, v any) error {
 	for _, l := range b.Source.Tree.Layers {

@@ -16,6 +16,10 @@ func (r *Run) settleLoop(out map[string]any) {
 	if r.Primary == nil || out["dist"] != nil && !r.Trainer().LoopOverGPUs || r.Trainer().OwnModel != nil {
 		return
 	}
+	if loop := r.answersLoop(); loop != "" {
+		r.settleAnswers(out, loop)
+		return
+	}
 	model, _ := out["model"].(map[string]any)
 	if loop := r.programLoop(); loop != "" {
 		out["loop"] = loop
@@ -30,7 +34,11 @@ func (r *Run) programLoop() string {
 		return ""
 	}
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
-		return setup.LoopOf([]string{filepath.Join(r.Root, r.Primary.File)})
+		var args []string
+		if r.Starter != nil {
+			_, args = r.Starter.Program(r.Files())
+		}
+		return setup.LoopOf(append([]string{filepath.Join(r.Root, r.Primary.File)}, args...))
 	}
 	if a := r.Primary.System; a.For != nil || a.Commands != nil && !a.OwnProgram {
 		return "" // the table knows what this program does; a copy in the folder adds nothing, nor do plugins

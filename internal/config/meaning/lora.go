@@ -36,13 +36,13 @@ func (r *Run) adapts() bool {
 		return on
 	}
 	if on, ok := r.DefaultValue("lora").(bool); ok && !(ranked && r.Primary != nil && r.Primary.RunsOwnProgram()) {
-		return on // the switch of a program of one's own is unknown, and so is its default
+		return on // a custom program's switch is unknown, and so is its default
 	}
 	other := slices.ContainsFunc(r.BindingsOf("lora"), func(b projects.Bound) bool { return b.Unknown != "" })
 	return ranked && !other // a tuner that is not known may have a rank too
 }
 
-// targets replaces the names of the layers by those that setups have for them.
+// targets replaces the names of the layers with those that setups use.
 func (r *Run) targets(in map[string]any) {
 	targets, _ := in["targets"].([]any)
 	all := slices.ContainsFunc(targets, func(t any) bool { return t == "all" || t == setup.AllLinear })
@@ -113,13 +113,13 @@ func (r *Run) usualTargets() bool {
 func (r *Run) unknownRank(fields map[string]any) []Missing {
 	for _, b := range r.BindingsOf("lora") {
 		if b.Value == true && r.Value("lora") == true && fields["lora"] == nil {
-			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and %s, and --lora-targets", b.Where(), b.Path, r.rankInProgram())}}
+			return []Missing{{"lora.rank", fmt.Sprintf("%s: %s turns adapters on, and %s and --lora-targets", b.Where(), b.Path, r.rankInProgram())}}
 		}
 	}
 	return nil
 }
 
-// rankInProgram says where the rank is that a script leaves to its program, and how to give it.
+// rankInProgram says where a program sets the rank that its script leaves out, and how to give it.
 func (r *Run) rankInProgram() string {
 	for _, p := range r.Primary.ProgramTexts(r.Files()) {
 		at := loraConfig.Index(p.Text)

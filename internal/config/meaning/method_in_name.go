@@ -12,7 +12,7 @@ import (
 )
 
 // People name files, folders and results after what a run does. A name that says LoRA or 4 bits, in a run without them,
-// means that a program decides it: the figures are noted as those of something else.
+// means that a program decides it: a note says that the figures do not include it.
 
 // methodInName adds to the notes on unread keys the note that the main file, its folder or its results are named after
 // adapters or 4-bit weights that are not counted, if no other note is about them.
@@ -28,9 +28,9 @@ func (r *Run) methodInName(run map[string]any, notes []string) []string {
 	for where, name := range r.namesOfRun() {
 		switch {
 		case run["quantization"] == nil && r.quantizing() == nil && systems.NamesBits(name) && !about("quantized"):
-			return append(notes, fmt.Sprintf("%s: by its name (%s) the run has 4-bit weights, and nothing else says so; weights are counted as not quantized; give --load-in-4bit if they are", where, name))
+			return append(notes, fmt.Sprintf("%s: the name %s suggests 4-bit weights, but nothing else does; weights are counted as not quantized; give --load-in-4bit if they are", where, name))
 		case run["lora"] == nil && len(r.BindingsOf("lora")) == 0 && systems.NamesAdapters(name) && !about("adapters") && r.adaptersMadeAt() == 0:
-			return append(notes, fmt.Sprintf("%s: by its name (%s) the run has adapters, and nothing else says so; none are counted; give --lora-rank N if there are any", where, name))
+			return append(notes, fmt.Sprintf("%s: the name %s suggests adapters, but nothing else does; none are counted; give --lora-rank N if there are any", where, name))
 		}
 	}
 	return notes

@@ -26,7 +26,7 @@ func (r *Run) missingFiles(run map[string]any) []string {
 		stage := projects.StageInName.Find(path.Base(name))
 		switch {
 		case b.NamesDeepSpeed() && stage != nil:
-			out = append(out, fmt.Sprintf("%s: %s does not exist; its name says DeepSpeed stage %s, and nothing else in it is counted", b.Where(), name, stage[1]))
+			out = append(out, fmt.Sprintf("%s: %s does not exist; only the DeepSpeed stage that its name suggests, %s, is counted", b.Where(), name, stage[1]))
 		case b.NamesDeepSpeed() && kind == "" && strings.HasPrefix(kindOfRun, "zero"):
 		case b.NamesDeepSpeed():
 			out = append(out, fmt.Sprintf("%s: %s does not exist, so it is not counted; describe it with --dist zero2 or zero3 and --gpus N", b.Where(), name))

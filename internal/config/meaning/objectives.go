@@ -26,6 +26,9 @@ func (r *Run) otherObjective() []Missing {
 	if r.namesTokens() {
 		return nil
 	}
+	if r.followsAnswers() {
+		return nil
+	}
 	for _, look := range []func(*projects.Source) *Missing{otherProgram, r.otherClass, otherKey, onlyPredicts} {
 		for _, s := range r.SourcesRead() {
 			if m := look(s); m != nil {
@@ -140,7 +143,7 @@ func (r *Run) trainsNothing() []Missing {
 		return nil
 	}
 	if p, only := r.Primary.OnlyUses(); only && r.Primary.System.Commands != nil {
-		return []Missing{{Training, fmt.Sprintf("%s:%d: %s does not train, by its name; only training runs are estimated", r.Primary.File, p.Line, p.Name)}}
+		return []Missing{{Training, fmt.Sprintf("%s:%d: %s does not train, judging by its name; only training runs are estimated", r.Primary.File, p.Line, p.Name)}}
 	}
 	if needs := r.Primary.System.TrainsWith; needs != "" && !r.Primary.Tree.Has(strings.Split(needs, ".")) {
 		return []Missing{{Training, fmt.Sprintf("%s has no %s, so it does not train; only training runs are estimated", r.Primary.File, needs)}}
@@ -179,7 +182,7 @@ func isOn(v doc.Value) bool {
 	return text != "" && text != "none" && text != "null" && text != "no"
 }
 
-// textOf returns a value as text, "" if it is none.
+// textOf returns a value as text, "" if it is not text.
 func textOf(v tree.Value) string {
 	text, _ := v.Value.Data.(string)
 	return text
@@ -242,7 +245,7 @@ func onlyPredicts(s *projects.Source) *Missing {
 				predicts = &v
 			}
 		case "do_eval":
-			if isOn(v.Value) && s.System.Commands != nil { // files for trainers that know no do_train have it too
+			if isOn(v.Value) && s.System.Commands != nil { // files for trainers without do_train have it too
 				evaluates = &v
 			}
 		case "learning_rate", "lr":
@@ -259,7 +262,7 @@ func onlyPredicts(s *projects.Source) *Missing {
 }
 
 // otherName returns the refusal of a run whose main file is named after another objective, or its folder is,
-// unless the file's system has a key for that, or a program has a trainer of its own.
+// unless the file's system has a key for that, or a program has its own trainer.
 func (r *Run) otherName() []Missing {
 	if r.Primary == nil || !r.Trainer().ByName && slices.ContainsFunc(r.Trainer().ForSetting("refused"), (*systems.Key).NamesObjective) {
 		return nil
@@ -271,7 +274,7 @@ func (r *Run) otherName() []Missing {
 	for name := range upwards(r.Primary.File) {
 		word, does := systems.ObjectiveOf(name)
 		if does != "" {
-			return []Missing{*refusedFor(r.Primary.File, "by its name ("+word+") it", does)}
+			return []Missing{*refusedFor(r.Primary.File, "judging by its name ("+word+"), it", does)}
 		}
 		if word != "" || d.Format() == doc.Python && trains.In(d.Text()) {
 			return nil
@@ -292,7 +295,7 @@ func (r *Run) namedOtherwise() []string {
 				continue
 			}
 			if word, does := systems.ObjectiveOf(path.Base(textOf(v))); does != "" {
-				return []string{fmt.Sprintf("%s:%d: %s says %s, which %s; a loss over tokens is counted, as nothing else says so", s.File, v.Value.Line, v.Path, word, does)}
+				return []string{fmt.Sprintf("%s:%d: %s suggests %s, which %s; no other setting does, so a loss over tokens is counted", s.File, v.Value.Line, v.Path, word, does)}
 			}
 		}
 	}

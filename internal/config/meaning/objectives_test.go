@@ -76,7 +76,7 @@ func TestOtherTrainers(t *testing.T) {
 		"a named program":   {"train_reward_model.py", batch + " = 2\nt = Trainer(model=m)\n", scoresAnswers},
 		"a program within":  {"rlhf/step1.py", batch + " = 2\nt = Trainer(model=m)\n", ""},
 		"a model":           {"a.py", batch + " = 2\nt = Trainer(model=GPTRewardModel(name))\n", scoresAnswers},
-		"evaluation":        {"a.sh", "python evaluate.py --batch_size 2\n", "does not train, by its name"},
+		"evaluation":        {"a.sh", "python evaluate.py --batch_size 2\n", "does not train, judging by its name"},
 		"and training":      {"a.sh", "python train_and_evaluate.py --batch_size 2\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

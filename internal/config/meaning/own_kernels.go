@@ -8,10 +8,10 @@ import (
 	"snug/internal/pattern"
 )
 
-// unslothModel matches the classes by which Unsloth loads a model: FastModel, FastVisionModel, FastSentenceTransformer.
+// unslothModel matches the classes with which Unsloth loads a model: FastModel, FastVisionModel, FastSentenceTransformer.
 var unslothModel = pattern.New(`(?m)^[^#\n]*\b(Fast[A-Z]\w*)\.(?:from_pretrained|get_peft_model)\(`, ".from_pretrained(", ".get_peft_model(")
 
-// ownKernels lists the call by which a script replaces a model's layers, adapters and loss by Unsloth's. They keep
+// ownKernels lists the call with which a script replaces a model's layers, adapters and loss with Unsloth's. They keep
 // less for backward, and how much less depends on the model and the version.
 func (r *Run) ownKernels() []Missing {
 	for _, s := range r.SourcesRead() {

@@ -61,7 +61,7 @@ func (r *Run) ownTokens(own *systems.OwnModel) (n int, warning string) {
 	case own.DataTokens[dataset] > 0:
 		return own.DataTokens[dataset], ""
 	case err == nil:
-		warning = fmt.Sprintf("%s: no vocab_size was found, which gives the number of tokens; %d are assumed", name, own.Tokens)
+		warning = fmt.Sprintf("%s: no vocab_size was found; a vocabulary of %d tokens is assumed", name, own.Tokens)
 	}
 	return own.Tokens, warning
 }

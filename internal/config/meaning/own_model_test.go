@@ -62,7 +62,7 @@ func TestOwnTokens(t *testing.T) {
 		"their own":  {"dataset = 'mine'\n", meta, 96, nil},
 		"known":      {"dataset = 'shakespeare_char'\n", "", 65, nil},
 		"none":       {"dataset = 'mine'\n", "", 50304, nil},
-		"unreadable": {"dataset = 'mine'\n", "no pickle", 50304, []string{"data/mine/meta.pkl: no vocab_size was found, which gives the number of tokens; 50304 are assumed"}},
+		"unreadable": {"dataset = 'mine'\n", "no pickle", 50304, []string{"data/mine/meta.pkl: no vocab_size was found; a vocabulary of 50304 tokens is assumed"}},
 		"gpt2":       {"dataset = 'mine'\ninit_from = 'gpt2'\n", "no pickle", 50257, nil},
 		"elsewhere":  {"dataset = '../../etc'\n", "", 50304, nil},
 	} {

@@ -13,7 +13,7 @@ import (
 
 // What a script does with quantized weights, according to its text.
 
-// checkpointsInCode reports whether the script turns checkpointing on, by prepare_model_for_kbit_training.
+// checkpointsInCode reports whether the script turns checkpointing on, with prepare_model_for_kbit_training.
 func (r *Run) checkpointsInCode() bool {
 	return r.prepares() && !preparesAlone.In(r.Primary.Tree.Layers[0].Doc.Text())
 }
@@ -39,7 +39,7 @@ func (r *Run) quantizedBySwitch(run map[string]any) []string {
 	if at == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s is in the program and not known to be used; weights are counted as not quantized, and checkpointing as the arguments say", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
+	return []string{fmt.Sprintf("%s: %s is in the program, but it is not known whether it is used; weights are counted as not quantized, and checkpointing follows the arguments", r.Primary.LineOf(d, at[2]), projects.Submatch(d, at, 1))}
 }
 
 var quantizes = pattern.New(`(?m)^[^#\n]*\b(load_in_[48]bit\s*=\s*True|prepare_model_for_kbit_training\()`, "load_in_4bit", "load_in_8bit", "prepare_model_for_kbit_training(")

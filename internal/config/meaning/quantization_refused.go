@@ -58,9 +58,9 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	own := r.Trainer().OwnProgram || r.Trainer().LoadedByScript
 	switch {
 	case own && !r.inCode() && b.Key.Quantizer == nil:
-		return []string{fmt.Sprintf("%s: %s quantizes weights; no file says whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted as loaded, or with --prepare-kbit as float32", b.Where(), b.Path)}
+		return []string{fmt.Sprintf("%s: %s quantizes weights; no file says whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted in the type it is loaded in, or in float32 with --prepare-kbit", b.Where(), b.Path)}
 	case r.inCode() && !r.prepares() && !r.Trainer().PreparesQuantized && r.Trainer().QuantizedAdapters == "":
-		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted as loaded, as prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
+		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted in the type it is loaded in, since prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
 	}
 	return nil
 }
@@ -73,5 +73,5 @@ func (r *Run) olderTRL() string {
 	if n, _ := fmt.Sscanf(r.trl, "0.%d", &minor); !r.Trainer().UsesTRL || n != 1 || minor >= 26 {
 		return ""
 	}
-	return fmt.Sprintf("TRL %s, which is installed, keeps norms and adapters in float32 when weights are quantized; they are counted as in TRL 1.16, so the run takes more", r.trl)
+	return fmt.Sprintf("the installed TRL %s keeps norms and adapters in float32 when weights are quantized; they are counted as in TRL 1.16, so the run takes more", r.trl)
 }

@@ -60,7 +60,7 @@ func (r *Run) firstFSDP() []string {
 	if path := of[0].Path.String(); !strings.Contains(path, "sharding_strategy") {
 		return nil
 	}
-	return []string{of[0].Where() + ": SHARD_GRAD_OP of FSDP1 is simulated as FSDP2 does it, in parameters of their own; the flat ones of FSDP1 take more for a moment"}
+	return []string{of[0].Where() + ": FSDP1's SHARD_GRAD_OP is simulated as in FSDP2, with separate parameters; FSDP1's flat parameters briefly take more"}
 }
 
 // readByLibrary reports whether the key of a setting is one that a library reads. Some libraries shard
@@ -72,8 +72,8 @@ func (r *Run) readByLibrary(setting string) bool {
 	})
 }
 
-// shardsByItself reports whether a run over several GPUs is FSDP's without a key that says
-// so: torchtitan's, and those of torchtune's recipes that are called distributed, which
+// shardsByItself reports whether a run over several GPUs uses FSDP without a key that says so:
+// torchtitan's, and those of torchtune's recipes that are called distributed, which
 // make the model on the meta device (torchtune 0.6.1, recipes/*_distributed.py).
 func (r *Run) shardsByItself() bool {
 	if r.Primary == nil || !r.Primary.System.Shards {
@@ -83,7 +83,7 @@ func (r *Run) shardsByItself() bool {
 	return recipes == "" || slices.ContainsFunc(r.SourcesRead(), func(s *projects.Source) bool { return s.StartsProgram(recipes) })
 }
 
-// ownSharding returns the kind by which a trainer shards that has no key for it, and turns checkpointing on if that
+// ownSharding returns how a trainer shards that has no key for it, and turns checkpointing on if that
 // belongs to it.
 func (r *Run) ownSharding(out map[string]any) string {
 	t := r.Trainer()

@@ -10,7 +10,7 @@ import (
 )
 
 // Spell returns how the project's main file would write a setting, as in dtype: float32; "" if its system
-// has no key for it. It is for messages: a flag of snug applies once, a key of the file every time.
+// has no key for it. It is for messages: a snug flag applies once, a key in the file every time.
 func (r *Run) Spell(setting string, value any) string {
 	system := r.Trainer()
 	if r.Primary == nil || system.OwnProgram {

@@ -33,5 +33,5 @@ func (r *Run) olderLoss(run map[string]any) []string {
 	if r.trlMinor() >= 15 || !r.Trainer().UsesTRL || run["loss"] != setup.TRLLoss {
 		return nil
 	}
-	return []string{fmt.Sprintf("TRL %s, which is installed, computes the loss in pieces of 256 tokens; it is counted as in TRL 1.16", r.trl)}
+	return []string{fmt.Sprintf("the installed TRL %s computes the loss in pieces of 256 tokens; it is counted as in TRL 1.16", r.trl)}
 }

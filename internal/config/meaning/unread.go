@@ -14,7 +14,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// Every system has more keys than its table, and a file of one's own has any. A key whose name is about adapters, bits, a
+// Every system has more keys than its table, and a custom file can have any keys. A key whose name is about adapters, bits, a
 // length or the like, and that no setting comes from, gets a note that says what is counted instead.
 
 // unreadKeys are the keys of one source about one topic that nothing was read from.

@@ -52,10 +52,10 @@ func TestUnread(t *testing.T) {
 func TestNamedOtherwise(t *testing.T) {
 	const hf = "per_device_train_batch_size: 2\nmodel_name_or_path: gpt2\n"
 	for text, want := range map[string]string{
-		hf + "output_dir: out/llama-dpo\n":                  "a.yaml:3: output_dir says dpo, which trains on pairs of answers",
+		hf + "output_dir: out/llama-dpo\n":                  "a.yaml:3: output_dir suggests dpo, which trains on pairs of answers",
 		hf + "output_dir: dpo/llama-sft\n":                  "",
 		hf + "output_dir: out/llama-dpo\nstage: sft\n":      "",
-		hf + "output_dir: out\nhub_model_id: me/gpt2-kto\n": "a.yaml:4: hub_model_id says kto",
+		hf + "output_dir: out\nhub_model_id: me/gpt2-kto\n": "a.yaml:4: hub_model_id suggests kto",
 	} {
 		got := opened(t, fstest.MapFS{"a.yaml": {Data: []byte(text)}}).namedOtherwise()
 		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], want)) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Some keys change the memory of a run in ways that are not simulated. The tables list them with the
-// others, together with what they do; this file makes sentences of them. A run whose figures would be
+// others, together with what they do; this file turns them into sentences. A run whose figures would be
 // meaningless is refused. If the figures are still a bound, there is a note.
 
 // Training is the name of what is missing if the training is of a kind that cannot be estimated. A
@@ -27,8 +27,11 @@ func asWritten(b projects.Bound) string {
 	return b.Path.String()
 }
 
-// refused lists the keys because of which no figures can be given.
+// refused lists the keys that rule out any figures.
 func (r *Run) refused() []Missing {
+	if r.answersLoop() != "" {
+		return r.ownKernels()
+	}
 	for _, b := range r.BindingsOf("refused") {
 		if does, _ := b.Value.(string); does != "" {
 			return []Missing{{Training, refusal(b.Where(), asWritten(b), does)}}
@@ -92,7 +95,7 @@ func hasKey(s *projects.Source, name string) bool {
 	return false
 }
 
-// concerns reports whether a noted key holds for the run's loop.
+// concerns reports whether a noted key applies to the run's loop.
 func (r *Run) concerns(k *systems.Key) bool {
 	if k.Within == "" && k.Unless == "" {
 		return true

@@ -155,8 +155,8 @@ func (r *Run) trainerDefault(setting string) any {
 	return nil
 }
 
-// totalDecides reports whether the files have the system's key of the total batch and none of the accumulation, so
-// that the latter follows from the former and not from its default.
+// totalDecides reports whether the files have the system's key for the total batch and none for the accumulation,
+// so that the latter follows from the former and not from its default.
 func (r *Run) totalDecides() bool {
 	return len(r.BindingsOf("accumulation")) == 0 && slices.ContainsFunc(r.BindingsOf("effective"), func(b projects.Bound) bool {
 		_, known := b.Value.(int)

@@ -13,7 +13,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Warnings lists what the figures of a run do not include, if that is no reason to refuse it. run is the
+// Warnings lists what the figures of a run do not include, if that is not a reason to refuse it. run is the
 // setup of the project's files with the user's own values.
 func (r *Run) Warnings(run map[string]any) []string {
 	out := append(r.typos(), r.missingFiles(run)...)
@@ -46,17 +46,18 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.ambiguousSettings()...)
 	out = append(out, r.dividedBatch(run)...)
 	out = append(out, r.otherTotal(run)...)
+	out = append(out, r.castsToDefault(run)...)
 	if line := r.adaptersMadeAt(); line > 0 && run["lora"] == nil {
 		out = append(out, fmt.Sprintf("%s:%d: adapters are created in code and not counted; give --lora-peft --lora-rank N, and --lora-targets", r.Primary.File, line))
 	}
 	return out
 }
 
-// ambiguousSettings returns the warnings about settings that a script gives to several commands, so that none is taken.
+// ambiguousSettings returns the warnings about settings that a script gives to several commands, so none is used.
 func (r *Run) ambiguousSettings() (out []string) {
 	for _, setting := range []string{"accumulation", "precision", "autocast", "optimizer", "checkpointing"} {
 		if which := r.Ambiguous(setting); which != "" && r.Primary != nil && r.Primary.System.Commands != nil {
-			out = append(out, which+"; none is taken until then")
+			out = append(out, which+"; until then, none is used")
 		}
 	}
 	return out
@@ -70,7 +71,7 @@ func (r *Run) unknownSpread() []string {
 	if known || kind == "" || kind == "ddp" || len(of) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU without it is assumed; give --gpus N", of[0].Where(), kind)}
+	return []string{fmt.Sprintf("%s: no file says how many GPUs %s uses; one GPU, without %[2]s, is assumed; give --gpus N", of[0].Where(), kind)}
 }
 
 // ownLayers returns the warning that a trainer replaces PEFT's layers with its own kernels.
@@ -99,7 +100,7 @@ func (r *Run) castsWithoutFlash() []string {
 	return []string{fmt.Sprintf("%s: without flash attention %s casts embeddings, head and norms to float32; they are counted in %s, with gradients and states", r.Primary.File, r.Trainer().Title, held)}
 }
 
-// unknownElsewhere returns the warnings about values of scripts that are not known and that no flag of snug stands for.
+// unknownElsewhere returns the warnings about values of scripts that are not known and that none of snug's flags sets.
 func (r *Run) unknownElsewhere() []string {
 	var out []string
 	for _, b := range r.Bound {
@@ -136,7 +137,7 @@ func (r *Run) computedSettings(run map[string]any) []string {
 }
 
 // dividedBatch returns the warning that a program divides its batch, unless the user gives one: the figures are
-// those of the number as written.
+// for the number as written.
 func (r *Run) dividedBatch(run map[string]any) []string {
 	for _, b := range r.BindingsOf("batch") {
 		if by := b.DividedBy(); by != "" && fmt.Sprint(run["batch"]) == fmt.Sprint(b.Value) {
@@ -155,7 +156,7 @@ func (r *Run) otherTotal(run map[string]any) []string {
 	}
 	for _, b := range r.BindingsOf("effective") {
 		if total, ok := b.Value.(int); ok && total/(batch*steps*r.World()) != 1 {
-			return []string{fmt.Sprintf("%s: %s is %d, but the other settings make %d samples per step (%d × %d over %d GPUs); the figures are theirs",
+			return []string{fmt.Sprintf("%s: %s is %d, but the other settings make %d samples per step (%d × %d over %d GPUs); the figures follow those",
 				b.Where(), b.Path, total, batch*steps*r.World(), batch, steps, r.World())}
 		}
 	}

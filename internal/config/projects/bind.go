@@ -107,7 +107,7 @@ func (s *Source) bound(k *systems.Key, p []string) (*Bound, error) {
 	return b, nil
 }
 
-// Counts reports whether the switch is on, or off, that a key needs, if it needs one.
+// Counts reports whether the switch that a key depends on, if any, is set as the key needs it.
 func (s *Source) Counts(k *systems.Key) bool {
 	switchAt := cmp.Or(k.OnlyIf, k.OnlyOff)
 	if switchAt == "" {

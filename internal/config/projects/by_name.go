@@ -33,7 +33,9 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 	elsewhere := sync.OnceValue(func() map[int]bool { return passedElsewhere(x) })
 	told, telling := false, slices.Concat(systems.Telling(), a.AlsoTelling)
 	counts := inCommand(a, t)
-	for _, h := range hits(a, x) {
+	format := t.Layers[0].Doc.Format()
+	programmed := format == doc.Python || format == doc.Shell // elsewhere a short word alone may be anyone's data
+	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key < 0 {
 			out = append(out, passedDeepSpeed(a, t, v.Path, v.Value)...)
@@ -49,6 +51,9 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 		if a.For != nil && !strings.Contains(k.Path, "zero_optimization") && inDeepSpeed(t, v.Path) {
 			continue
 		}
+		if k.Short && !saysSetting(t, v) {
+			continue
+		}
 		if isIdle(t, v, k) || k.Setting == "seq" && a.Commands != nil && isVariable(v.Path) && elsewhere()[v.Value.Start] {
 			continue
 		}
@@ -57,7 +62,7 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 			rank += 4 * len(keys) // prefer one that has a value
 		}
 		out = append(out, candidate{k, v.Path, v.Value, rank})
-		told = told || slices.Contains(telling, k.Setting)
+		told = told || slices.Contains(telling, k.Setting) && (!k.Short || programmed)
 	}
 	if !told {
 		return nil
@@ -67,10 +72,13 @@ func candidates(a *systems.System, t tree.Tree) []candidate {
 
 // hits returns the values whose names end as keys do, in the order of the file and of
 // the table. A DeepSpeed config that a script passes comes first, as key -1.
-func hits(a *systems.System, x *tree.Index) []hit {
-	table := a.Keys()
-	var out []hit
+func hits(a *systems.System, t tree.Tree) []hit {
+	table, x := a.Keys(), t.Index()
+	out := renamedHits(table, t)
 	for name, keys := range table.ByName {
+		if t.Renamed[name] == doc.BF16 {
+			continue // amp alone would be float16
+		}
 		for i, v := range x.Named(name) {
 			for _, k := range keys {
 				if endsIn(v.Parts, table.All[k].Path) {
@@ -85,6 +93,23 @@ func hits(a *systems.System, x *tree.Index) []hit {
 		}
 	}
 	slices.SortFunc(out, func(a, b hit) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.key, b.key)) })
+	return out
+}
+
+// renamedHits returns the flags that the user's program has its own names for.
+func renamedHits(table *systems.KeyTable, t tree.Tree) (out []hit) {
+	for name, usual := range t.Renamed {
+		if len(table.ByName[name]) > 0 && usual != doc.BF16 {
+			continue // the name itself says it
+		}
+		for i, v := range t.Index().Named(name) {
+			for _, k := range table.ByName[usual] {
+				if table.All[k].Path == "**."+usual && len(v.Path) > 0 && strings.HasPrefix(v.Path[len(v.Path)-1], "-") {
+					out = append(out, hit{i, k})
+				}
+			}
+		}
+	}
 	return out
 }
 
@@ -105,7 +130,7 @@ func endsIn(parts []string, pattern string) bool {
 }
 
 // passedElsewhere returns the variables of a shell script, by the places of their values, that flags pass on under names
-// that are about something else than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
+// that are about something other than a length: BLOCK_SIZE in --boft_block_size $BLOCK_SIZE.
 func passedElsewhere(x *tree.Index) map[int]bool {
 	out := map[int]bool{}
 	for _, v := range x.Values {
@@ -160,6 +185,9 @@ func section(parts []string, p doc.Path) int {
 // fits reports whether a key could have this value at all. An optimizer may be a section that contains
 // its name.
 func fits(k *systems.Key, v doc.Value) bool {
+	if _, number := systems.AsNumber(v); k.Short && !number && !IsComputed(v) {
+		return false
+	}
 	switch v.Kind {
 	case doc.Map:
 		return k.Kind == systems.Schedule || IsComputed(v) && k.Setting != "optimizer"

@@ -10,7 +10,7 @@ import (
 )
 
 // quotient matches a whole-number quotient of two names that is given a name or passed on: = a.batch // b.steps,
-// (int(batch / steps). In samples // batch // steps the batch is no dividend.
+// (int(batch / steps). In samples // batch // steps the batch is not the dividend.
 var quotient = pattern.New(`(?m)^[^#\n]*?[=(,:\[][ \t]*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*//?[ \t]*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)`, "/")
 
 // DividedBy returns the name by which a Python program divides its batch, as in batch_size // accumulation; ""

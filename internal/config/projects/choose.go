@@ -122,7 +122,7 @@ func (p *Found) mostSpecific(mains []*Source) ([]*Source, error) {
 	var others []string
 	for _, s := range mains {
 		choice := best[0].System.Composes && strings.HasPrefix(s.File, path.Dir(best[0].File)+"/") // of a group
-		if s != best[0] && !choice && !nearby(best[0], s) {
+		if s != best[0] && !choice && !nearby(best[0], s) && !slices.Contains(best[0].programs(), s.File) {
 			others = append(others, fmt.Sprintf("%s (%s)", s.File, s.System.Name))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // the command that trains are settings of the run.
 
 // trainings returns the commands of a script that train, in the order of the script: those with a telling flag,
-// without those whose program does something else by its name. If no flag tells, a program may take its settings
+// without those whose program, judging by its name, does something else. If no flag tells, a program may take its settings
 // from the environment. It is empty if the script starts no training.
 func trainings(a *systems.System, t tree.Tree) []doc.Command {
 	commands := t.Layers[0].Doc.Commands()
@@ -52,12 +52,12 @@ func startsProgram(c doc.Command) bool {
 	})
 }
 
-// tellingKeys returns the keys of a script that make a command a training.
+// tellingKeys returns the keys of a script that mark a command as training.
 func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	x, keys := t.Index(), a.Keys().All
 	telling := slices.Concat(systems.Telling(), a.AlsoTelling)
 	out := map[string]bool{}
-	for _, h := range hits(a, x) {
+	for _, h := range hits(a, t) {
 		v := x.Values[h.value]
 		if h.key >= 0 && slices.Contains(telling, keys[h.key].Setting) && fits(&keys[h.key], v.Value) {
 			out[v.Path[0]] = true
@@ -66,11 +66,11 @@ func tellingKeys(a *systems.System, t tree.Tree) map[string]bool {
 	return out
 }
 
-// trainsNot reports whether a command does something other than training, by the name of its program.
+// trainsNot reports whether a command does something other than training, judging by its program's name.
 func trainsNot(c doc.Command) bool { return programOf(c).trainsNothing() }
 
-// inCommand returns a test for the values that count, whatever they mean or for a key: those of the first training of
-// a script. All count if a script starts none, and in other files.
+// inCommand returns a test for the values that count, whatever they mean or for a key: those of a script's first
+// training command. All count if a script starts none, and in other files.
 func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) bool {
 	if a.Commands == nil {
 		return func(*systems.Key, doc.Path) bool { return true }
@@ -88,7 +88,7 @@ func inCommand(a *systems.System, t tree.Tree) func(k *systems.Key, p doc.Path) 
 }
 
 // CommandNotes returns what the user should know about the commands of a script: which one is read, and what is not
-// known of it.
+// known about it.
 func (s *Source) CommandNotes() []string {
 	if s.System.Commands == nil {
 		return nil
@@ -107,10 +107,10 @@ func (s *Source) CommandNotes() []string {
 		if len(lines) > 1 {
 			word = "lines"
 		}
-		out = append(out, fmt.Sprintf("%s starts %d trainings: the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
+		out = append(out, fmt.Sprintf("%s starts %d training runs: the one at line %d is read, not those at %s %s", s.File, len(of), of[0].Line, word, Enumerate(lines)))
 	}
 	if of[0].Broken > 0 {
-		out = append(out, fmt.Sprintf("%s:%d: a shell does not pass the flags from here on: a comment ends the command of line %d; they are read as if it did", s.File, of[0].Broken, of[0].Line))
+		out = append(out, fmt.Sprintf("%s:%d: a comment ends the command that begins in line %d, so the shell does not pass the flags from here on; they are read as if it did", s.File, of[0].Broken, of[0].Line))
 	}
 	for _, u := range of[0].Unknown {
 		out = append(out, fmt.Sprintf("%s:%d: %s may add flags, which are not counted: %s", s.File, of[0].Line, u.Text, u.Why))

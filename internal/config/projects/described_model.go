@@ -68,7 +68,7 @@ func (p *Found) DescribedBeside() *DescribedModel {
 	return nil
 }
 
-// opened returns a file as a document; nil if it is none, or a program.
+// opened returns a file as a document; nil if it is not one, or is a program.
 func (p *Found) opened(name string) *doc.Document {
 	data, err := p.files.ReadFile(name)
 	if err != nil {

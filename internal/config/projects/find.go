@@ -8,9 +8,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"snug/internal/config/doc"
 	"snug/internal/config/systems"
 )
 
@@ -37,7 +39,7 @@ func Unusable(err error) string {
 	return strings.TrimPrefix(n.why, unreadable)
 }
 
-// likeliest returns the note on the file that a run would start from, by its name.
+// likeliest returns the note on the file that a run would start from, judging by its name.
 func likeliest(notes []string) string {
 	for _, note := range notes {
 		file, _, _ := strings.Cut(strings.TrimPrefix(note, unreadable), ":")
@@ -49,7 +51,7 @@ func likeliest(notes []string) string {
 }
 
 // unreadable is the beginning of the note on a file that cannot be read.
-const unreadable = "passed over: "
+const unreadable = "skipped: "
 
 // Find finds the settings of a project: in the files that are named, or else in whatever its folder
 // contains. A snug.yaml there takes precedence.
@@ -108,6 +110,7 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	if len(names) > 0 {
 		attached = withTied(main, beside, append(attached, p.stages(main)...))
 	}
+	attached = p.oneStarter(main, attached)
 	p.Primary = main
 	for _, s := range overridden(main, attached) {
 		if err := p.bindSource(s); err != nil {
@@ -121,7 +124,49 @@ func (p *Found) gather(names []string, bindsItself bool) error {
 	return nil
 }
 
-// overridden returns the sources of a run, those first whose values win: the flags of a script that starts the main
+// oneStarter returns the attached sources with only one of the scripts that start the main program, the one with the
+// usual name: each may give it other flags.
+func (p *Found) oneStarter(main *Source, attached []*Source) []*Source {
+	if main.Tree.Layers[0].Doc.Format() != doc.Python {
+		return attached
+	}
+	var starts []*Source
+	for _, s := range attached {
+		if s.startsMain(main) {
+			starts = append(starts, s)
+		}
+	}
+	if len(starts) == 0 {
+		return attached
+	}
+	slices.SortStableFunc(starts, func(a, b *Source) int {
+		return cmp.Or(boolOrder(usualScript(a.File), usualScript(b.File)), cmp.Compare(a.File, b.File))
+	})
+	p.Starter = starts[0]
+	if len(starts) > 1 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s start %s; the flags of %s are read; --config-path FILE chooses another", Enumerate(fileNames(starts)), main.File, starts[0].File))
+	}
+	return slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return slices.Contains(starts[1:], s) })
+}
+
+// usualScript reports whether a file has the usual name of a script that starts a run.
+func usualScript(file string) bool {
+	base := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	return base == "run" || usualName(file)
+}
+
+// boolOrder compares two conditions; true comes first.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// overridden returns the sources of a run, those whose values win first: the flags of a script that starts the main
 // source with it, then that source.
 func overridden(main *Source, attached []*Source) []*Source {
 	starts := slices.DeleteFunc(slices.Clone(attached), func(s *Source) bool { return !s.startsMain(main) })
@@ -223,6 +268,9 @@ func (p *Found) bindSource(s *Source) error {
 	}
 	p.Notes = append(p.Notes, s.CommandNotes()...)
 	for _, b := range found {
+		if p.isGiven(b) {
+			continue
+		}
 		p.Notes = append(p.Notes, b.notes()...)
 		if len(b.rivals) == 0 {
 			p.bind(b)
@@ -235,6 +283,14 @@ func (p *Found) bindSource(s *Source) error {
 	}
 	return nil
 }
+
+// isGiven reports whether a binding is the default of a flag that the script gives which starts the program.
+func (p *Found) isGiven(b Bound) bool {
+	return p.Starter != nil && b.Source == p.Primary && isFlag(b.Path) && slices.ContainsFunc(p.bySetting[b.Setting], func(o Bound) bool { return o.Source == p.Starter })
+}
+
+// isFlag reports whether a path ends in a flag.
+func isFlag(p doc.Path) bool { return len(p) > 0 && strings.HasPrefix(p[len(p)-1], "--") }
 
 // settle sorts the bindings and the notes.
 func (p *Found) settle() {

@@ -14,8 +14,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// A program may take every setting from flags. Then its file says nothing about a run, but which parser reads
-// the flags, and what for.
+// A program may take every setting from flags. Then its file shows only which parser reads the flags, and for
+// what.
 
 // parsesFlags matches the classes of arguments that a program passes to a parser; the last group is for
 // argparse, which takes none.
@@ -118,7 +118,7 @@ func (p *Found) scriptWithoutSettings(name string) error {
 	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }
 
-// noSettings returns the error for a file that is no config.
+// noSettings returns the error for a file that is not a config.
 func noSettings(name string) error {
 	return fmt.Errorf("%s contains no setting that snug knows; bind one in snug.yaml: snug init", name)
 }

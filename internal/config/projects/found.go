@@ -32,6 +32,7 @@ type Found struct {
 	Names   []string // of the files that were named, if any
 	Primary *Source  // the file that holds the run's settings, nil if snug.yaml binds all
 	Program *Source  // the only program that a shell script trains with, nil if it is not here
+	Starter *Source  // the shell script that starts the program with the run's settings, nil if there is none
 	Own     *OwnFile // the project's snug.yaml, or nil
 	Bound   []Bound  // every key that was found, in the order of settings
 	// bySetting holds the bindings by setting, in the same order.

@@ -38,7 +38,7 @@ func inCard(t tree.Tree, p doc.Path) bool {
 	return is && strings.HasSuffix(call, "CardData")
 }
 
-// occursOnce reports whether a name stands in a text only once, as a word of its own.
+// occursOnce reports whether a name occurs in a text only once, as a separate word.
 func occursOnce(text, name string) bool {
 	n := 0
 	for from := 0; n < 2; {

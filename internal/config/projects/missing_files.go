@@ -25,7 +25,7 @@ func (p *Found) noteAbsent(b Bound, name string) {
 	p.bind(b)
 }
 
-// preset binds what a name means that a trainer has for a config of its own, and reports whether it is one.
+// preset binds the settings of a config that a trainer ships under a name, and reports whether the name is one.
 func (p *Found) preset(b Bound, name string) bool {
 	kind, known := systems.Meaning(b.Key.Presets, name)
 	if known {

@@ -105,7 +105,7 @@ func (k valueReader) readSchedule(t tree.Tree, at tree.Place) (any, error) {
 		from, err := strconv.Atoi(strings.TrimSpace(key))
 		count, ok := systems.AsNumber(item.Value)
 		if err != nil || !ok || count < 1 || count != float64(int(count)) {
-			return nil, fmt.Errorf("%s:%d:%d: %s is not a schedule of accumulation like {0: 4, 8: 2}",
+			return nil, fmt.Errorf("%s:%d:%d: %s is not an accumulation schedule like {0: 4, 8: 2}",
 				item.File, item.Value.Line, item.Value.Column, at.Path)
 		}
 		phases = append(phases, Phase{from, int(count)})

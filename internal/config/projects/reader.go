@@ -34,7 +34,7 @@ func newReader(files Files, named []string) *reader {
 }
 
 // errSpent means that a limit on all files together was reached.
-var errSpent = errors.New("the project is larger than snug reads; name the config: --config-path FILE")
+var errSpent = errors.New("the project is too large to search; name the config: --config-path FILE")
 
 // ReadDir lists a folder.
 func (r *reader) ReadDir(name string) ([]fs.DirEntry, error) { return r.files.ReadDir(name) }
@@ -177,6 +177,6 @@ func unsearchedNote(n, of int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the %d possible configs here were not read, the largest ones: snug reads at most %d MiB or %d values; if you need one of them, name it: --config-path FILE",
+	return fmt.Sprintf("the %d largest of the %d possible configs here were not read: snug reads at most %d MiB or %d values; if you need one of them, name it: --config-path FILE",
 		n, of, maxParsed>>20, maxKept)
 }

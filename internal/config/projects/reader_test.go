@@ -63,7 +63,7 @@ func TestSearchHasAnEnd(t *testing.T) {
 		if main, _ := p.Main(); main != "conf/train.yaml" || p.BindingsOf("batch")[0].Value != 4 {
 			t.Errorf("the main file is %s, with a batch of %v", main, p.BindingsOf("batch")[0].Value)
 		}
-		const want = "62 of the 101 possible configs here were not read, the largest ones: snug reads at most 8 MiB or 200000 values; if you need one of them, name it: --config-path FILE"
+		const want = "the 62 largest of the 101 possible configs here were not read: snug reads at most 8 MiB or 200000 values; if you need one of them, name it: --config-path FILE"
 		if len(p.Notes) != 1 || p.Notes[0] != want {
 			t.Errorf("notes are %q", p.Notes)
 		}
@@ -124,14 +124,14 @@ func TestLargeFilesFound(t *testing.T) {
 	large := text("batch_size: 4\n", largestFile+1)
 	const why = ": larger than 1 MiB, too large for a config; if it is one, name it: --config-path FILE"
 	_, err := Find(mapFS(map[string]string{"data.yaml": large, "train.yaml": large, "samples.json": large, "package.json": large, "notes.txt": large}), ".")
-	if want := "no training config found in .; passed over: train.yaml, data.yaml" + why; err == nil || err.Error() != want {
+	if want := "no training config found in .; skipped: train.yaml, data.yaml" + why; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	p, err := Find(mapFS(map[string]string{"a.yaml": large, "b.yaml": "batch_size: 2\n", "data/c.yaml": large}), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "passed over: a.yaml" + why; !slices.Contains(p.Notes, want) {
+	if want := "skipped: a.yaml" + why; !slices.Contains(p.Notes, want) {
 		t.Errorf("notes are %q, without %q", p.Notes, want)
 	}
 }

@@ -111,7 +111,7 @@ func largeNote(large []string) string {
 }
 
 // saysBatch reports whether a Python file may hold what plain looks for: batch_size,
-// batch-size or batchsize in whatever case, or "--bs".
+// batch-size or batchsize in whatever case, or a flag such as "--bs" and "--batch".
 func saysBatch(text []byte) bool {
 	for i, c := range text {
 		switch c {
@@ -124,14 +124,19 @@ func saysBatch(text []byte) bool {
 				return true
 			}
 		case '"', '\'':
-			rest, ok := cutFold(text[i+1:], "--bs")
-			if ok && len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
-				return true
+			for _, flag := range batchFlags {
+				rest, ok := cutFold(text[i+1:], flag)
+				if ok && len(rest) > 0 && rest[0] == c {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
+
+// batchFlags are the usual flags of a batch whose names do not end in size.
+var batchFlags = []string{"--bs", "--bsz", "--batch"}
 
 // cutFold cuts a word off the beginning of text, ignoring case; ok is false if text does not begin with
 // it.
@@ -165,6 +170,7 @@ func readSource(files *reader, name string, searching bool) (*Source, []string, 
 		return nil, nil, err
 	}
 	t := tree.New(tree.Layer{File: name, Doc: d})
+	t.Renamed = renamed(files, name, d)
 	a := recognise(t)
 	if a == nil {
 		return nil, nil, nil

@@ -25,7 +25,7 @@ import (
 //	bind:                        # setting: file#path.to.key, or a list of them
 //	  batch: conf/config.yaml#data_loader.batch_size
 //	  checkpointing: not train.py#NO_CHECKPOINTS
-//	set:                         # what no file says
+//	set:                         # values that no file sets
 //	  seq: 128
 //	command: python train.py     # what trains, for snug optimize --profile
 //

@@ -12,7 +12,7 @@ import (
 	"snug/internal/config/tree"
 )
 
-// adopt replaces the bindings that were found by those of a snug.yaml.
+// adopt replaces the bindings that were found with those of a snug.yaml.
 func (p *Found) adopt(own *OwnFile) error {
 	p.Own = own
 	open := map[string]*Source{}

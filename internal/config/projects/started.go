@@ -50,8 +50,8 @@ func (s *Source) linked(of []*Source) []*Source {
 	return out
 }
 
-// startedBy returns the sources that the commands of a script start, one per command: of a program and the
-// file after it, the file.
+// startedBy returns the sources that the commands of a script start, one per command; for a program
+// followed by a file, the file.
 func (s *Source) startedBy(of []*Source) []*Source {
 	var out []*Source
 	startable := map[string]*Source{}
@@ -65,6 +65,9 @@ func (s *Source) startedBy(of []*Source) []*Source {
 		return nil
 	}
 	for _, c := range s.Tree.Layers[0].Doc.Commands() {
+		if trainsNot(c) {
+			continue
+		}
 		for _, word := range slices.Backward(placed(c.Words)) {
 			m := cmp.Or(startable[path.Clean(word)], startable[path.Join(path.Dir(s.File), word)])
 			if m != nil {
@@ -105,7 +108,7 @@ func (s *Source) startsMain(main *Source) bool {
 	return s.System.Commands != nil && (len(s.linked([]*Source{main})) > 0 || len(s.startedBy([]*Source{main})) > 0)
 }
 
-// startedConfigs returns the configurations that scripts name which the user named.
+// startedConfigs returns the configurations named by the scripts that the user named.
 func (p *Found) startedConfigs(named []*Source) []*Source {
 	var out []*Source
 	for _, s := range named {

@@ -19,8 +19,8 @@ type StartedProgram struct {
 	hasBatch bool // the batch is among its flags
 }
 
-// Started returns the programs that a shell script trains with: the one that gets the batch, or else all of them
-// that by their names do nothing else.
+// Started returns the programs that a shell script trains with: the one that gets the batch, or else all that,
+// judging by their names, do nothing else.
 func (s *Source) Started() []StartedProgram {
 	var out []StartedProgram
 	for _, p := range s.commands() {
@@ -87,7 +87,7 @@ func (s *Source) batchKeys() []string {
 	return out
 }
 
-// programOf returns the program of a command: a Python file, a module, or the words that are no flags.
+// programOf returns the program of a command: a Python file, a module, or the words that are not flags.
 func programOf(c doc.Command) StartedProgram {
 	if len(c.Words) > 0 && (c.Words[0] == "echo" || c.Words[0] == "printf") {
 		return StartedProgram{}

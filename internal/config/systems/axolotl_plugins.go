@@ -4,7 +4,7 @@ package systems
 
 const axolotlPlugged = "axolotl 0.19, integrations"
 
-// axolotlPlugins returns what plugins do that a file only names: they are on without keys of their own. Liger's kernels
+// axolotlPlugins returns what the plugins do that a file turns on by name alone, without other keys. Liger's kernels
 // have such keys (liger_keys.go).
 func axolotlPlugins() []Key {
 	named := func(setting string, then Deviation, words ...Term) Key {
@@ -12,12 +12,12 @@ func axolotlPlugins() []Key {
 	}
 	return []Key{
 		named("refused", "",
-			Term{"axolotl.integrations.diffusion.DiffusionPlugin", "trains a model that removes noise, which is not a loss over the next token"},
+			Term{"axolotl.integrations.diffusion.DiffusionPlugin", "trains a denoising model, whose loss is not over the next token"},
 			Term{"axolotl.integrations.kd.KDPlugin", distils},
 			Term{"axolotl.integrations.nemo_gym.NemoGymPlugin", samplesFirst},
 			Term{"axolotl.integrations.hatchery.HatcheryPlugin", "trains on a server"},
 			Term{"axolotl.integrations.expert_parallel.ExpertParallelPlugin", splitsLayers},
-			Term{"axolotl.integrations.mora.MoraPlugin", "trains adapters that are not LoRA's"}),
+			Term{"axolotl.integrations.mora.MoraPlugin", "trains adapters other than LoRA"}),
 		named("noted", takesLess,
 			Term{"axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin", "never computes the logits"},
 			Term{"axolotl.integrations.spectrum.SpectrumPlugin", fewLayers}),
@@ -31,7 +31,7 @@ func axolotlPlugins() []Key {
 	}
 }
 
-// unknownPlugins returns the key for plugins that are not known; those that are stand for nothing here.
+// unknownPlugins returns the key for plugins that are not known; those that are known mean nothing here.
 func unknownPlugins() Key {
 	k := Key{Setting: "noted", Path: "plugins.*", Kind: Word, Means: "is not known to snug", Then: takesEither, Source: axolotlPlugged}
 	for _, name := range []string{
@@ -51,15 +51,15 @@ func axolotlOtherKernels() []Key {
 	}
 	return []Key{
 		quantized("gptq", "loads weights quantized by GPTQ"),
-		quantized("model_quantization_config", "loads weights quantized by another library than bitsandbytes"),
-		quantized("use_onebitllms", "trains weights of less than two bits"),
+		quantized("model_quantization_config", "loads weights quantized by a library other than bitsandbytes"),
+		quantized("use_onebitllms", "trains weights with less than two bits"),
 		splits("expert_parallel_size", axolotlSchema),
 		either("fp8", "multiplies in 8 bits", axolotlSchema),
 		either("flash_attn_fuse_mlp", "fuses the feed-forward layers", axolotlSchema),
 		either("flash_attn_rms_norm", "replaces the norms", axolotlSchema),
 		either("flash_attn_cross_entropy", "replaces the loss", axolotlSchema),
-		either("s2_attention", "shifts the attention in groups", axolotlSchema),
-		either("llama4_linearized_experts", "makes layers of the experts", axolotlSchema),
+		either("s2_attention", "shifts attention between groups of tokens", axolotlSchema),
+		either("llama4_linearized_experts", "turns the experts into linear layers", axolotlSchema),
 		less("lora_on_cpu", "keeps adapters in CPU memory", axolotlSchema),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"snug/internal/config/doc"
 )
 
-// Choose returns a setting's value as a program takes it that accepts only these values: the one that means it.
-// The current value stays if it does.
+// Choose returns the word for a setting's value among those that a program accepts. The current word stays if
+// it means that value.
 func (k *Key) Choose(v any, now doc.Value, world int, choices []string) (any, error) {
 	if k.Kind != Word {
 		file, err := k.Write(v, now, world)

@@ -21,7 +21,7 @@ func composerKeys() []Key {
 	return []Key{
 		{Setting: "model", Path: "model.pretrained_model_name_or_path", Kind: Name, Source: foundryConfig},
 		{Setting: "model", Path: "model.pretrained_model_name", Kind: Name, Source: "mosaicml/examples, benchmarks/bert"},
-		{Setting: "refused", Path: "model.name", Kind: Word, Words: []Term{{"hf_causal_lm", ""}, {"hf_t5", ""}, {"hf_bert", ""}, {"", ""}}, Means: "is built of llm-foundry's own layers", Source: "llm-foundry 0.22, models/__init__.py"},
+		{Setting: "refused", Path: "model.name", Kind: Word, Words: []Term{{"hf_causal_lm", ""}, {"hf_t5", ""}, {"hf_bert", ""}, {"", ""}}, Means: "is built from llm-foundry's own layers", Source: "llm-foundry 0.22, models/__init__.py"},
 		{Setting: "batch", Path: "device_train_microbatch_size", Kind: Whole, Unit: "samples per GPU", Default: "auto", Source: foundryConfig},
 		{Setting: "effective", Path: "global_train_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Source: foundryConfig},
 		{Setting: "precision", Path: "precision", Kind: Word, Default: "amp_bf16",
@@ -50,7 +50,7 @@ func composerKeys() []Key {
 		{Setting: "lora.dora", Path: "model.peft_config.use_dora", Kind: Switch, Source: peftConfig},
 		{Setting: "lora.save", Path: "model.peft_config.modules_to_save", Kind: Names, Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.target_parameters", Kind: Names, Source: peftConfig},
-		{Setting: "uncounted", Path: "model.peft_config.lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
+		{Setting: "uncounted", Path: "model.peft_config.lora_bias", Kind: Switch, Means: "adapter biases", Source: peftConfig},
 		{Setting: "uncounted", Path: "model.peft_config.bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
 	}
 }

@@ -36,7 +36,7 @@ func deepspeedChatKeys() []Key {
 		{Setting: "lora.targets", Kind: Names, Default: "all-linear", Source: chatLoRA + ": each Linear of lora_module_name"},
 		{Setting: "lora.peft", Kind: Switch, Default: "false", Source: chatLoRA},
 		less("offload", "keeps weights and optimizer states in CPU memory", chatZero),
-		{Setting: "noted", Path: "zero_stage", Kind: Word, Words: []Term{{"0", "leaves whole float32 copies of the trained weights beside those of 16 bits"}}, Then: takesEither, Default: "0", Source: chatZero},
+		{Setting: "noted", Path: "zero_stage", Kind: Word, Words: []Term{{"0", "keeps full float32 copies of the trained weights next to the 16-bit ones"}}, Then: takesEither, Default: "0", Source: chatZero},
 		{Setting: "noted", Path: "lora_dim", Kind: Above1, Means: "also trains all weights outside the adapted layers, unless --only_optimize_lora is given", Then: takesMore, Without: "only_optimize_lora", Source: chatMain},
 		either("compute_fp32_loss", "computes the loss in float32 with its own function", chatMain),
 	}

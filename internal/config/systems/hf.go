@@ -45,7 +45,7 @@ func hfTable() []Key {
 		Key{Setting: "lora.dropout", Path: "lora_dropout", Kind: Number, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "lora_target_modules", Kind: Names, Source: byCustom},
 		Key{Setting: "lora.targets", Path: "target_modules", Kind: Names, Source: byCustom},
-		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer knows no other adapters; " + upcast},
+		Key{Setting: "lora.peft", Kind: Switch, Default: "true", Source: "the trainer supports no other adapters; " + upcast},
 		Key{Setting: "weights", Path: "dtype", Kind: Word, Words: torchTypes, Default: "auto", Source: fromPretrained, Needs: hfModel, Remark: scriptsArgument},
 		Key{Setting: "weights", Path: "torch_dtype", Kind: Word, Words: torchTypes, Source: modelArguments, Needs: hfModel, Remark: scriptsArgument},
 		Key{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: byCustom},

@@ -58,6 +58,8 @@ func strategyKeys() []Key {
 		{Setting: "dist.kind", Path: ".class_path", Kind: Word, Words: strategyClasses(), Source: classes},
 		{Setting: "dist.kind", Kind: Word, Words: lightningStrategies, Source: lightningTrainer},
 		marked("", takesLess, classes, offloadingStrategies...),
+		marked("", takesMore, classes, Term{"fsdp", gathersWhole}, Term{"fsdp_cpu_offload", gathersWhole}),
+		{Setting: "noted", Path: ".class_path", Kind: Word, Words: wholeClasses(), Then: takesMore, Without: "auto_wrap_policy", Source: classes},
 		less(".init_args.offload_optimizer", offloadsStates, classes),
 		less(".init_args.offload_parameters", offloadsWeights, classes),
 		less(".init_args.cpu_offload", offloadsAll, classes),
@@ -65,11 +67,24 @@ func strategyKeys() []Key {
 	}
 }
 
+// gathersWhole is what FSDP does if nothing says which layers it wraps.
+const gathersWhole = "wraps the model as one unit, unless the code gives it an auto_wrap_policy, and gathers all weights at once"
+
+// wholeClasses returns the names of Lightning's class for FSDP, which wraps the model as one unit by default.
+func wholeClasses() (out []Term) {
+	for _, t := range strategyClasses() {
+		if t.Means == "fsdp1" {
+			out = append(out, Term{t.File, gathersWhole})
+		}
+	}
+	return out
+}
+
 // strategyClasses returns the classes with their modules, as class_path gives them.
 func strategyClasses() []Term {
 	var out []Term
 	for _, module := range []string{"lightning.pytorch.strategies.", "pytorch_lightning.strategies.", ""} {
-		out = append(out, Term{module + "DDPStrategy", "ddp"}, Term{module + "FSDPStrategy", "fsdp2"},
+		out = append(out, Term{module + "DDPStrategy", "ddp"}, Term{module + "FSDPStrategy", "fsdp1"},
 			Term{module + "ModelParallelStrategy", "fsdp2"}, Term{module + "DeepSpeedStrategy", "zero2"})
 	}
 	return out
@@ -82,13 +97,14 @@ var offloadingStrategies = []Term{
 	{"deepspeed_stage_3_offload_nvme", "keeps weights and optimizer states on disk"},
 }
 
-// lightningStrategies are the registry's names (pytorch/strategies).
+// lightningStrategies are the registry's names (pytorch/strategies). fsdp is FullyShardedDataParallel, the first version;
+// the second is ModelParallelStrategy, which has no name there.
 var lightningStrategies = []Term{
 	{"auto", ""}, {"single_device", ""},
 	{"ddp", "ddp"}, {"ddp_find_unused_parameters_true", "ddp"}, {"ddp_find_unused_parameters_false", "ddp"},
 	{"ddp_spawn", "ddp"}, {"ddp_notebook", "ddp"}, {"ddp_fork", "ddp"},
-	{"fsdp", "fsdp2"}, {"fsdp2", "fsdp2"},
+	{"fsdp", "fsdp1"},
 	{"deepspeed", "zero2"}, {"deepspeed_stage_1", "zero1-deepspeed"}, {"deepspeed_stage_2", "zero2"}, {"deepspeed_stage_3", "zero3"},
-	{"fsdp_cpu_offload", "fsdp2"}, {"deepspeed_stage_2_offload", "zero2"},
+	{"fsdp_cpu_offload", "fsdp1"}, {"deepspeed_stage_2_offload", "zero2"},
 	{"deepspeed_stage_3_offload", "zero3"}, {"deepspeed_stage_3_offload_nvme", "zero3"},
 }

@@ -62,12 +62,12 @@ func litgptPretrainKeys() []Key {
 	source := "litgpt 0.5.13, pretrain.py: setup"
 	return slices.Concat([]Key{
 		{Setting: "model", Path: "model_name", Kind: Name, Source: source},
-		{Setting: "refused", Path: "model_config", Kind: Present, Means: "describes a model of LitGPT's own", Source: source},
+		{Setting: "refused", Path: "model_config", Kind: Present, Means: "describes LitGPT's own model", Source: source},
 		{Setting: "batch", Path: "train.micro_batch_size", Kind: Whole, Unit: "samples per GPU", Default: "4", Source: source},
 		{Setting: "effective", Path: "train.global_batch_size", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs", Default: "512", Source: source},
 		{Setting: "clip", Path: "train.max_norm", Kind: Above0, Default: "1.0", Source: source},
 		{Setting: "dist.world", Path: "devices", Kind: Whole, Unit: "GPUs", Default: "auto", Source: source},
-		{Setting: "noted", Path: "model_name", Kind: Present, Means: "is a model of LitGPT's, which it compiles with torch.compile", Then: takesEither, Source: source},
+		{Setting: "noted", Path: "model_name", Kind: Present, Means: "is one of LitGPT's own models, which it compiles with torch.compile", Then: takesEither, Source: source},
 	}, litgptShared())
 }
 

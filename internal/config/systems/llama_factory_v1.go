@@ -11,7 +11,7 @@ const (
 	factoryV1Shards   = "llamafactory 0.9.5, v1/plugins/trainer_plugins/distributed"
 )
 
-// llamaFactoryV1 is the YAML of LLaMA-Factory's next version, which has a trainer of its own: without autocast, with float32
+// llamaFactoryV1 is the YAML of LLaMA-Factory's next version, which has its own trainer: without autocast, with float32
 // weights unless adapters are trained, and FSDP2 that gathers in bfloat16.
 var llamaFactoryV1 = System{
 	Name: "llama-factory-v1", Title: "LLaMA-Factory's v1 trainer", Formats: []doc.Format{doc.YAML, doc.JSON},
@@ -53,7 +53,7 @@ func llamaFactoryV1Keys() []Key {
 		{Setting: "quantized", Path: "quant_config.quantization_bit", Kind: Word, Words: []Term{{"4", FourBit}, {"8", eightBit}, {"", ""}}, Means: "fewer bits", Source: "llamafactory 0.9.5, v1/plugins/model_plugins/quantization.py"},
 		refusedWith("pref_loss", comparesPairs, factoryV1Training),
 		refusedWith("pref_beta", comparesPairs, factoryV1Training),
-		{Setting: "refused", Path: "model_class", Kind: Word, Words: []Term{{"llm", ""}, {"", ""}}, Means: "trains another head than a language model's", Source: factoryV1Model},
+		{Setting: "refused", Path: "model_class", Kind: Word, Words: []Term{{"llm", ""}, {"", ""}}, Means: "trains a head other than a language model's", Source: factoryV1Model},
 		{Setting: "noted", Path: "optim_config.name", Kind: Present, Means: "replaces the optimizer", Then: takesEither, Source: factoryV1Training},
 		{Setting: "noted", Path: "kernel_config.name", Kind: Present, Means: "replaces layers with its own kernels", Then: takesEither, Source: "llamafactory 0.9.5, v1/plugins/model_plugins/kernels"},
 		{Setting: "refused", Path: "train_dataset", Kind: Present, Means: "belongs to LLaMA-Factory's v1 trainer, whose loop and loss are not simulated", Source: "llamafactory 0.9.5, v1/core/base_trainer.py: compute_log_probs"},

@@ -13,8 +13,8 @@ const (
 	lmflowModel = "LMFlow 1.1, src/lmflow/models/hf_model_mixin.py"
 )
 
-// lmflow is LMFlow's finetune.py: the trainer's flags, with its own for the model and the data. It is known
-// by flags that no one else has.
+// lmflow is LMFlow's finetune.py: the trainer's flags, with its own for the model and the data. It is
+// recognized by flags that no other program has.
 var lmflow = System{
 	Name: "lmflow", Title: "LMFlow", Formats: shellOnly, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\s--(?:disable_group_texts|use_lisa|lisa_activated_layers|use_customized_optim|conversation_template)\b`,
@@ -48,5 +48,5 @@ func lmflowKeys() []Key {
 		either("use_customized_optim", "uses one of LMFlow's own optimizers", lmflowArgs),
 		Key{Setting: "refused", Path: "quant_bit", Kind: Word, Words: []Term{{"4", ""}, {"8", "quantizes weights to 8 bits"}}, Source: lmflowModel},
 	)
-	return append(keys, refusedFlags("trains an image encoder or a projection beside the language model", lmflowArgs, "image_encoder_name_or_path", "image_folder", "custom_vision_model")...)
+	return append(keys, refusedFlags("trains an image encoder or a projection as well as the language model", lmflowArgs, "image_encoder_name_or_path", "image_folder", "custom_vision_model")...)
 }

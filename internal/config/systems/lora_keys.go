@@ -19,7 +19,7 @@ var loraArguments = []Key{
 	{Setting: "lora.dora", Path: "use_dora", Kind: Switch, Source: peftConfig},
 	{Setting: "lora.save", Path: "modules_to_save", Kind: Names, Source: peftConfig},
 	{Setting: "uncounted", Path: "target_parameters", Kind: Names, Source: peftConfig},
-	{Setting: "uncounted", Path: "lora_bias", Kind: Switch, Means: "biases of adapters", Source: peftConfig},
+	{Setting: "uncounted", Path: "lora_bias", Kind: Switch, Means: "adapter biases", Source: peftConfig},
 	{Setting: "uncounted", Path: "bias", Kind: Word, Words: []Term{{"none", ""}, {"all", "trained biases"}, {"lora_only", "trained biases"}}, Source: peftConfig},
 }
 

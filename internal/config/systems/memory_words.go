@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Topic is what a key is about that no table lists, judging by the words in its name.
+// Topic is what a key that no table lists is about, judging by the words in its name.
 type Topic string
 
 // The topics.
@@ -26,7 +26,7 @@ type topicList struct {
 	words []string
 }
 
-// topicWords are words of names that are about a topic, and idleWords the words beside them that make a key
+// topicWords are words of names that are about a topic, and idleWords the words next to them that make a key
 // irrelevant to memory: the folder of an adapter, its learning rate.
 var (
 	topicWords = []topicList{
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// TopicOf returns what a key is about, by the words in its name; "" if it has nothing to do with memory.
+// TopicOf returns what a key is about, judging by the words in its name; "" if it has nothing to do with memory.
 func TopicOf(key string) Topic {
 	words := nameWords(key)
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(idleWords, w) }) && !slices.ContainsFunc(words, namesMethod) {
@@ -76,7 +76,7 @@ func namesMethod(word string) bool { return word == "4bit" || word == "8bit" || 
 func splitsModel(words []string) bool { return slices.Equal(words, []string{"device", "map"}) }
 
 // ChangesAdapters reports whether a key about adapters, or about frozen weights, makes counted adapters different: others, on
-// other layers, or weights that are trained besides them.
+// other layers, or weights that are trained as well.
 func ChangesAdapters(key string) bool {
 	return slices.ContainsFunc(nameWords(key), func(w string) bool {
 		return slices.Contains([]string{
@@ -124,7 +124,7 @@ func NamesAdapters(name string) bool {
 	return NamesBits(name) || slices.ContainsFunc(nameWords(name), func(w string) bool { return slices.Contains([]string{"lora", "dora", "adalora", "peft"}, w) })
 }
 
-// TopicOfTuner returns what the value of a key is about that names a way of tuning; "" if it trains everything.
+// TopicOfTuner returns what a value that names a way of tuning is about; "" if it trains everything.
 func TopicOfTuner(key, value string) Topic {
 	words := nameWords(key)
 	tunes := slices.ContainsFunc(words, func(w string) bool {

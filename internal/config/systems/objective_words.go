@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An objective is named by few words, wherever it is named: in keys, values, programs, folders and classes.
+// Only a few words name an objective, wherever it is named: in keys, values, programs, folders and classes.
 // So a file of a system without a table, or of a release that came later, is understood by the words in it.
 
 // wordsOf are the objectives that a word of a name stands for; "" means a loss over tokens.
@@ -25,7 +25,7 @@ var wordsOf = map[string]string{
 	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts,
 }
 
-// programWords are further words of programs; models and layers are called so too.
+// programWords are further words in the names of programs; models and layers have such names too.
 var programWords = map[string]string{
 	"embedder": comparesTexts, "embedding": comparesTexts, "embeddings": comparesTexts, "reranker": comparesTexts, "rerank": comparesTexts,
 	"retriever": comparesTexts, "retrieval": comparesTexts, "colbert": comparesTexts, "crossencoder": comparesTexts, "biencoder": comparesTexts, "simcse": comparesTexts,
@@ -128,7 +128,7 @@ func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 
 func isNameByte(c byte) bool { return isUpper(c) || isLower(c) || c >= '0' && c <= '9' }
 
-// ObjectiveOfKey returns what a run does that has a key of this name, in lower case; "" if the name says nothing. Keys that
+// ObjectiveOfKey returns what a run with a key of this name, in lower case, does; "" if the name says nothing. Keys that
 // name files, columns or a place to log to say nothing about the run.
 func ObjectiveOfKey(name string) string {
 	words := nameWords(name)
@@ -169,7 +169,7 @@ var (
 	}
 )
 
-// ObjectiveOfValue returns what a run does whose key has a value; "" if they say nothing. Only the value of a key
+// ObjectiveOfValue returns what a run does, judging by the value of a key; "" if they say nothing. Only the value of a key
 // that names a method counts: a model or a folder may be called dpo too. The key has its section before it, as
 // loss._component_.
 func ObjectiveOfValue(key, value string) (does string) {

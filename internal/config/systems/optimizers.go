@@ -8,7 +8,7 @@ import "slices"
 // run with another system's name does not start. So each table lists its own words, and all others are
 // only read. transformers' names are hfOptimizers in vocabularies.go.
 
-// anyOptimizer are the names of optimizers in any system: a file of one's own may pass any of them on.
+// anyOptimizer are the names of optimizers in any system: a custom file may pass any of them on.
 var anyOptimizer = append(slices.Concat(torchClasses, hfOptimizers),
 	Term{"AdamW", "adamw"}, Term{"Adam", "adam"}, Term{"SGD", "sgd"}, Term{"adamw", "adamw"}, Term{"adam", "adam"}, Term{"sgd", "sgd"},
 	Term{"adamW", "adamw"}, Term{"decoupled_adamw", "adamw"}, Term{"adafactor", "adafactor"}, Term{"Adafactor", "adafactor"},

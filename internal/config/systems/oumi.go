@@ -44,7 +44,7 @@ func oumiModelKeys() []Key {
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, Source: oumiModel},
 		{Setting: "liger", Path: "enable_liger_kernel", Kind: Switch, Default: "false", Source: oumiModel},
 		{Setting: "noted", Path: "freeze_layers", Kind: Present, Means: fewLayers, Then: takesLess, Source: oumiModel},
-		{Setting: "noted", Path: "adapter_model", Kind: Present, Means: "loads adapters besides", Then: takesMore, Source: oumiModel},
+		{Setting: "noted", Path: "adapter_model", Kind: Present, Means: "also loads adapters", Then: takesMore, Source: oumiModel},
 	}
 }
 

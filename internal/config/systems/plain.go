@@ -17,7 +17,7 @@ var plain = System{
 	Formats: []doc.Format{doc.YAML, doc.JSON, doc.TOML, doc.Python}, ByName: true,
 	Keys: keysOf(plainKeys),
 
-	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true},
+	Finding: Finding{OwnProgram: true, HasStages: true, MayBeStage: true, Startable: true},
 }
 
 func plainKeys() []Key {
@@ -30,10 +30,12 @@ func plainKeys() []Key {
 	}
 	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id", "partial_pretrain", "llm_backbone")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU"}, "micro_batch_size", "per_device_train_batch_size", "per_gpu_train_batch_size",
-		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs")
+		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs", "bsz")
+	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU", Short: true}, "batch")
 	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forwards by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
-		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum")
+		"gradient_accumulation", "grad_accum_steps", "accumulation_steps", "accum_steps", "grad_accum", "grad_acc_steps", "grad_acc", "acc_steps", "accum_iter")
+	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards", Short: true}, "accumulation", "accumulate", "accum")
 	add(Key{Setting: "effective", Kind: Whole, OverGPUs: true, Unit: "samples over all GPUs"}, "global_batch_size", "effective_batch_size", "total_batch_size")
 	add(Key{Setting: "precision", Kind: Word, Words: lightningOnly, Reads: plainPrecision}, "precision")
 	add(Key{Setting: "precision", Kind: Word, Words: mixedPrecision, Reads: plainPrecision}, "mixed_precision")
@@ -42,7 +44,8 @@ func plainKeys() []Key {
 	add(Key{Setting: "checkpointing", Kind: Switch, Reads: []Term{{"unsloth", "true"}}}, "gradient_checkpointing", "use_gradient_checkpointing", "grad_checkpointing",
 		"activation_checkpointing", "use_checkpointing", "use_checkpoint")
 	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens"}, "max_seq_len", "max_seq_length", "seq_len", "seq_length", "sequence_length", "sequence_len",
-		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "max_sequence_length")
+		"max_length", "context_length", "block_size", "cutoff_len", "model_max_length", "max_sequence_length", "max_len", "ctx_len", "seqlen")
+	add(Key{Setting: "seq", Kind: Whole, Unit: "tokens", Short: true}, "seq")
 	add(Key{Setting: "positives", Kind: Whole, Unit: "samples per anchor"}, "n_positives", "num_positives")
 	add(Key{Setting: "negatives", Kind: Whole, Unit: "samples per anchor"}, "n_negatives", "num_negatives", "num_hard_negatives")
 	add(Key{Setting: "workers", Kind: Whole, Unit: "processes per GPU"}, "num_workers", "dataloader_num_workers", "n_workers")

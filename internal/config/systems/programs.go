@@ -19,7 +19,7 @@ func programFinding() Finding {
 
 var shellOnly = []doc.Format{doc.Shell}
 
-// flagsOf returns a program's flags, in any section, and those of what starts it. A flag holds no section, so
+// flagsOf returns a program's flags, in any section, and those of what starts it. A flag has no section, so
 // keys of DeepSpeed's config within another are left out.
 func flagsOf(keys, launcher []Key) []Key {
 	var out []Key

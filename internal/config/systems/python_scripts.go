@@ -3,6 +3,8 @@
 package systems
 
 import (
+	"slices"
+
 	"snug/internal/config/doc"
 	"snug/internal/pattern"
 )
@@ -15,7 +17,7 @@ var hfScript = System{
 	Name: "hf-script", Title: "a Python script with TrainingArguments", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\b(?:Seq2Seq)?TrainingArguments\(`, "TrainingArguments("), For: &hf,
 	Finding: Finding{Startable: true, Arguments: trainingArguments},
-	Keys:    keysOf(func() []Key { return append(scriptKeys(hf.Keys().All), plainKeys()...) }),
+	Keys:    keysOf(func() []Key { return append(scriptKeys(hf.Keys().All), unmistakable(plainKeys())...) }),
 }
 
 // trlScript is the system of scripts that use TRL's SFTTrainer.
@@ -23,7 +25,7 @@ var trlScript = System{
 	Name: "trl-script", Title: "a Python script with SFTConfig", Formats: []doc.Format{doc.Python}, ByName: true,
 	Makes: pattern.New(`(?m)^[^#\n]*\bSFTConfig\(`, "SFTConfig("), For: &trl,
 	Finding: Finding{Startable: true, Arguments: trainingArguments}, Loading: Loading{TakesModel: true},
-	Keys: keysOf(func() []Key { return append(scriptKeys(trl.Keys().All), plainKeys()...) }),
+	Keys: keysOf(func() []Key { return append(scriptKeys(trl.Keys().All), unmistakable(plainKeys())...) }),
 }
 
 // trainingArguments returns the arguments of TrainingArguments, which SFTConfig inherits.
@@ -58,6 +60,11 @@ func OfParser(text string) *System {
 		return &hfScript
 	}
 	return nil
+}
+
+// unmistakable returns keys without short words, which are never arguments of a trainer.
+func unmistakable(keys []Key) []Key {
+	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })
 }
 
 // OfProgram returns the system of a Python program, by the calls in it.

@@ -117,7 +117,7 @@ func swiftTuners() []Key {
 func swiftUnsimulated() []Key {
 	loss := "ms-swift 4.6, trainers/seq2seq_trainer.py: compute_loss"
 	megatron := "ms-swift 4.6, megatron/arguments"
-	kept := less("use_logits_to_keep", "computes logits for tokens with labels only", "ms-swift 4.6, trainers/mixin.py: get_use_logits_to_keep")
+	kept := less("use_logits_to_keep", "computes logits only for tokens with labels", "ms-swift 4.6, trainers/mixin.py: get_use_logits_to_keep")
 	kept.Default = "true"
 	return []Key{
 		objective("rlhf_type", "ms-swift 4.6, arguments/rlhf_args.py"),
@@ -145,7 +145,7 @@ func swiftUnsimulated() []Key {
 const (
 	offloadsBoth   = "keeps weights and optimizer states in CPU memory"
 	ownLoss        = "computes the loss of each token with the trainer's own code"
-	trainsMegatron = "belongs to a run of Megatron-Core, which has its own layers"
+	trainsMegatron = "belongs to a Megatron-Core run, which has its own layers"
 )
 
 // swiftAttention are the values of attn_impl.
@@ -154,7 +154,7 @@ var swiftAttention = append(hfAttention[:len(hfAttention):len(hfAttention)], Ter
 // swiftTypes are the types of ms-swift 2.
 var swiftTypes = []Term{{"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}, {"AUTO", "saved"}}
 
-// swiftStages are the DeepSpeed configs that ms-swift brings along.
+// swiftStages are the DeepSpeed configs that ms-swift ships.
 var swiftStages = []Term{
 	{"zero0", "ddp"}, {"zero1", "zero1-deepspeed"}, {"zero2", "zero2"}, {"zero3", "zero3"}, {"zero2_offload", "zero2"}, {"zero3_offload", "zero3"},
 }

@@ -68,9 +68,12 @@ type Key struct {
 	OverGPUs bool
 	// Vague means that any other key of the setting is more specific: DeepSpeed says less than its stage.
 	Vague bool
+	// Short is for a word that programs use for other things too, such as batch: only a number counts, and in
+	// programs and shell scripts only where a setting is given.
+	Short bool
 	// Unit is what the number counts.
 	Unit string
-	// Presets are names that a link can have instead of a file's: of configs that the system brings along, and
+	// Presets are names that a link can have instead of a file's: of configs that the system ships, and
 	// the kind of data parallelism that each means.
 	Presets []Term
 	// Endings are the endings of the files that a link can name, if other values mean something else; nil
@@ -86,8 +89,8 @@ type Key struct {
 	// OfModel means that the key is an argument of the model, not of the trainer whose arguments are next
 	// to it.
 	OfModel bool
-	// OfSharding means that the switch belongs to the sharding: it turns checkpointing on besides the
-	// trainer's own switch, and has no effect when off.
+	// OfSharding means that the switch belongs to the sharding: it turns checkpointing on in addition
+	// to the trainer's own switch, and has no effect when off.
 	OfSharding bool
 	// ClipsUnfused means that gradients are clipped by code that refuses fused optimizers under autocast
 	// (lightning 2.6, plugins/precision/amp.py).

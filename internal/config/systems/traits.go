@@ -47,7 +47,7 @@ type Finding struct {
 	Arguments func() []Key
 }
 
-// Commands says which system's flags the programs take that a script starts.
+// Commands says which system's flags a script's programs take.
 type Commands struct {
 	// Starts are command lines of a trainer itself, and Parses are the user's own programs that pass
 	// its arguments to a parser.
@@ -99,7 +99,7 @@ type Behaviour struct {
 
 // Loading says how weights are loaded, and in which types.
 type Loading struct {
-	// Loop is the loop around the model, by its name in a setup, if the trainer has one of its own.
+	// Loop is the loop around the model, by its name in a setup, if the trainer has its own.
 	Loop string
 	// LoopOverGPUs means that the loop is simulated over several GPUs too.
 	LoopOverGPUs bool
@@ -107,12 +107,14 @@ type Loading struct {
 	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
 	LoopLoss string
-	// OwnModel is the model that is built from keys of the system's own, nil if a
+	// AnswerLoops are the trainer's loops that compare answers, by the words for their objectives.
+	AnswerLoops map[string]string
+	// OwnModel is the model that is built from the system's own keys, nil if a
 	// file names one.
 	OwnModel *OwnModel
 	// Families is set if a model is named by its family and its size.
 	Families *Families
-	// FusesNothing means that the trainer builds models of layers of which transformers fuses some.
+	// FusesNothing means that the trainer builds models from separate layers, some of which transformers fuses.
 	FusesNothing bool
 	// TakesModel means that the trainer is given a model that the script loaded.
 	TakesModel bool
@@ -172,7 +174,7 @@ type ComputeRule string
 const (
 	ComputesAsHeld       ComputeRule = "the type of the weights"
 	ComputesAsArithmetic ComputeRule = "the precision"
-	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 where weights are loaded in something else"
+	ComputesUnlessLoaded ComputeRule = "bfloat16, or float32 if weights are loaded in another type"
 )
 
 // Families describes models that are named by a family, under a path, and a size.

@@ -29,7 +29,7 @@ var trl = System{
 
 	Behaviour: Behaviour{UsesTRL: true, RefusesTwoSwitches: true},
 	Loading: Loading{
-		Loop: "trl", LoopLoss: "trl",
+		Loop: "trl", LoopLoss: "trl", AnswerLoops: trlAnswers,
 		LoadsTyped: true, TypeIsPrecision: true, Computes: ComputesAsHeld,
 		QuantizedAdapters: "bf16", // 1.16, trainer/sft_trainer.py
 	},
@@ -57,7 +57,7 @@ func trlKeys() []Key {
 	keys = append(keys, trlObjectives()...)
 	return append(keys,
 		Key{Setting: "loss", Path: "loss_type", Kind: Word, Words: trlLosses, Default: "nll", Source: trlSFT + "; the model's own before 1.6"},
-		Key{Setting: "chunks", Path: "loss_type", Kind: Word, Words: []Term{{"chunked_nll", "yes"}, {"nll", "no"}, {"dft", "no"}}, Source: trlSFT},
+		Key{Setting: "chunks", Path: "loss_type", Kind: Word, Words: append([]Term{{"chunked_nll", "yes"}, {"nll", "no"}, {"dft", "no"}}, answerLosses("no")...), Source: trlSFT},
 		Key{Setting: "seq", Path: "max_length", Kind: Whole, Unit: "tokens", Default: "1024", Source: trlSFT},
 		Key{Setting: "seq", Path: "max_seq_length", Kind: Whole, Unit: "tokens", Source: trlSFT + " (until 0.16)"},
 		Key{Setting: "attention", Path: "use_flash_attention_2", Kind: Word, Words: []Term{{"true", "flash"}, {"false", ""}}, Source: "alignment-handbook 0.3, src/alignment/configs.py"},
@@ -85,4 +85,4 @@ var trlWeights = []Term{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "
 
 // trlLosses are the values of SFTConfig's loss_type. From 1.15 on they differ only in what is computed
 // from the probabilities: no loss has all logits at once.
-var trlLosses = []Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}
+var trlLosses = append([]Term{{"nll", setup.TRLLoss}, {"dft", setup.TRLLoss}, {"chunked_nll", setup.TRLLoss}}, answerLosses("")...)

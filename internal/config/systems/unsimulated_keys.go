@@ -9,7 +9,7 @@ type Deviation string
 const (
 	takesLess     Deviation = "this is not counted, so the run takes less"
 	takesMore     Deviation = "this is not counted, so the run takes more"
-	takesMoreOver Deviation = "over several machines this is not counted, so the run takes more there"
+	takesMoreOver Deviation = "this is not counted, so the run takes more on several machines"
 	takesEither   Deviation = "this is not counted, so the run may take more or less"
 )
 

@@ -74,7 +74,7 @@ var lightningOnly = lightningPrecision[:5]
 var torchNames = slices.DeleteFunc(slices.Clone(weightTypes), func(t Term) bool { return !strings.Contains(t.File, "float") })
 
 // plainPrecision is what people write under "precision" in their own files: Lightning's names, and short
-// ones that mean autocast. They are only read: which of them a program takes, it alone knows.
+// ones that mean autocast. They are only read: only the program knows which of them it takes.
 var plainPrecision = append(lightningPrecision[:len(lightningPrecision):len(lightningPrecision)],
 	Term{"fp32", "fp32"}, Term{"float32", "fp32"}, Term{"full", "fp32"}, Term{"no", "fp32"}, Term{"none", "fp32"}, Term{"false", "fp32"},
 	Term{"fp16", "amp-fp16"}, Term{"float16", "amp-fp16"}, Term{"bfloat16", "amp-bf16"},
@@ -144,7 +144,7 @@ func style(w string) string {
 	return "short"
 }
 
-// ZeroStage returns the kind of data parallelism of a stage of DeepSpeed's, "" for none.
+// ZeroStage returns the kind of data parallelism of a DeepSpeed stage, "" for none.
 func ZeroStage(stage string) string {
 	kind, _ := Meaning(zeroStages, stage)
 	return kind

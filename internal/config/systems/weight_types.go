@@ -18,7 +18,7 @@ func (k Key) decidingAutocast() Key {
 	return k
 }
 
-// TorchType returns the type that weights are loaded in by a name of PyTorch's, "" for one
+// TorchType returns the type that weights are loaded in for a PyTorch name, "" for one
 // that is not known.
 func TorchType(name string) string {
 	held, _ := Meaning(torchTypes, name)

@@ -51,7 +51,7 @@ func (k *Key) Write(v any, now doc.Value, world int) (any, error) {
 	case Name:
 		return v, nil
 	case Above0:
-		return nil, fmt.Errorf("%s is a number (%s), and snug does not choose one; write it yourself", k.Path, now.Text)
+		return nil, fmt.Errorf("%s is a number (%s), which snug does not choose; write it yourself", k.Path, now.Text)
 	}
 	return nil, fmt.Errorf("%s (%s) is not changed by snug; write it yourself", k.Path, k.Kind)
 }

@@ -33,7 +33,7 @@ func resolveName(p doc.Path, name string) (doc.Path, error) {
 		return target, err
 	}
 	if up > len(p) {
-		return nil, fmt.Errorf("${%s} leads out of the file", name)
+		return nil, fmt.Errorf("${%s} points outside the file", name)
 	}
 	return p[:len(p)-up].Join(target...), nil
 }

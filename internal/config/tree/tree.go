@@ -27,6 +27,7 @@ type Layer struct {
 // Tree holds the layers of a configuration; later layers win. How ${...} is followed: interpolation.go.
 type Tree struct {
 	Layers      []Layer            // the first is the main document
+	Renamed     map[string]string  // what the user's program calls its flags, and the usual names of those settings
 	Index       func() *Index      // every value
 	lastWriters func() *layerIndex // the layer that decides each path
 }

@@ -28,6 +28,15 @@ func Sources() []gpu.Source {
 	}
 }
 
+// Samplers returns the sources that can be sampled, the cheapest of each maker first: a library and files before programs
+// that are started for each sample.
+func Samplers() []gpu.SampledSource {
+	return []gpu.SampledSource{
+		nvml.Source{}, smi.Source{Run: run},
+		rocm.Sysfs{Root: os.DirFS("/")}, rocm.AMDSMI{Run: run}, gpu.Repeated{Source: rocm.ROCmSMI{Run: run}},
+	}
+}
+
 // patience is how long a program may take; nvidia-smi needs seconds if the driver is not kept loaded.
 const patience = 15 * time.Second
 

@@ -64,7 +64,7 @@ func (f *functions) Bus(h handle) (string, code) {
 func (f *functions) Memory(h handle) (memory, code) {
 	if f.memory2 != nil {
 		m := memoryInfo2{version: version2}
-		if c := f.memory2(h, &m); c == success {
+		if c := f.memory2(h, &m); c == success || c == gpuLost || f.memory1 == nil {
 			return memory{m.total, m.reserved, m.free, m.used}, c
 		}
 	}
@@ -133,6 +133,45 @@ func (f *functions) Attributes(slice handle) (attributes, code) {
 	var a attributesInfo
 	c := f.attributes(slice, &a)
 	return attributes{int(a.multiprocessors), int(a.gpuSlices), int(a.computeSlices), a.memoryMB}, c
+}
+
+func (f *functions) Utilization(h handle) (int, code) {
+	if f.utilization == nil {
+		return 0, notFound
+	}
+	var u utilizationInfo
+	c := f.utilization(h, &u)
+	return int(u.gpu), c
+}
+
+func (f *functions) Power(h handle) (int, code) { return whole(f.power, h) }
+
+func (f *functions) PowerLimit(h handle) (int, code) { return whole(f.powerLimit, h) }
+
+func (f *functions) Temperature(h handle) (int, code) {
+	return whole(f.celsius(), h)
+}
+
+// celsius returns the function for the temperature of the chip, which is sensor 0.
+func (f *functions) celsius() func(handle, *uint32) code {
+	if f.temperature == nil {
+		return nil
+	}
+	return func(h handle, n *uint32) code { return f.temperature(h, 0, n) }
+}
+
+// Slowdown prefers the newer name of the function.
+func (f *functions) Slowdown(h handle) (uint64, code) {
+	ask := f.slowdown
+	if ask == nil {
+		ask = f.slowdownOld
+	}
+	if ask == nil {
+		return 0, notFound
+	}
+	var bits uint64
+	c := ask(h, &bits)
+	return bits, c
 }
 
 // text calls a function that fills a buffer.

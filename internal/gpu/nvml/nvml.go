@@ -41,6 +41,8 @@ const (
 	success  code = 0
 	tooSmall code = 7
 	notFound code = 13 // the library is too old to have the function
+
+	gpuLost code = 15 // the GPU fell off the bus
 )
 
 // library is the part of NVML that is used. A function that an old library lacks returns notFound.
@@ -65,6 +67,11 @@ type library interface {
 	Attributes(slice handle) (attributes, code)
 	Processes(handle) ([]process, code)
 	ProcessName(pid int) (string, code)
+	Utilization(handle) (percent int, _ code)
+	Power(handle) (milliwatts int, _ code)
+	PowerLimit(handle) (milliwatts int, _ code)
+	Temperature(handle) (celsius int, _ code)
+	Slowdown(handle) (bits uint64, _ code)
 }
 
 // memory is in bytes; the driver's own share is reserved.

@@ -32,34 +32,46 @@ type functions struct {
 	compute         func(handle, *uint32, *processInfo) code
 	graphics        func(handle, *uint32, *processInfo) code
 	processName     func(uint32, *byte, uint32) code
+	utilization     func(handle, *utilizationInfo) code
+	power           func(handle, *uint32) code
+	powerLimit      func(handle, *uint32) code
+	temperature     func(handle, uint32, *uint32) code
+	slowdown        func(handle, *uint64) code
+	slowdownOld     func(handle, *uint64) code
 }
 
 // table returns the symbol of each function.
 func (f *functions) table() map[string]any {
 	return map[string]any{
-		"nvmlInit_v2":                              &f.init,
-		"nvmlShutdown":                             &f.shutdown,
-		"nvmlErrorString":                          &f.errorString,
-		"nvmlSystemGetDriverVersion":               &f.driverVersion,
-		"nvmlSystemGetCudaDriverVersion_v2":        &f.cudaVersion,
-		"nvmlDeviceGetCount_v2":                    &f.count,
-		"nvmlDeviceGetHandleByIndex_v2":            &f.handleByIndex,
-		"nvmlDeviceGetName":                        &f.name,
-		"nvmlDeviceGetUUID":                        &f.uuid,
-		"nvmlDeviceGetPciInfo_v3":                  &f.pci,
-		"nvmlDeviceGetMemoryInfo":                  &f.memory1,
-		"nvmlDeviceGetMemoryInfo_v2":               &f.memory2,
-		"nvmlDeviceGetCudaComputeCapability":       &f.capability,
-		"nvmlDeviceGetEccMode":                     &f.ecc,
-		"nvmlDeviceGetMigMode":                     &f.mig,
-		"nvmlDeviceGetMaxMigDeviceCount":           &f.maxSlices,
-		"nvmlDeviceGetMigDeviceHandleByIndex":      &f.sliceByIndex,
-		"nvmlDeviceGetGpuInstanceId":               &f.gpuInstance,
-		"nvmlDeviceGetComputeInstanceId":           &f.computeInstance,
-		"nvmlDeviceGetAttributes_v2":               &f.attributes,
-		"nvmlDeviceGetComputeRunningProcesses_v3":  &f.compute,
-		"nvmlDeviceGetGraphicsRunningProcesses_v3": &f.graphics,
-		"nvmlSystemGetProcessName":                 &f.processName,
+		"nvmlInit_v2":                               &f.init,
+		"nvmlShutdown":                              &f.shutdown,
+		"nvmlErrorString":                           &f.errorString,
+		"nvmlSystemGetDriverVersion":                &f.driverVersion,
+		"nvmlSystemGetCudaDriverVersion_v2":         &f.cudaVersion,
+		"nvmlDeviceGetCount_v2":                     &f.count,
+		"nvmlDeviceGetHandleByIndex_v2":             &f.handleByIndex,
+		"nvmlDeviceGetName":                         &f.name,
+		"nvmlDeviceGetUUID":                         &f.uuid,
+		"nvmlDeviceGetPciInfo_v3":                   &f.pci,
+		"nvmlDeviceGetMemoryInfo":                   &f.memory1,
+		"nvmlDeviceGetMemoryInfo_v2":                &f.memory2,
+		"nvmlDeviceGetCudaComputeCapability":        &f.capability,
+		"nvmlDeviceGetEccMode":                      &f.ecc,
+		"nvmlDeviceGetMigMode":                      &f.mig,
+		"nvmlDeviceGetMaxMigDeviceCount":            &f.maxSlices,
+		"nvmlDeviceGetMigDeviceHandleByIndex":       &f.sliceByIndex,
+		"nvmlDeviceGetGpuInstanceId":                &f.gpuInstance,
+		"nvmlDeviceGetComputeInstanceId":            &f.computeInstance,
+		"nvmlDeviceGetAttributes_v2":                &f.attributes,
+		"nvmlDeviceGetComputeRunningProcesses_v3":   &f.compute,
+		"nvmlDeviceGetGraphicsRunningProcesses_v3":  &f.graphics,
+		"nvmlSystemGetProcessName":                  &f.processName,
+		"nvmlDeviceGetUtilizationRates":             &f.utilization,
+		"nvmlDeviceGetPowerUsage":                   &f.power,
+		"nvmlDeviceGetEnforcedPowerLimit":           &f.powerLimit,
+		"nvmlDeviceGetTemperature":                  &f.temperature,
+		"nvmlDeviceGetCurrentClocksEventReasons":    &f.slowdown,
+		"nvmlDeviceGetCurrentClocksThrottleReasons": &f.slowdownOld,
 	}
 }
 
@@ -70,7 +82,11 @@ type (
 		_     [5]uint32 // domain, bus, device, PCI device and subsystem
 		busID [32]byte
 	}
-	memoryInfo  struct{ total, free, used uint64 }
+	memoryInfo      struct{ total, free, used uint64 }
+	utilizationInfo struct {
+		gpu uint32
+		_   uint32 // memory
+	}
 	memoryInfo2 struct {
 		version                     uint32
 		total, reserved, free, used uint64

@@ -81,7 +81,7 @@ func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 		return nil, fmt.Errorf("its memory: %w", err)
 	}
 	if len(cards) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	r := &gpu.Report{}
 	for _, c := range cards {

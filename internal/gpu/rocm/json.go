@@ -55,8 +55,9 @@ func gpuData(out []byte, list any) error {
 // amount is a number with its unit, in any of the ways that versions of amd-smi
 // write it: {"value": 196592, "unit": "MB"}, "196592 MB", 196592, "N/A".
 type amount struct {
-	n    uint64
-	unit string
+	n     uint64
+	unit  string
+	known bool // there was a number
 }
 
 // UnmarshalJSON reads anything that is not a number as 0.
@@ -75,7 +76,7 @@ func (a *amount) UnmarshalJSON(data []byte) error {
 		a.unit = unit
 	}
 	if n, err := strconv.ParseUint(number, 10, 63); err == nil {
-		a.n = n
+		a.n, a.known = n, true
 	}
 	return nil
 }

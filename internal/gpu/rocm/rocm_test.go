@@ -143,7 +143,7 @@ func TestBadAnswers(t *testing.T) {
 		{"", "", "no JSON"},
 		{"Traceback (most recent call last):\n  [broken", "[]", "no JSON"},
 		{"{}", "[]", "no gpu_data"},
-		{"[]", "[]", "names no GPU"},
+		{"[]", "[]", "lists no GPU"},
 		{`[{"gpu": "zero"}]`, "[]", "list of cards"},
 		{string(good), "[]", "does not report the memory of GPU 0"},
 		{string(good), "{}", "its memory"},
@@ -154,7 +154,7 @@ func TestBadAnswers(t *testing.T) {
 			t.Errorf("%q: %v, want %q in it", tt.static, err, tt.want)
 		}
 	}
-	for text, want := range map[string]string{"WARNING: No JSON data to report": "no JSON", "{}": "names no GPU", `{"card0": 7}`: "its JSON", `{"card0": {}}`: "memory of GPU 0"} {
+	for text, want := range map[string]string{"WARNING: No JSON data to report": "no JSON", "{}": "lists no GPU", `{"card0": 7}`: "its JSON", `{"card0": {}}`: "memory of GPU 0"} {
 		_, err := parseROCmSMI([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", text, err, want)

@@ -68,7 +68,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 		})
 	}
 	if len(r.Devices) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	slices.SortFunc(r.Devices, func(a, b gpu.Device) int { return a.Index - b.Index })
 	return r, nil

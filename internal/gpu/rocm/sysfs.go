@@ -30,18 +30,9 @@ const amdVendor = "0x1002"
 
 // Report reads class/drm/card*/device for the memory, and class/kfd for the rest.
 func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
-	cards, err := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(cards, func(a, b string) int { return number(a) - number(b) })
 	r := &gpu.Report{Driver: s.text("sys/module/amdgpu/version")}
 	nodes := s.nodes()
-	for _, card := range cards {
-		dir := path.Join(card, "device")
-		if strings.Contains(path.Base(card), "-") || s.text(dir+"/vendor") != amdVendor {
-			continue // an output of a card, or another maker's
-		}
+	for _, dir := range s.cards() {
 		total, err := strconv.ParseUint(s.text(dir+"/mem_info_vram_total"), 10, 62)
 		if err != nil {
 			continue
@@ -59,6 +50,23 @@ func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 		return nil, errors.New("no AMD card with its own memory")
 	}
 	return r, nil
+}
+
+// cards returns the folders of AMD's cards with memory of their own, in order.
+func (s Sysfs) cards() []string {
+	all, _ := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
+	slices.SortFunc(all, func(a, b string) int { return number(a) - number(b) })
+	var out []string
+	for _, c := range all {
+		dir := path.Join(c, "device")
+		if strings.Contains(path.Base(c), "-") || s.text(dir+"/vendor") != amdVendor {
+			continue // an output of a card, or another maker's
+		}
+		if _, err := strconv.ParseUint(s.text(dir+"/mem_info_vram_total"), 10, 62); err == nil {
+			out = append(out, dir)
+		}
+	}
+	return out
 }
 
 // node is a GPU as the compute driver (KFD) lists it.

@@ -35,7 +35,7 @@ func parseCSV(out []byte) (*gpu.Report, error) {
 		r.Devices = append(r.Devices, d)
 	}
 	if len(r.Devices) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	return r, nil
 }

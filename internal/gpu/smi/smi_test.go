@@ -105,7 +105,7 @@ func TestSlicesLost(t *testing.T) {
 
 func TestBadAnswers(t *testing.T) {
 	bad := map[string]string{
-		"":             "names no GPU",
+		"":             "lists no GPU",
 		"0, GPU-1, x":  "has 3 columns",
 		"No devices\n": "has 1 columns",
 		"x, u, b, 1, 1, 1, 1, 9.0, a, b, 5, name":     `index "x"`,
@@ -119,7 +119,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                  "XML",
-		"<nvidia_smi_log></nvidia_smi_log>": "names no GPU",
+		"<nvidia_smi_log></nvidia_smi_log>": "lists no GPU",
 		"<nvidia_smi_log><gpu><fb_memory_usage><total>GPU is lost</total></fb_memory_usage></gpu></nvidia_smi_log>": "memory of GPU 0",
 	} {
 		_, err := parseXML([]byte(text))

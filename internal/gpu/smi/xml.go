@@ -59,7 +59,7 @@ func parseXML(out []byte) (*gpu.Report, error) {
 		return nil, fmt.Errorf("its XML: %w", err)
 	}
 	if len(l.GPUs) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	r := &gpu.Report{Driver: strings.TrimSpace(l.Driver), Runtime: strings.TrimSpace(l.CUDA)}
 	for i, g := range l.GPUs {

@@ -27,8 +27,8 @@ func Text(t *rapid.T, others ...string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(all), 0, 14).Draw(t, "text"), "")
 }
 
-// FindAsExpressions holds the search of patterns from the first word on to a search of
-// the whole text, in texts that have an example of what they find.
+// FindAsExpressions checks that patterns, which search from the first word on, find the same as a
+// search of the whole text, in texts that have an example of what they find.
 func FindAsExpressions(t *testing.T, example string, patterns ...*pattern.Pattern) {
 	t.Helper()
 	found := 0

@@ -22,6 +22,9 @@ class Event:
     def elapsed_time(self, other):
         return 250.0
 
+    def query(self):
+        return True
+
 
 def record_history(enabled="all", context="all", **kwargs):
     calls.append("history %s %s" % (enabled, context) if enabled else "history off")
@@ -46,7 +49,8 @@ cuda.synchronize = lambda: calls.append("synchronize")
 cuda.Event = Event
 cuda.memory_stats_as_nested_dict = memory_stats
 cuda.mem_get_info = lambda device: (60, 100)
-cuda.get_device_properties = lambda device: types.SimpleNamespace(name="Pretended GPU", major=9, minor=0)
+cuda.get_device_properties = lambda device: types.SimpleNamespace(name="Pretended GPU", major=9, minor=0, total_memory=100)
+cuda.set_per_process_memory_fraction = lambda share, device: calls.append("fraction %g of %d" % (share, device))
 cuda.memory._record_memory_history = record_history
 cuda.memory._snapshot = lambda: dict(segments=[], device_traces=[[1, 2, 3]])
 torch._C._cuda_attach_out_of_memory_observer = lambda f: f(0, 7, 100, 60)

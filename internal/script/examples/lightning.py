@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A LightningModule around a model of transformers.
+# A LightningModule around a transformers model.
 import lightning as L
 import torch
 from snug import eval_loader, load_model, loader, settings

@@ -92,6 +92,13 @@ func (b *Builder) Register(t *shadow.Tensor) *shadow.Tensor {
 	return t
 }
 
+// RegisterAt is Register with a path.
+func (b *Builder) RegisterAt(name string, t *shadow.Tensor) *shadow.Tensor {
+	b.Register(t)
+	t.Rename(b.prefix + name)
+	return t
+}
+
 // Buffers returns the registered buffers that still exist, in order.
 func (b *Builder) Buffers() []*shadow.Tensor {
 	var out []*shadow.Tensor

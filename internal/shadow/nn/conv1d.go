@@ -26,7 +26,7 @@ func (l *Conv1D) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.quant != nil { // it became a Linear4bit
 		return l.Linear.Forward(fn, x)
 	}
-	if l.lora == nil {
+	if l.lora == nil || x.World().Unadapted {
 		return l.base(fn, x)
 	}
 	inner := x.World().Func(x)

@@ -9,11 +9,12 @@ type Linear struct {
 	shadow.Path
 	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
 	In, Out      int            // features
+	Unfused      bool           // the bias is added after the product, as in Falcon
 	flipped      bool           // its weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
 	output       bool     // it makes logits
-	parts        []string // the names of its parts that targets may give; nil if it is no product of several
+	parts        []string // the names of its parts that targets may give; nil if it computes only one thing
 }
 
 // Linear makes an nn.Linear.
@@ -47,14 +48,28 @@ func (l *Linear) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	if l.output {
 		defer x.World().As(shadow.Logits)()
 	}
+	adapted := l.lora != nil && !x.World().Unadapted
 	switch {
-	case l.quant != nil && l.lora != nil:
+	case l.quant != nil && adapted:
 		inner := x.World().Func(x)
 		return l.lora.forward4bit(fn, x, inner.Return(l.forward4bit(inner, x)))
 	case l.quant != nil:
 		return l.forward4bit(fn, x)
-	case l.lora == nil:
+	case !adapted:
+		return l.product(x)
+	}
+	return l.lora.forward(fn, x, l.product(x))
+}
+
+// product is the layer without adapters. An unfused one is FalconLinear.
+func (l *Linear) product(x *shadow.Tensor) *shadow.Tensor {
+	if !l.Unfused {
 		return x.Linear(l.Weight, l.Bias)
 	}
-	return l.lora.forward(fn, x, x.Linear(l.Weight, l.Bias))
+	fn := x.World().Func(x)
+	hidden := fn.Let(x.Matmul(l.Weight.T()))
+	if l.Bias == nil {
+		return fn.Return(hidden)
+	}
+	return fn.Return(hidden.Add(l.Bias))
 }

@@ -107,8 +107,8 @@ func (b *Builder) apply(f func(*shadow.Tensor)) {
 	visit(b.modules())
 }
 
-// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. Of a
-// buffer the storage is copied; then a small tensor is made for a moment, which is given that storage.
+// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. For
+// a buffer, the storage is copied; then a small tensor is briefly made, which is given that storage.
 func (b *Builder) CopyToCard() {
 	var visit func(m *scope)
 	visit = func(m *scope) {

@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Replace puts the parameters of a new module in the place of those at a path. moved gives the new paths of modules
+// Replace puts the parameters of a new module in place of those at a path. moved gives the new paths of modules
 // that the new one contains. It returns the parameters that the model no longer has; the caller owns them.
 func (b *Builder) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor) {
 	inside := func(t *shadow.Tensor) bool { return strings.HasPrefix(t.Name(), path+".") }
@@ -43,7 +43,7 @@ func (b *Builder) taken(path string, parts []shadow.NamedTensor, had []*shadow.T
 	return fresh
 }
 
-// spliced returns ts with fresh in the place of old, or at the end if ts has none of old.
+// spliced returns ts with fresh in place of old, or at the end if ts has none of old.
 func spliced(ts, old, fresh []*shadow.Tensor) []*shadow.Tensor {
 	at := slices.IndexFunc(ts, func(t *shadow.Tensor) bool { return slices.Contains(old, t) })
 	if at < 0 {

@@ -11,7 +11,7 @@ import (
 // ModuleAt is a module of a model, as named_modules() lists it.
 type ModuleAt struct {
 	Path string
-	Kind string // class in torch.nn or transformers: "Linear", "ModuleList"; "" for a class of the model's own
+	Kind string // class in torch.nn or transformers: "Linear", "ModuleList"; "" for one of the model's own classes
 }
 
 // Modules lists the modules inside a model that have parameters or buffers, outer ones first, in the order in which

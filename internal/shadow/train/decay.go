@@ -4,8 +4,8 @@ package train
 
 import "snug/internal/shadow"
 
-// Weight decay that is added to the gradients (torch/optim, 2.11), in the foreach forms: the sums are a list of their
-// own. AdamW's weights decay in place instead, and fused kernels and loops make no list.
+// Weight decay that is added to the gradients (torch/optim, 2.11), in the foreach forms: the sums are a separate
+// list. AdamW's weights decay in place instead, and fused kernels and loops make no list.
 
 // decaying is an optimizer that can have such a weight decay.
 type decaying interface{ setDecay() }

@@ -72,7 +72,7 @@ type shardGroup struct {
 // its storage comes and goes, so that tensors saved by autograd stay valid.
 type shardParam struct {
 	full, shard *shadow.Tensor
-	sum         *shadow.Tensor // of whole gradients, if they are reduced in another type than their own
+	sum         *shadow.Tensor // of whole gradients, if they are reduced in a type other than their own
 }
 
 // NewFSDP shards a model block by block; parameters outside blocks belong to the root.

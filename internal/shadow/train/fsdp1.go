@@ -123,7 +123,7 @@ func (f *FSDP1) watch() {
 	f.w.OnGrad(func(p *shadow.Tensor) {
 		u := of[p]
 		if u == nil {
-			return // the input of a block, which is no parameter
+			return // the input of a block, which is not a parameter
 		}
 		if u.arrived++; u.arrived == len(u.members) {
 			u.postBackward()

@@ -29,7 +29,7 @@ const (
 	zeroReuse       = 1_000_000_000 // max_reuse_distance, in elements
 )
 
-// zeroModule is a module with parameters of its own.
+// zeroModule is a module with its own parameters.
 type zeroModule struct {
 	z      *Zero3
 	params []*shadow.Tensor // those that are gathered and freed

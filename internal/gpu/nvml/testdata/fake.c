@@ -38,6 +38,9 @@ int nvmlDeviceGetPciInfo_v3(dev h, pci *p) { GUARD; strcpy(p->busId, h->which ? 
 typedef struct { unsigned version; unsigned long long total, reserved, free, used; } memory2;
 int nvmlDeviceGetMemoryInfo_v2(dev h, memory2 *m) {
   GUARD;
+#ifdef LOST
+  if (h->which == LOST || LOST < 0) return LOST < 0 ? 999 : 15;
+#endif
   if (m->version != (sizeof(memory2) | (2u << 24))) return 25;
   const unsigned long long M = 1 << 20;
   switch (h->which) {
@@ -93,3 +96,14 @@ int nvmlSystemGetProcessName(unsigned pid, char *b, unsigned n) {
   strncpy(b, pid == 77 ? "python3" : "/usr/bin/python3", n);
   return 0;
 }
+typedef struct { unsigned gpu, memory; } rates;
+int nvmlDeviceGetUtilizationRates(dev h, rates *r) {
+  GUARD;
+  if (h->which) return 3; // not supported on a card that is cut into slices
+  *r = (rates){37, 12};
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(dev h, unsigned *mw) { GUARD; *mw = 351234; return 0; }
+int nvmlDeviceGetEnforcedPowerLimit(dev h, unsigned *mw) { GUARD; *mw = 700000; return 0; }
+int nvmlDeviceGetTemperature(dev h, unsigned sensor, unsigned *t) { GUARD; *t = sensor ? 0 : 54; return 0; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(dev h, unsigned long long *bits) { GUARD; *bits = h->which ? 1 : 0x44; return 0; }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snug/internal/gpu"
+	"snug/internal/web"
+)
+
+type serveOptions struct {
+	address string
+	token   string
+}
+
+const serveLong = `Serve a page on this machine: the planner with every setting as a control, the
+step over time, the curve over batches, the cards compared, and a viewer for
+memory snapshots. The page is part of this program and works offline. The same
+answers are available as JSON; /api/v1/openapi.json describes the API.
+
+Only this machine can connect, unless --address names another interface. Then
+every request needs a token: the one of --token, or a new one, which is part of
+the printed address. Requests cannot read files; uploads stay in memory.`
+
+func newServe(env Env) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve the planner and the snapshot viewer as a local page",
+		Long:    serveLong,
+		Example: "  snug serve\n  snug serve --address :8080 --token \"$SECRET\"",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), env, o) },
+	}
+	cmd.Flags().StringVar(&o.address, "address", "127.0.0.1:7684", "`host:port` to listen on; port 0 is any free one")
+	cmd.Flags().StringVar(&o.token, "token", "", "`token` that every request must have")
+	return cmd
+}
+
+// runServe serves until the context ends or a signal arrives.
+func runServe(ctx context.Context, env Env, o serveOptions) error {
+	host, _, err := net.SplitHostPort(o.address)
+	if err != nil {
+		return fmt.Errorf("--address %s: %w; write host:port, such as 127.0.0.1:7684", o.address, err)
+	}
+	if env.Listen == nil {
+		return errors.New("this program cannot open ports")
+	}
+	listener, err := env.Listen(o.address)
+	if err != nil {
+		return fmt.Errorf("--address %s: %w; choose another port, or 0 for any free one", o.address, err)
+	}
+	if !isLoopback(host) && o.token == "" {
+		o.token = rand.Text()
+	}
+	server := &http.Server{
+		Handler:           web.New(web.Options{Version: env.Build.Version, Here: env.cardHere(ctx), Hosts: hostsOf(host), Token: o.token, Work: env.CPUs}),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if env.GoesOn != nil {
+		env.GoesOn()
+	}
+	fmt.Fprintf(env.Stdout, "%s\nPress Ctrl-C to stop.\n", address(listener, host, o.token))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// address is what to open in a browser.
+func address(l net.Listener, host, token string) string {
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return l.Addr().String()
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	out := "http://" + net.JoinHostPort(host, port) + "/"
+	if token != "" {
+		out += "?token=" + token
+	}
+	return out
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// hostsOf returns the names by which a server may be addressed. One that listens on every interface has the names and
+// addresses of this machine.
+func hostsOf(host string) []string {
+	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return []string{strings.ToLower(host)}
+	}
+	var out []string
+	if name, err := os.Hostname(); err == nil {
+		out = append(out, strings.ToLower(name))
+	}
+	addresses, _ := net.InterfaceAddrs() // without them, the name is left
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok {
+			out = append(out, n.IP.String())
+		}
+	}
+	return out
+}
+
+// cardHere returns the card of this machine; nil if there is none.
+func (e Env) cardHere(ctx context.Context) *gpu.Card {
+	visible := e.machine(ctx).Visible()
+	if len(visible) == 0 {
+		return nil
+	}
+	return &visible[0].Card
+}

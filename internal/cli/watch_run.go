@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"snug/internal/files"
+	"snug/internal/record"
+	"snug/internal/run"
+	"snug/internal/term"
+	"snug/internal/watch"
+	"snug/internal/watch/export"
+	"snug/internal/watch/live"
+	"snug/internal/watch/screen"
+)
+
+// watching is one call of snug watch.
+type watching struct {
+	env     Env
+	o       *watchOptions
+	watcher *watch.Watcher
+	sinks   []export.Sink
+	command *live.Command // nil: none is started
+	signals chan os.Signal
+	speed   func() float64 // of a replay
+	failed  error          // of a sink
+	seen    map[watch.State]bool
+}
+
+// newWatching opens everything that the flags ask for.
+func newWatching(env Env, o *watchOptions) (*watching, error) {
+	s := &watching{
+		env: env, o: o, watcher: watch.New(watch.Options{PIDs: o.pids}), signals: make(chan os.Signal, 4),
+		speed: func() float64 { return 0 }, seen: map[watch.State]bool{},
+	}
+	if o.paced {
+		s.speed = func() float64 { return o.speed }
+	}
+	if len(o.command) > 0 {
+		s.command = &live.Command{Args: o.command, Env: env.environ(), Stdout: raw(env.Stdout), Stderr: raw(env.Stderr), Runner: env.Runner, Signals: s.signals, WandB: o.wandb}
+		s.command.Stdin, _ = env.Stdin.(*os.File)
+		if o.json || o.once {
+			s.command.Stdout = s.command.Stderr // standard output is for the answer
+		}
+	}
+	if err := s.openSinks(); err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (e Env) environ() []string {
+	if e.Environ == nil {
+		return nil
+	}
+	return e.Environ()
+}
+
+// openSinks opens the files and the endpoint.
+func (s *watching) openSinks() error {
+	o := s.o
+	if o.record != "" {
+		f, err := createOver(o.record, `{"t":`)
+		if err != nil {
+			return fmt.Errorf("--record %s: %w", o.record, reason(err))
+		}
+		s.sinks = append(s.sinks, &export.Record{Out: f, Name: o.record, Warn: s.warn})
+	}
+	if o.csv != "" {
+		f, err := createOver(o.csv, "t,kind,")
+		if err != nil {
+			return fmt.Errorf("--csv %s: %w", o.csv, reason(err))
+		}
+		s.sinks = append(s.sinks, &export.CSV{Out: f, Name: o.csv, Warn: s.warn})
+	}
+	if o.board != "" {
+		f, err := createEvents(o.board, time.Now())
+		if err != nil {
+			return fmt.Errorf("--tensorboard %s: %w", o.board, reason(err))
+		}
+		s.sinks = append(s.sinks, &export.TensorBoard{Out: f, Name: f.Name(), Start: float64(time.Now().UnixMilli()) / 1e3, Warn: s.warn})
+	}
+	if o.prometheus != "" {
+		p := &export.Prometheus{Addr: o.prometheus}
+		if err := p.Listen(); err != nil {
+			return err
+		}
+		s.sinks = append(s.sinks, p)
+		s.env.say("metrics are at http://" + p.Address() + "/metrics")
+	}
+	if len(o.hooks) > 0 {
+		s.sinks = append(s.sinks, &export.Hooks{List: o.hooks, Run: s.runHook, Warn: s.warn})
+	}
+	return nil
+}
+
+// createOver creates a file, or replaces one of the same kind, which begins alike. Another file is not touched.
+func createOver(path, begins string) (*os.File, error) {
+	if old, err := files.Open(path); err == nil {
+		head := make([]byte, len(begins))
+		n, _ := io.ReadFull(old, head)
+		old.Close()
+		if n > 0 && string(head[:n]) != begins[:n] {
+			return nil, errors.New("the file exists and snug has not written it, so it was not replaced; name another file")
+		}
+	}
+	return os.Create(path)
+}
+
+// createEvents creates an event file with the name that TensorBoard looks for.
+func createEvents(folder string, now time.Time) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return os.Create(filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.%s.%d.snug", now.Unix(), host, os.Getpid())))
+}
+
+// runHook runs a command of --on. What it prints goes to standard error.
+func (s *watching) runHook(ctx context.Context, args, vars []string) error {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(s.env.environ(), vars...)
+	cmd.Stdout, cmd.Stderr = raw(s.env.Stderr), raw(s.env.Stderr)
+	cmd.WaitDelay = time.Second
+	return cmd.Run()
+}
+
+// warn tells the user about something that does not end the watching.
+func (s *watching) warn(text string) { s.env.note(text) }
+
+// untilInterrupted returns a context that ends with a signal. A command gets the signal itself, and ends the watching by
+// ending.
+func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	run.Notify(s.signals)
+	done := make(chan struct{})
+	if s.command == nil {
+		go func() {
+			select {
+			case <-s.signals:
+				cancel()
+			case <-done:
+			}
+		}()
+	}
+	return ctx, func() {
+		close(done)
+		run.Stop(s.signals)
+		cancel()
+	}
+}
+
+// take takes all events, prints lines, and returns when the source has ended.
+func (s *watching) take(ctx context.Context) error {
+	if s.o.once {
+		err := s.feed(ctx)
+		return firstOf(err, s.printOnce())
+	}
+	lines := &export.Lines{Out: s.env.Stdout, Every: s.o.every, Write: export.Plain}
+	if s.o.json {
+		lines.Write = export.JSON
+	} else if s.command != nil {
+		lines.Out = s.env.Stderr // standard output is the command's
+	}
+	s.sinks = append(s.sinks, lines)
+	return s.feed(ctx)
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// feed hands events to the watcher and the sinks, from the recording or live.
+func (s *watching) feed(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	emit := func(e watch.Event) {
+		r, changed := s.watcher.Add(e)
+		s.seen[r.State] = true
+		if e.Kind == watch.KindNote && s.o.replay == "" {
+			s.noteEvent(e.Message)
+		}
+		for _, sink := range s.sinks {
+			if err := sink.Event(e, s.watcher, changed); err != nil && s.failed == nil {
+				s.failed = err
+				cancel()
+			}
+		}
+	}
+	var err error
+	if s.o.replay != "" {
+		err = s.replay(ctx, emit)
+	} else {
+		err = live.Run(ctx, s.config(), emit)
+	}
+	return firstOf(err, s.failed)
+}
+
+// noteEvent tells the user what the watching met. On the full screen the note is part of the picture.
+func (s *watching) noteEvent(text string) {
+	if !s.fullScreen() {
+		s.env.note(text)
+	}
+}
+
+// Once watches for so long: enough to tell a steady run from one that warms up. Unless a rate is given, it samples more
+// often than usual.
+const (
+	onceRate    = 4
+	onceSeconds = 5
+	onceSamples = 20
+)
+
+// config returns what to watch on this machine.
+func (s *watching) config() live.Config {
+	c := live.Config{Sources: s.env.Samplers, Interval: s.o.interval(), GPUs: s.o.gpus, PIDs: s.o.pids, Command: s.command}
+	if s.o.once && s.command == nil {
+		c.Samples = max(onceSamples, int(onceSeconds*s.o.rate))
+	}
+	return c
+}
+
+func (s *watching) replay(ctx context.Context, emit func(watch.Event)) error {
+	path := s.o.replay
+	f, err := s.env.open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := watch.NewReader(f)
+	if err == nil {
+		err = live.Replay(ctx, r, s.speed, emit)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, reason(err))
+	}
+	for _, n := range r.Notes() {
+		s.env.note(n)
+	}
+	return nil
+}
+
+// printOnce prints the newest reading.
+func (s *watching) printOnce() error {
+	if s.o.json {
+		return export.JSON(s.env.Stdout, s.watcher.Now())
+	}
+	var b strings.Builder
+	b.WriteString(export.PlainLine(s.watcher.Now()) + "\n")
+	for _, line := range screen.Summary(s.watcher.View(), s.env.screen()) {
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(s.env.Stdout, b.String())
+	return err
+}
+
+// close closes the files and the endpoint.
+func (s *watching) close() error {
+	var first error
+	for _, sink := range s.sinks {
+		if err := sink.Close(s.watcher); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// verdict returns the exit code as an error: the command's own, or that something was found.
+func (s *watching) verdict(err error) error {
+	if err != nil {
+		return nil
+	}
+	if s.command != nil && s.command.Outcome != nil {
+		if code := s.command.Outcome.Exit.Code; code != 0 {
+			return &record.ExitError{Code: code, Text: fmt.Sprintf("the command %v", s.command.Outcome.Exit)}
+		}
+		return nil
+	}
+	if s.seen[watch.OutOfMemory] || s.watcher.Now().State == watch.Leaking {
+		return found{}
+	}
+	return nil
+}
+
+// fullScreen reports whether the view fills a terminal.
+func (s *watching) fullScreen() bool {
+	o := s.o
+	return !o.json && !o.plain && !o.once && o.every == 0 && s.env.screen().Height > 0 && s.env.Getenv("TERM") != "dumb" && term.Interactive(s.env.Stdin)
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doc
+
+import (
+	"slices"
+	"strings"
+)
+
+// A program often takes a setting from its command line and passes it on: batch_size=args.bs. The value is then the
+// default of the flag --bs.
+
+// pyPassed is a value args.name, which may be that of a flag.
+type pyPassed struct {
+	value        *node
+	object, name string
+}
+
+// isAttribute reports whether tokens are object.name.
+func isAttribute(tokens []pyToken) bool {
+	return len(tokens) == 3 && tokens[0].kind == pyName && tokens[1].text == "." && tokens[2].kind == pyName
+}
+
+// noteParsed notes the variable that gets the parsed arguments: args = parser.parse_args().
+func (p *pyParser) noteParsed(target, value []pyToken) {
+	if len(target) == 0 || target[0].kind != pyName || len(target) > 1 && target[1].text != "," {
+		return
+	}
+	for i, t := range value {
+		if (t.text == "parse_args" || t.text == "parse_known_args") && i+1 < len(value) && value[i+1].text == "(" {
+			p.parsed[target[0].text] = true
+			return
+		}
+	}
+}
+
+// attributeOf returns the name that the parsed arguments have for a flag: dest, or the flag without its dashes.
+func attributeOf(flag string, call *node) string {
+	if e, _ := call.own("dest"); e != nil {
+		if name, ok := e.value.data.(string); ok {
+			return name
+		}
+	}
+	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
+}
+
+// option notes the default of a flag.
+func (p *pyParser) option(name string, value *node) {
+	if _, twice := p.options[name]; twice {
+		value = nil
+	}
+	p.options[name] = value
+}
+
+// resolveArguments gives the values args.name the defaults of their flags. It runs last, because functions that use
+// arguments often come before those that parse them.
+func (p *pyParser) resolveArguments() {
+	for _, a := range p.passed {
+		to, name := p.options[a.name], a.object+"."+a.name
+		if to != nil && p.parsed[a.object] && !p.overwritten[name] && to.resolve() != a.value {
+			a.value.target, a.value.name = to.resolve(), name
+		}
+	}
+}
+
+// Passed returns what a Python program does with its flags, by their names in the parsed arguments: the argument of a
+// call that it passes a flag to, batch_size for DataLoader(batch_size=args.bs), or AccumulationSteps for a number that it
+// divides its loss by. A flag that is used in two ways is left out.
+func (d *Document) Passed() map[string]string {
+	if d.format != Python {
+		return nil
+	}
+	tokens, err := scanPython(d.src)
+	if err != nil {
+		return nil
+	}
+	p := pyParser{parsed: map[string]bool{}}
+	for _, line := range pyLines(d.src, tokens) {
+		p.noteParsed(splitAssignment(line.tokens))
+	}
+	out := map[string]string{}
+	for i := 2; i+2 < len(tokens); i++ {
+		if !p.parsed[tokens[i].text] || !isAttribute(tokens[i:i+3]) {
+			continue
+		}
+		use := useOf(tokens[i-2 : i])
+		flag := tokens[i+2].text
+		if before, there := out[flag]; use != "" && there && before != use {
+			use = ""
+		}
+		if use != "" {
+			out[flag] = use
+		}
+	}
+	p.castFlags(tokens, out)
+	return out
+}
+
+// BF16 is the use of a flag that turns on autocast to bfloat16.
+const BF16 = "bf16"
+
+// castFlags adds the flags that turn on autocast to bfloat16: those that autocast(dtype=torch.bfloat16, enabled=args.amp)
+// names, and --amp if a program that has it enters no other autocast.
+func (p *pyParser) castFlags(tokens []pyToken, out map[string]string) {
+	all, inBF16 := 0, 0
+	var named []string
+	for i, t := range tokens {
+		if t.kind != pyName || t.text != "autocast" || i+1 >= len(tokens) || tokens[i+1].text != "(" {
+			continue
+		}
+		all++
+		call := tokens[i+1 : i+2+tokens[i+1].closing]
+		if !slices.ContainsFunc(call, func(t pyToken) bool { return t.text == "bfloat16" }) {
+			continue
+		}
+		inBF16++
+		for j := 1; j+2 < len(call); j++ {
+			if p.parsed[call[j].text] && isAttribute(call[j:j+3]) {
+				named = append(named, call[j+2].text)
+			}
+		}
+	}
+	if all == 0 || inBF16 < all {
+		return
+	}
+	for _, flag := range append(named, "amp", "use_amp") {
+		out[flag] = BF16
+	}
+}
+
+// AccumulationSteps is the use of a flag that a program divides its loss by.
+const AccumulationSteps = "accumulation_steps"
+
+// useOf returns what a program does with a value, by the two tokens before it; "" if they do not show it.
+func useOf(before []pyToken) string {
+	name, sign := before[0], before[1].text
+	switch {
+	case name.kind == pyName && sign == "=" && name.depth > 0:
+		return name.text
+	case sign == "/" && (name.kind == pyName && strings.Contains(strings.ToLower(name.text), "loss")), sign == "/=" && strings.Contains(strings.ToLower(name.text), "loss"):
+		return AccumulationSteps
+	}
+	return ""
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meaning
+
+import "strings"
+
+// ProgramFlags returns the flags of the user's program, or of its launcher, by the settings that they give, such as
+// --accum for accumulation.
+func (r *Run) ProgramFlags() map[string]string {
+	out := map[string]string{}
+	for _, b := range r.Bound {
+		flag := b.Path[len(b.Path)-1]
+		if b.Source.System.Launcher && b.Setting == "precision" {
+			flag = "--mixed_precision" // a launcher's file instead of its flag
+		}
+		if strings.HasPrefix(flag, "--") && out[b.Setting] == "" {
+			out[b.Setting], _, _ = strings.Cut(flag, "#")
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package systems
+
+import (
+	"slices"
+
+	"snug/internal/setup"
+)
+
+// trlAnswers are the loops of TRL's trainers that compare answers, by the words for their objectives.
+var trlAnswers = map[string]string{
+	"dpo": setup.DPOLoop, "ipo": setup.DPOLoop, "kto": setup.KTOLoop, "orpo": setup.ORPOLoop, "cpo": setup.CPOLoop, "simpo": setup.CPOLoop,
+	"reward": setup.RewardLoop, "rm": setup.RewardLoop, "grpo": setup.GRPOLoop,
+}
+
+// The values of loss_type that only one of these trainers has.
+var (
+	dpoLosses = []string{"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sigmoid_norm"}
+	ktoLosses = []string{"kto", "apo_zero_unpaired"}
+	// DPO's first losses are CPO's too.
+	cpoLosses  = []string{"simpo", "sigmoid", "hinge", "ipo"}
+	grpoLosses = []string{"grpo", "bnpo", "dr_grpo", "dapo", "cispo"}
+)
+
+// answerLosses returns these values as terms that mean the same.
+func answerLosses(means string) (out []Term) {
+	for _, name := range slices.Concat(dpoLosses, ktoLosses, cpoLosses[:1], grpoLosses) {
+		out = append(out, Term{name, means})
+	}
+	return out
+}
+
+// answerKeys are the keys of TRL's trainers that compare answers, with the objective that a key belongs to; "" if
+// several have it.
+var answerKeys = map[string]string{
+	"beta": "", "max_prompt_length": "", "max_completion_length": "", "precompute_ref_log_probs": "",
+	"desirable_weight": "kto", "undesirable_weight": "kto", "num_generations": "grpo", "reward_funcs": "grpo", "center_rewards_coefficient": "reward",
+}
+
+// AnswersOf returns the objective that a key of TRL's file, or its value, belongs to; known is false if its trainer is
+// not simulated.
+func AnswersOf(key, value, named string) (objective string, known bool) {
+	if key != "loss_type" {
+		objective, known = answerKeys[key]
+		return objective, known
+	}
+	switch {
+	case named == "cpo" && slices.Contains(cpoLosses, value), value == "simpo":
+		return "cpo", true
+	case slices.Contains(dpoLosses, value):
+		return "dpo", true
+	case slices.Contains(ktoLosses, value):
+		return "kto", true
+	case slices.Contains(grpoLosses, value):
+		return "grpo", true
+	}
+	return "", false
+}

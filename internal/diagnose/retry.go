@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"snug/internal/allocator"
+	"snug/internal/replay"
+	"snug/internal/snapshot"
+	"snug/internal/stream"
+	"snug/internal/units"
+)
+
+// Retry is a recorded run played again under another setting, with the request that failed.
+type Retry struct {
+	Conf   string // the setting
+	Set    string // the line that sets it
+	Fits   bool   // whether the request is met
+	Unsure bool   // the cap is not known well enough to say
+	Needs  uint64 // bytes reserved at the end, with the request
+}
+
+const expandableConf = "expandable_segments:True"
+
+// retry plays the recording with expandable segments in the room that the run had. low and high are what
+// the room is at least and at most. It returns nil if nothing can be said: no request failed, the run had
+// them, or its version does not.
+func (r *Recorded) retry(low, high uint64) *Retry {
+	version, opt, err := replay.Settings(r.rec, r.device)
+	if err != nil || r.OOM == nil || opt.Expandable || r.rec.Torch == "2.0" {
+		return nil
+	}
+	conf := strings.Trim(r.rec.Settings.Conf+","+expandableConf, ",")
+	out := &Retry{Conf: conf, Set: replay.Variable(version) + "=" + conf}
+	d := r.withRequest()
+	fits := func(limit uint64) bool {
+		result, err := replay.Run(r.rec, d, replay.Options{Conf: &conf, Limit: limit})
+		if err != nil || result.OOM != nil {
+			return false
+		}
+		out.Needs = result.PeakReserved
+		return true
+	}
+	switch {
+	case fits(low):
+		out.Fits = true
+	case high > low && fits(high):
+		out.Unsure = true
+	}
+	return out
+}
+
+// withRequest returns the device's recording up to the request that failed, and that request as one that is
+// met.
+func (r *Recorded) withRequest() *snapshot.Device {
+	d := *r.device
+	until := min(r.OOM.Event, len(d.Trace.Events))
+	trace := stream.Trace{Queues: d.Trace.Queues, Initial: d.Trace.Initial}
+	trace.Events = append(make([]stream.Event, 0, until+1), d.Trace.Events[:until]...)
+	next, queue := d.Trace.Initial, uint16(0)
+	for _, e := range trace.Events {
+		if e.Kind == stream.Alloc {
+			next, queue = e.ID+1, e.Queue
+		}
+	}
+	trace.Events = append(trace.Events, stream.Event{Kind: stream.Alloc, ID: next, Size: r.OOM.Size, Queue: queue})
+	d.Trace = &trace
+	return &d
+}
+
+// rooms returns the least and the most that the process could reserve. Without a cap in the text, it had
+// at least what it reserved, and less than that and the request.
+func (c *failure) rooms() (low, high uint64) {
+	r := c.Recorded
+	free := uint64(max(0, r.OOM.DeviceFree))
+	if limit := c.message.Limit; limit > 0 {
+		return limit, limit
+	}
+	if free < r.OOM.Size+slack {
+		return r.Reserved + free, r.Reserved + free
+	}
+	return r.Reserved, r.Reserved + r.OOM.Size
+}
+
+// why says what playing again showed.
+func (r *Retry) why() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Fits:
+		return fmt.Sprintf("; played again with expandable segments, the request is met with %v reserved", units.Bytes(r.Needs))
+	case r.Unsure:
+		return "; whether expandable segments would have met it depends on the limit, which a snapshot does not have: give the log too"
+	}
+	return "; played again with expandable segments, the request fails too"
+}
+
+// variable returns the line that sets expandable segments, for the device of a message.
+func (m *Message) variable() string {
+	switch m.Device {
+	case "HIP":
+		return "PYTORCH_HIP_ALLOC_CONF=" + expandableConf
+	case "NPU":
+		return "PYTORCH_NPU_ALLOC_CONF=" + expandableConf
+	}
+	return replay.Variable(allocator.Latest) + "=" + expandableConf
+}

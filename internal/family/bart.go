@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"fmt"
+
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// BART: transformers/models/bart/modeling_bart.py.
+
+type bart struct {
+	net
+	shared           *nn.Embedding
+	encoder, decoder *bartStack
+	bias             *shadow.Tensor // final_logits_bias
+	lmHead           *nn.Linear
+}
+
+func newBART(b *nn.Builder, c *Config, run Run) (Model, error) {
+	c.alias("d_model", "hidden_size")
+	for _, key := range []string{"encoder_layerdrop", "decoder_layerdrop"} {
+		if c.Float(key, 0) > 0 {
+			c.fail(key, "0: layers that are skipped at random are not simulated")
+		}
+	}
+	vocab, width := c.Positive("vocab_size", 50265), c.Positive("d_model", 1024)
+	m := &bart{net: net{b.W, run}}
+	m.shared = b.Embedding("model.shared", vocab, width)
+	m.encoder = newBARTStack(b, c, m.net, "encoder")
+	m.decoder = newBARTStack(b, c, m.net, "decoder")
+	b.Tie(&m.encoder.tokens.Weight, m.shared.Weight)
+	b.Tie(&m.decoder.tokens.Weight, m.shared.Weight)
+	m.bias = b.BufferAt("final_logits_bias", b.DType, 1, vocab)
+	m.lmHead = b.Linear("lm_head", width, vocab, false)
+	b.Tie(&m.lmHead.Weight, m.shared.Weight)
+	return m, nil
+}
+
+func (m *bart) Batch() Batch { return m.textBatch() }
+
+// Loss is BartForConditionalGeneration.forward.
+func (m *bart) Loss(b Batch) *shadow.Tensor {
+	fn := m.w.Func()
+	ids := fn.Let(shiftRight(b.Labels))
+	states := fn.Let(m.encoder.encode(b.IDs, b.Mask))
+	out := fn.Let(m.decoder.decode(ids, b.Mask, states))
+	logits := fn.Let(m.lmHead.Call(out)) // (B, T, V)
+	fn.Set(&logits, logits.Add(m.bias))
+	m.run.Calling.keepLogits(logits)
+	return fn.Return(maskedLoss(logits, b.Labels, logits.Size(-1)))
+}
+
+// bartStack is BartEncoder or BartDecoder.
+type bartStack struct {
+	net
+	tokens, places *nn.Embedding
+	layers         []*bartLayer
+	norm           *nn.LayerNorm
+	drop           nn.Dropout
+	mask           *shadow.Tensor // of the current forward, as are the encoder's states
+	states         *shadow.Tensor
+}
+
+func newBARTStack(b *nn.Builder, c *Config, n net, name string) *bartStack {
+	width, at := c.Positive("d_model", 1024), "model."+name
+	s := &bartStack{net: n, drop: nn.Dropout(c.Float("dropout", 0.1))}
+	s.tokens = b.Embedding(at+".embed_tokens", c.Positive("vocab_size", 50265), width)
+	s.places = b.Embedding(at+".embed_positions", c.Positive("max_position_embeddings", 1024)+2, width)
+	for i := range c.Int(name+"_layers", 12) {
+		s.layers = append(s.layers, newBARTLayer(b, c, s, fmt.Sprintf("%s.layers.%d", at, i), name))
+	}
+	s.norm = b.LayerNorm(at+".layernorm_embedding", width, true)
+	return s
+}
+
+// encode is BartEncoder.forward.
+func (s *bartStack) encode(ids, mask *shadow.Tensor) *shadow.Tensor {
+	fn := s.w.Func(ids, mask)
+	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
+	placed := fn.Let(s.position(s.w.Arange(ids.Size(1)).Expand(ids.Size(0), -1)))
+	hidden := fn.Let(embeds.Add(placed))
+	fn.Set(&hidden, s.norm.Call(hidden))
+	fn.Set(&hidden, s.drop.Call(hidden))
+	s.bidirectionalMask(mask)
+	for _, l := range s.layers {
+		fn.Set(&hidden, s.layer(l, hidden))
+	}
+	return fn.Return(hidden)
+}
+
+// decode is BartDecoder.forward.
+func (s *bartStack) decode(ids, padding, states *shadow.Tensor) *shadow.Tensor {
+	fn := s.w.Func(ids, states)
+	embeds := fn.Let(s.tokens.Call(ids).MulScalar())
+	pos := fn.Let(s.w.Arange(ids.Size(1)).AddScalar())
+	s.mask, s.states = s.w.Full(shadow.Float32, ids.Size(0), ids.Size(1)), states
+	fn.Let(s.mask)
+	fn.Set(&s.mask, s.causalMask(embeds, s.mask, nil, 0))
+	s.bidirectionalMask(padding)
+	placed := fn.Let(s.position(pos.Unsqueeze(0)))
+	hidden := fn.Let(embeds.Add(placed))
+	fn.Set(&hidden, s.norm.Call(hidden))
+	fn.Set(&hidden, s.drop.Call(hidden))
+	for _, l := range s.layers {
+		fn.Set(&hidden, s.layer(l, hidden, s.mask, states))
+	}
+	return fn.Return(hidden)
+}
+
+// position is BartLearnedPositionalEmbedding.forward.
+func (s *bartStack) position(ids *shadow.Tensor) *shadow.Tensor {
+	fn := s.w.Func(ids)
+	return fn.Return(s.places.Call(ids.AddScalar()))
+}
+
+// bartLayer is BartEncoderLayer or BartDecoderLayer.
+type bartLayer struct {
+	shadow.Path
+	s                              *bartStack
+	self, cross                    *bartAttention // cross only in the decoder
+	selfNorm, crossNorm, finalNorm *nn.LayerNorm
+	fc1, fc2                       *nn.Linear
+	act                            activation
+	inner                          nn.Dropout
+}
+
+func newBARTLayer(b *nn.Builder, c *Config, s *bartStack, at, name string) *bartLayer {
+	width, ffn := c.Positive("d_model", 1024), c.Positive(name+"_ffn_dim", 4096)
+	heads := c.Positive(name+"_attention_heads", 16)
+	l := &bartLayer{Path: shadow.Path(at), s: s, act: c.activation("activation_function", "gelu"), inner: nn.Dropout(c.Float("activation_dropout", 0))}
+	attention := func(at string) *bartAttention {
+		return &bartAttention{
+			Path: shadow.Path(at), s: s, headDim: c.HeadDim(width, heads), dropout: c.Float("attention_dropout", 0),
+			k:   b.Linear(at+".k_proj", width, width, true),
+			v:   b.Linear(at+".v_proj", width, width, true),
+			q:   b.Linear(at+".q_proj", width, width, true),
+			out: b.Linear(at+".out_proj", width, width, true),
+		}
+	}
+	l.self = attention(at + ".self_attn")
+	l.self.causal = name == "decoder"
+	l.selfNorm = b.LayerNorm(at+".self_attn_layer_norm", width, true)
+	if name == "decoder" {
+		l.cross = attention(at + ".encoder_attn")
+		l.cross.crosses = true
+		l.crossNorm = b.LayerNorm(at+".encoder_attn_layer_norm", width, true)
+	}
+	l.fc1 = b.Linear(at+".fc1", width, ffn, true)
+	l.fc2 = b.Linear(at+".fc2", ffn, width, true)
+	l.finalNorm = b.LayerNorm(at+".final_layer_norm", width, true)
+	return l
+}
+
+func (l *bartLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
+	residual := fn.Let(hidden)
+	var weights *shadow.Tensor
+	l.attend(fn, &hidden, residual, &weights, l.self, l.selfNorm)
+	if l.cross != nil {
+		fn.Set(&residual, hidden)
+		l.attend(fn, &hidden, residual, &weights, l.cross, l.crossNorm)
+	}
+	fn.Set(&residual, hidden)
+	fn.Set(&hidden, l.act(l.fc1.Call(hidden)))
+	fn.Set(&hidden, l.inner.Call(hidden))
+	fn.Set(&hidden, l.fc2.Call(hidden))
+	fn.Set(&hidden, l.s.drop.Call(hidden))
+	fn.Set(&hidden, residual.Add(hidden))
+	fn.Set(&hidden, l.finalNorm.Call(hidden))
+	if l.cross == nil {
+		fn.Set(&hidden, clampHalf(hidden))
+	}
+	return hidden
+}
+
+// attend is an attention with its dropout, residual and norm, in the layer's frame.
+func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *shadow.Tensor, weights **shadow.Tensor, a *bartAttention, norm *nn.LayerNorm) {
+	out, of := l.s.w.Call2(a, *hidden)
+	fn.Set2(hidden, out, weights, of)
+	fn.Set(hidden, l.s.drop.Call(*hidden))
+	fn.Set(hidden, residual.Add(*hidden))
+	fn.Set(hidden, norm.Call(*hidden))
+}
+
+type bartAttention struct {
+	shadow.Path
+	s               *bartStack
+	k, v, q, out    *nn.Linear
+	headDim         int
+	dropout         float64
+	causal, crosses bool
+}
+
+func (a *bartAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
+	B, S := hidden.Size(0), hidden.Size(1)
+	query := fn.Let(a.q.Call(hidden).View(B, S, -1, a.headDim).Transpose(1, 2)) // (B, H, S, D)
+	states := hidden
+	if a.crosses {
+		states = a.s.states
+	}
+	key := fn.Let(a.k.Call(states))
+	value := fn.Let(a.v.Call(states))
+	fn.Set(&key, key.View(B, states.Size(1), -1, a.headDim).Transpose(1, 2))
+	fn.Set(&value, value.View(B, states.Size(1), -1, a.headDim).Transpose(1, 2))
+	out, weights := fn.Let2(a.attention(query, key, value))
+	fn.Set(&out, out.Reshape(B, S, -1).Contiguous())
+	fn.Set(&out, a.out.Call(out))
+	return out, weights
+}
+
+// attention is the attention function of the run; only the decoder's self-attention has a mask.
+func (a *bartAttention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
+	var mask *shadow.Tensor
+	if a.causal {
+		mask = a.s.mask
+	}
+	if a.s.run.Attention == "eager" {
+		return a.s.plainEager(q, k, v, mask, a.dropout)
+	}
+	return a.s.net.attention(q, k, v, attending{mask: mask, causal: a.causal, dropout: a.dropout})
+}

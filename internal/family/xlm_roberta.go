@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package family
+
+import (
+	"snug/internal/shadow"
+	"snug/internal/shadow/nn"
+)
+
+// newXLMRoberta makes XLM-RoBERTa, which is RoBERTa with another vocabulary and a head that is made before the encoder
+// (transformers/models/xlm_roberta/modeling_xlm_roberta.py).
+func newXLMRoberta(b *nn.Builder, c *Config, run Run) (Model, error) {
+	cfg := readBert(c, 30522)
+	m := &bert{net: net{b.W, run}, vocab: cfg.vocab}
+	switch run.Head {
+	case MaskedLM:
+		of := cfg
+		of.act = (*shadow.Tensor).GELU
+		m.head = newUntiedHead(b, "lm_head", ".dense", ".layer_norm", of)
+	case SequenceClassification, TokenClassification:
+		m.classes = newRobertaClassifier(b, c, cfg.hidden, c.classDropout(cfg.dropout), run)
+	}
+	at := m.prefix("roberta")
+	emb := newRobertaEmbeddings(b, at+"embeddings", cfg)
+	m.embeddings = emb
+	m.build(b, at, cfg, run.Head == Encoder)
+	if m.head != nil && cfg.tie {
+		m.head.tie(b, emb.word)
+		emb.word.Weight.Rename("lm_head.decoder.weight") // where Module.parameters() meets it first
+	}
+	return m, nil
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && (amd64 || arm64) && !static
+
+package nvml
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+func TestSample(t *testing.T) {
+	s, err := Source{Paths: []string{fake(t)}}.Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const m = units.MiB
+	want := []gpu.Sample{
+		{
+			Maker: gpu.NVIDIA, Name: "NVIDIA H200", UUID: "GPU-aaaa", Total: 143771 * m, Reserved: 614 * m, Used: 1000 * m,
+			Util: number(37), Power: number(351.234), PowerLimit: number(700), Temperature: number(54), Throttle: []string{"power cap", "heat (hardware)"},
+			Processes: []gpu.Process{{PID: 4321, Name: "/usr/bin/python3", Used: 900 * m}, {PID: 4322}},
+		},
+		{
+			Maker: gpu.NVIDIA, Index: 1, Name: "NVIDIA A100-SXM4-40GB", UUID: "GPU-bbbb", Total: 40960 * m, Reserved: 600 * m, Used: 100 * m,
+			Power: number(351.234), PowerLimit: number(700), Temperature: number(54),
+			Processes: []gpu.Process{{PID: 77, Name: "python3", Used: 70 * m}},
+		},
+	}
+	for range 2 { // names are asked once
+		got, err := s.Sample(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestLostGPU has one GPU that fell off the bus: the other is still sampled.
+func TestLostGPU(t *testing.T) {
+	s, err := Source{Paths: []string{fake(t, "-DLOST=1")}}.Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got, err := s.Sample(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0].Err != nil || got[1].Err == nil || !strings.Contains(got[1].Err.Error(), "fell off the bus") {
+		t.Errorf("got %v and %v", got[0].Err, got[1].Err)
+	}
+}
+
+// TestLostDriver has a driver that no longer answers for any GPU.
+func TestLostDriver(t *testing.T) {
+	s, err := Source{Paths: []string{fake(t, "-DLOST=-1")}}.Open(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Sample(context.Background()); !errors.Is(err, gpu.ErrLost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSampleFailedInit(t *testing.T) {
+	if _, err := (Source{Paths: []string{fake(t, "-DFAIL")}}).Open(context.Background()); err == nil {
+		t.Error("no error")
+	}
+}

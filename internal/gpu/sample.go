@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"context"
+	"errors"
+)
+
+// Sample is the state of a GPU at one moment. A nil pointer means that the source does not report the value.
+type Sample struct {
+	Maker       Maker     // manufacturer
+	Index       int       // as the maker's own tool counts
+	UUID        string    // the GPU's unique name
+	Name        string    // as the driver prints it
+	Total       uint64    // bytes of memory, with the driver's share
+	Reserved    uint64    // bytes of the driver's own share, if it reports it
+	Used        uint64    // bytes in use by all processes
+	Util        *float64  // percent of the last moment in which a kernel ran
+	Power       *float64  // watts
+	PowerLimit  *float64  // watts
+	Temperature *float64  // degrees Celsius
+	Throttle    []string  // why the clocks are lower than they could be, in words
+	Processes   []Process // those that hold memory of the GPU
+	Err         error     // set if this GPU does not answer, as one that fell off the bus
+}
+
+// Sampler is an open source that can be asked many times a second.
+type Sampler interface {
+	// Sample returns the state of all GPUs.
+	Sample(context.Context) ([]Sample, error)
+	// Close releases the source.
+	Close()
+}
+
+// SampledSource is a source whose GPUs can be sampled.
+type SampledSource interface {
+	Source
+	// Open prepares for sampling.
+	Open(context.Context) (Sampler, error)
+}
+
+// ErrLost is wrapped by the error of a sampler that has to be opened again: its driver is gone.
+var ErrLost = errors.New("the driver does not answer")
+
+// Repeated samples a source by asking for a whole report each time. Only memory and processes are known then.
+type Repeated struct{ Source }
+
+// Open returns the sampler, if the source answers.
+func (r Repeated) Open(ctx context.Context) (Sampler, error) {
+	_, err := r.Report(ctx)
+	return repeatedSampler{r.Source}, err
+}
+
+type repeatedSampler struct{ source Source }
+
+func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
+	r, err := s.source.Report(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Sample
+	for _, d := range r.Devices {
+		out = append(out, Sample{
+			Maker: d.Maker, Index: d.Index, UUID: d.UUID, Name: d.Name,
+			Total: d.Total + d.Reserved, Reserved: d.Reserved, Used: d.Used, Processes: d.Processes,
+		})
+	}
+	return out, nil
+}
+
+func (repeatedSampler) Close() {}
+
+// SlowdownReasons returns NVIDIA's reasons for lower clocks in words. An idle GPU, and clocks that a user has set, are
+// not counted.
+func SlowdownReasons(bits uint64) []string {
+	var out []string
+	for _, r := range slowdowns {
+		if bits&r.bit != 0 {
+			out = append(out, r.words)
+		}
+	}
+	return out
+}
+
+// slowdowns are the bits of nvmlDeviceGetCurrentClocksEventReasons (nvml.h, nvmlClocksEventReason*).
+var slowdowns = []struct {
+	bit   uint64
+	words string
+}{
+	{0x04, "power cap"},
+	{0x08, "hardware slowdown"},
+	{0x20, "heat (software)"},
+	{0x40, "heat (hardware)"},
+	{0x80, "power brake"},
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"snug/internal/setup"
+)
+
+// Candidate is a way to run that is worth trying on the card itself.
+type Candidate struct {
+	Settings     setup.Values // as of a Choice
+	Batch        int          // samples per GPU and forward
+	Accumulation int          // forwards per step
+	World        int          // GPUs
+	Reserved     uint64       // peak of reserved bytes, as simulated
+	Rate         float64      // samples per second, as simulated; 0 if the run is not timed
+	Fits         bool         // within Limit, in the simulation
+	Limit        uint64       // bytes that PyTorch may reserve, with the margin
+}
+
+// The batches of a variant that are worth trying lie around the largest that fits in the simulation: it may be
+// wrong by a step, and smaller batches may be as fast.
+const (
+	stepsUp   = 1
+	stepsDown = 4
+)
+
+// Candidates returns what is worth trying on the card itself: of every variant, the batches around the largest
+// that fits in the simulation. The first is the recommendation; ok is false if nothing fits at all.
+func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err error) {
+	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card).counting(r.Done), true)
+	if err != nil {
+		return nil, false, err
+	}
+	best, err := s.chosen()
+	if err != nil {
+		return nil, false, err
+	}
+	var list []settings
+	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // else it was rounded
+		list = append(list, best.settings)
+	}
+	for _, v := range s.set {
+		around, err := s.around(v)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, x := range around {
+			if !slices.ContainsFunc(list, x.sameBut) {
+				list = append(list, x)
+			}
+		}
+	}
+	out = make([]Candidate, len(list))
+	err = each(len(list), func(i int) (err error) {
+		out[i], err = s.tryable(list[i])
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // the fastest that fits if nothing is wrong with the estimate
+		slices.SortStableFunc(out, func(a, b Candidate) int {
+			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
+		})
+	}
+	return out, len(out) > 0 && out[0].Fits, nil
+}
+
+// sameBut reports whether two settings differ in nothing but the allocator's options: trials run with those that
+// the command has.
+func (x settings) sameBut(y settings) bool {
+	x.allocator, y.allocator = "", ""
+	return x == y
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// around returns a variant at the batches around the largest that fits.
+func (s *search) around(v settings) ([]settings, error) {
+	at, err := s.largest(v, room{share: 1})
+	if err != nil {
+		return nil, err
+	}
+	var out []settings
+	for i := min(at+stepsUp, len(s.batches)-1); i >= max(at-stepsDown, 0); i-- {
+		out = append(out, s.split(v, s.batches[i]))
+	}
+	return out, nil
+}
+
+// tryable returns settings as a candidate.
+func (s *search) tryable(x settings) (Candidate, error) {
+	c, err := s.measured(x)
+	if err != nil {
+		return Candidate{}, err
+	}
+	fits, err := s.fits(c, room{share: 1})
+	if err != nil {
+		return Candidate{}, err
+	}
+	out := Candidate{
+		Settings: s.fields(x), Batch: x.batch, Accumulation: x.accumulation, World: max(x.world, 1),
+		Reserved: c.reserved, Fits: fits, Limit: s.reservable(x, room{share: 1 / (1 - s.req.Margin)}),
+	}
+	if s.isTimed() {
+		out.Rate = c.rate
+	}
+	return out, nil
+}

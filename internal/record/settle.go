@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"snug/internal/gpu"
+	"snug/internal/units"
+)
+
+// A trial has to find the card as the one before it did. After a process has ended, its driver takes a moment to
+// give its memory back; a process that was left behind keeps it.
+
+const (
+	settleTime  = 30_000 * time.Millisecond // for memory to be given back
+	settleLook  = 250 * time.Millisecond    // between two looks
+	settleSlack = 128 << 20                 // bytes that a display or another small process may take meanwhile
+)
+
+// Settle waits until as much GPU memory is free as when it was first called. Without a GPU that can be asked it
+// returns at once.
+func (s *Session) Settle(ctx context.Context) error {
+	deadline := s.env.Now().Add(settleTime)
+	for {
+		free, err := s.freeMemory(ctx)
+		if err != nil {
+			return err
+		}
+		if s.free == nil {
+			s.free = free
+			return nil
+		}
+		ordinal, missing := lacking(s.free, free)
+		if missing <= settleSlack {
+			return nil
+		}
+		if !s.env.Now().Before(deadline) {
+			return fmt.Errorf("cuda:%d has %v less free memory than before the first trial; end the process that holds it (snug gpus lists them) and run snug tune again, which goes on from here",
+				ordinal, units.Bytes(missing))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case by := <-s.signals:
+			if !s.env.Signals.Pause(by, s.signals) {
+				return interrupted(by)
+			}
+		case <-s.env.After(settleLook):
+		}
+	}
+}
+
+// freeMemory returns the free bytes of the GPUs that the command sees.
+func (s *Session) freeMemory(ctx context.Context) (map[int]uint64, error) {
+	var m *gpu.Machine
+	if err := s.unlessInterrupted(func() { m = gpu.Detect(ctx, s.env.GPUs) }); err != nil {
+		return nil, err
+	}
+	m.Limit(s.lookupForCommand)
+	out := map[int]uint64{}
+	for _, p := range m.Visible() {
+		out[p.Ordinal] = p.Free
+	}
+	return out, nil
+}
+
+// lacking returns the GPU that has the most less free memory than before.
+func lacking(before, now map[int]uint64) (ordinal int, missing uint64) {
+	for i, free := range before {
+		if left, there := now[i]; there && above(free, left) > missing {
+			ordinal, missing = i, above(free, left)
+		}
+	}
+	return ordinal, missing
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import "snug/internal/shadow"
+
+// Natives for trainers that generate the answers they train on: site-packages/trl_trainer_grpo_trainer.py.
+
+func registerCompletions() {
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"prompts":           promptsBatch,
+		"generated_rows":    generatedRows,
+		"completion_length": completionLength,
+		"prompt_length":     promptLength,
+		"generate":          generates,
+	} {
+		natives["snug."+name] = f
+	}
+}
+
+// promptsBatch implements snug.prompts(): a batch of texts, which are not on the card yet.
+func promptsBatch(in *interpreter, _ arguments) value {
+	in.asked, in.compares = true, true
+	d := &dict{record: true, sized: true}
+	d.set("prompt", unknown{})
+	return d
+}
+
+// generatedRows implements snug.generated_rows(steps): the completions that are generated at once, for this many
+// batches.
+func generatedRows(in *interpreter, a arguments) value {
+	steps, ok := a.or(0, "steps", 1).(int)
+	if !ok || steps < 1 {
+		steps = 1
+	}
+	return in.Batch * steps
+}
+
+// completionLength implements snug.completion_length(most): the tokens of a completion. They are as many as the
+// setup says, or as the trainer allows, if the sample has room for them and a prompt.
+func completionLength(in *interpreter, a arguments) value {
+	if in.Completion > 0 {
+		return in.answer()
+	}
+	if n, ok := a.or(0, "most", nil).(int); ok && n > 0 && n < in.Seq {
+		return n
+	}
+	return in.answer()
+}
+
+// promptLength implements snug.prompt_length(completion): the rest of the sample.
+func promptLength(in *interpreter, a arguments) value {
+	n, _ := a.or(0, "completion", 0).(int)
+	return max(1, in.Seq-n)
+}
+
+// How many events a generation may have; a longer one adds several tokens to the cache at a time. The first generations
+// decide how much memory is reserved, and later ones find it there.
+const (
+	maxDecoded     = 240_000
+	firstDecoded   = 2
+	repeatsDecoded = 2_000
+)
+
+// generationCache is the cache that a generation passes to the next forward, which takes it over.
+type generationCache struct {
+	of   []*shadow.Tensor
+	grow int
+}
+
+// take returns the tensors, which now belong to the caller, and by how many tokens they grow.
+func (c *generationCache) take() ([]*shadow.Tensor, int) {
+	of := c.of
+	c.of = nil
+	return of, c.grow
+}
+
+// generates implements snug.generate(model, ids, mask, new): GenerationMixin._sample of transformers (5.17) with
+// sampling and a DynamicCache. It returns the ids with new ones after them.
+func generates(in *interpreter, a arguments) value {
+	n, okM := a.or(0, "model", nil).(*network)
+	ids, okI := a.or(1, "ids", nil).(*shadow.Tensor)
+	mask, okK := a.or(2, "mask", nil).(*shadow.Tensor)
+	count, okN := a.or(3, "new", nil).(int)
+	if !okM || !okI || !okK || !okN {
+		in.note("generation is not followed")
+		return unknown{}
+	}
+	if in.survey != nil { // which is only looking for the sizes of a training batch
+		return in.World.Empty(shadow.Dims(ids.Size(0), ids.Size(1)+count), shadow.Int64).Hold()
+	}
+	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold()}
+	g.forward(g.ids, 0)
+	if len(g.cache) == 0 {
+		in.note("the cache of this generation is not followed; the run takes more")
+	}
+	most := in.decodes()
+	stride, left := 1, count
+	for g.sample(1); left > stride && len(g.cache) > 0; g.sample(stride) {
+		left -= stride
+		begin := len(in.World.Trace.Events)
+		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
+		g.forward(last, min(stride, left))
+		last.Drop()
+		if left == count-1 { // the first token shows what one takes
+			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
+		}
+	}
+	dropTensors(g.cache)
+	for _, t := range []*shadow.Tensor{g.logits, g.scores, g.probs, g.mask} {
+		t.Drop()
+	}
+	return g.ids
+}
+
+// decodes returns how many events the next generation may have.
+func (in *interpreter) decodes() int {
+	in.generated++
+	if in.generated > firstDecoded {
+		return repeatsDecoded
+	}
+	return maxDecoded
+}
+
+// generation is the state of _sample.
+type generation struct {
+	in        *interpreter
+	n         *network
+	ids, mask *shadow.Tensor
+	cache     []*shadow.Tensor
+	logits    *shadow.Tensor // of the last forward
+	scores    *shadow.Tensor // next_token_scores
+	probs     *shadow.Tensor
+}
+
+// forward runs the model on tokens and takes its cache and logits over.
+func (g *generation) forward(ids *shadow.Tensor, grow int) {
+	args := arguments{
+		names: []string{"input_ids", "attention_mask", "use_cache", "logits_to_keep"},
+		named: []value{ids.Hold(), g.mask.Hold(), true, 1},
+	}
+	if len(g.cache) > 0 {
+		args.names, args.named = append(args.names, "past_key_values"), append(args.named, &generationCache{g.cache, grow})
+		g.cache = nil
+	}
+	out, ok := g.in.callNetwork(g.n, args).(*dict)
+	ids.Drop()
+	g.mask.Drop()
+	if !ok {
+		return
+	}
+	if v, ok := out.get("logits"); ok {
+		if t, ok := v.(*shadow.Tensor); ok {
+			g.logits = t.Hold()
+		}
+	}
+	if v, ok := out.get("past_key_values"); ok {
+		for _, x := range v.(*list).items {
+			g.cache = append(g.cache, x.(*shadow.Tensor).Hold())
+		}
+	}
+	drop(out)
+}
+
+// sample draws the next tokens: a copy of their logits in float32, the probabilities, and the random numbers of
+// torch.multinomial. What it computed for the tokens before lives until then.
+func (g *generation) sample(count int) {
+	w := g.in.World
+	if g.logits == nil {
+		return
+	}
+	rows := g.logits.Size(0)
+	old := g.mask
+	g.mask = shadow.Cat(-1, old, w.Full(shadow.Int64, rows, count)).Hold()
+	old.Drop()
+	next := g.logits.Select(1, 0).Hold()
+	w.Op("_to_copy")
+	scores := w.Empty(next.Shape(), shadow.Float32).Hold()
+	next.Drop()
+	g.scores.Drop()
+	g.scores = scores
+	probs := scores.Softmax(shadow.Float32).Hold()
+	g.probs.Drop()
+	g.probs = probs
+	w.Op("multinomial")
+	w.Scratch(probs.Bytes())
+	ids := g.ids
+	g.ids = shadow.Cat(-1, ids, w.Full(shadow.Int64, rows, count)).Hold()
+	ids.Drop()
+	g.logits.Drop()
+	g.logits = nil
+}

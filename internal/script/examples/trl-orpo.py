@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# TRL's ORPOTrainer, with the setup's arguments.
+from snug import eval_loader, load_model, loader, settings
+from trl.experimental.orpo import ORPOConfig, ORPOTrainer
+
+args = ORPOConfig(
+    output_dir="out",
+    per_device_train_batch_size=settings.batch,
+    gradient_accumulation_steps=settings.accumulation,
+    gradient_checkpointing=settings.checkpointing,
+    max_grad_norm=1.0 if settings.clip else 0.0,
+    bf16=settings.precision == "amp-bf16",
+    fp16=settings.precision == "amp-fp16",
+    eval_strategy="steps" if settings.evaluation else "no",
+    eval_steps=settings.evaluation.every if settings.evaluation else None,
+    per_device_eval_batch_size=settings.evaluation.batch if settings.evaluation else 8,
+)
+trainer = ORPOTrainer(model=load_model(), args=args, train_dataset=loader.dataset,
+                     eval_dataset=eval_loader.dataset if settings.evaluation else None)
+trainer.train()

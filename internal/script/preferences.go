@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"slices"
+
+	"snug/internal/shadow"
+)
+
+// Natives for TRL's trainers that compare answers: site-packages/trl_trainer_*.py and trl_experimental_*.py.
+
+func registerPreferences() {
+	for name, f := range map[string]func(*interpreter, arguments) value{
+		"pairs":                 pairsBatch,
+		"pairs_alone":           pairsAlone,
+		"halves":                halvesOf,
+		"rated":                 ratedBatch,
+		"separate_pairs":        separateBatch,
+		"chunked_log_probs":     chunkedLogProbs,
+		"scattered":             scattered,
+		"selective_log_softmax": selectedLogProbs,
+		"record":                recordOf,
+		"like":                  likeNetwork,
+		"loaded":                loadedNetwork,
+		"backbone":              backbone,
+		"is_adapted":            isAdapted,
+		"no_dropout":            noDropout,
+	} {
+		natives["snug."+name] = f
+	}
+}
+
+// preference collects the tensors of a batch in which each sample has an answer.
+type preference struct {
+	in  *interpreter
+	out *dict
+}
+
+func (in *interpreter) preference() preference {
+	in.asked, in.compares = true, true
+	return preference{in, &dict{record: true, sized: true}}
+}
+
+// samples returns how many samples the batch has.
+func (p preference) samples() int {
+	if p.in.collating > 0 {
+		return p.in.collating
+	}
+	return p.in.Batch
+}
+
+// tokens adds token ids and their mask under names that begin with prefix, and a mask of the answers under answers
+// unless that is "".
+func (p preference) tokens(prefix string, rows int, answers string) {
+	size := []int{rows, p.in.Seq}
+	p.out.set(prefix+"input_ids", &hostTensor{size: size, dtype: shadow.Int64})
+	p.out.set(prefix+"attention_mask", &hostTensor{size: size, dtype: shadow.Int64})
+	if answers != "" {
+		mask := &hostTensor{size: size, dtype: shadow.Int64}
+		p.in.learn(mask, contents{kind: tailMask, tail: p.in.answer()})
+		p.out.set(prefix+answers, mask)
+	}
+}
+
+// numbers adds a float32 for each of n rows.
+func (p preference) numbers(name string, n int) {
+	p.out.set(name, &hostTensor{size: []int{n}, dtype: shadow.Float32})
+}
+
+// answer returns how many tokens of a sample are its answer: half of them if the setup does not say.
+func (in *interpreter) answer() int {
+	switch {
+	case in.Completion == 0:
+		return in.Seq - in.Seq/2
+	case in.length0 > 0 && in.Seq != in.length0: // lengths vary
+		return max(1, in.Completion*in.Seq/in.length0)
+	}
+	return min(in.Completion, in.Seq)
+}
+
+// pairsBatch implements snug.pairs(precomputed): chosen answers, then rejected ones, each with its prompt.
+func pairsBatch(in *interpreter, a arguments) value {
+	p := in.preference()
+	p.tokens("", 2*p.samples(), "completion_mask")
+	if known, _ := a.or(0, "precomputed", false).(bool); known {
+		p.numbers("ref_chosen_logps", p.samples())
+		p.numbers("ref_rejected_logps", p.samples())
+	}
+	return p.out
+}
+
+// pairsAlone implements snug.pairs_alone(): chosen answers, then rejected ones, without a mask of the answers.
+func pairsAlone(in *interpreter, _ arguments) value {
+	p := in.preference()
+	p.tokens("", 2*p.samples(), "")
+	return p.out
+}
+
+// halvesOf implements snug.halves(labels): torch.nonzero of labels of which half are true.
+func halvesOf(in *interpreter, a arguments) value {
+	t, ok := a.or(0, "", nil).(*shadow.Tensor)
+	if !ok {
+		return unknown{}
+	}
+	half := max(1, t.Numel()/2)
+	return t.Nonzero(half).View(-1).Hold()
+}
+
+// ratedBatch implements snug.rated(kl, precomputed): answers with a label each, and again with other prompts.
+func ratedBatch(in *interpreter, a arguments) value {
+	p := in.preference()
+	p.tokens("", p.samples(), "completion_mask")
+	kl, _ := a.or(0, "kl", false).(bool)
+	if kl {
+		p.tokens("KL_", p.samples(), "completion_mask")
+	}
+	if known, _ := a.or(1, "precomputed", false).(bool); known {
+		p.numbers("ref_logps", p.samples())
+		if kl {
+			p.numbers("ref_KL_logps", p.samples())
+		}
+	}
+	p.out.set("label", &hostTensor{size: []int{p.samples()}, dtype: shadow.Bool})
+	return p.out
+}
+
+// separateBatch implements snug.separate_pairs(): chosen and rejected answers in tensors of their own, with labels.
+func separateBatch(in *interpreter, _ arguments) value {
+	p := in.preference()
+	for _, prefix := range []string{"chosen_", "rejected_"} {
+		p.tokens(prefix, p.samples(), "")
+		labels := &hostTensor{size: []int{p.samples(), in.Seq}, dtype: shadow.Int64}
+		in.learn(labels, contents{kind: tailLeft, tail: in.answer(), value: -100})
+		p.out.set(prefix+"labels", labels)
+	}
+	prompt := []int{p.samples(), max(1, in.Seq-in.answer())}
+	p.out.set("prompt_input_ids", &hostTensor{size: prompt, dtype: shadow.Int64})
+	p.out.set("prompt_attention_mask", &hostTensor{size: prompt, dtype: shadow.Int64})
+	return p.out
+}
+
+// logProbTile is TOKEN_CHUNK_SIZE of trl/kernels/chunked_logprob.py and _CHUNKED_LOGPROB_CHUNK_SIZE of
+// trl/trainer/utils.py (1.16).
+var logProbTile = shadow.Tile{Tokens: 4096, Words: 32768}
+
+// chunkedLogProbs implements ChunkedLogProbFunction.apply(hidden, weight, targets, outputs).
+func chunkedLogProbs(in *interpreter, a arguments) value {
+	hidden, okH := a.or(0, "hidden", nil).(*shadow.Tensor)
+	weight, okW := a.or(1, "weight", nil).(*shadow.Tensor)
+	targets, okT := a.or(2, "targets", nil).(*shadow.Tensor)
+	if !okH || !okW || !okT {
+		in.note("the log-probabilities of this model are not followed")
+		return unknown{}
+	}
+	wanted := texts(in, a.or(3, "outputs", nil))
+	has := func(name string) bool { return slices.Contains(wanted, name) }
+	s := hidden.LogProbs(weight, targets, logProbTile, shadow.Scored{Entropy: has("entropy"), Squares: has("log_sum_sq_probs"), Mean: has("mean_logits"), Top: has("is_top1")})
+	out := &list{tuple: true}
+	for _, t := range []*shadow.Tensor{s.LogProbs, s.Entropy, s.Squares, s.Mean, s.Top} {
+		if t == nil {
+			out.items = append(out.items, nil)
+			continue
+		}
+		out.items = append(out.items, t.Hold())
+	}
+	return out
+}
+
+// selectedLogProbs implements selective_log_softmax(logits, index).
+func selectedLogProbs(in *interpreter, a arguments) value {
+	logits, ok := a.or(0, "logits", nil).(*shadow.Tensor)
+	index, okI := a.or(1, "index", nil).(*shadow.Tensor)
+	if !ok || !okI {
+		in.note("the log-probabilities of this model are not followed")
+		return unknown{}
+	}
+	return logits.SelectedLogProbs(index).Hold()
+}
+
+// scattered implements snug.scattered(values, mask): each value in zeros of the mask's shape, where the mask is true.
+func scattered(_ *interpreter, a arguments) value {
+	parts, ok := a.or(0, "", nil).(*list)
+	mask, okM := a.or(1, "", nil).(*shadow.Tensor)
+	if !ok || !okM {
+		return unknown{}
+	}
+	out := &list{tuple: true}
+	for _, x := range parts.items {
+		if t, ok := x.(*shadow.Tensor); ok {
+			out.items = append(out.items, t.MaskedScatter(mask).Hold())
+			continue
+		}
+		out.items = append(out.items, nil)
+	}
+	return out
+}
+
+// recordOf implements snug.record(name=value, …): transformers' ModelOutput without what is None.
+func recordOf(_ *interpreter, a arguments) value {
+	d := &dict{record: true}
+	for i, name := range a.names {
+		if a.named[i] != nil {
+			d.set(name, hold(a.named[i]))
+		}
+	}
+	return d
+}
+
+// likeNetwork implements snug.like(model): another model of the same kind, on the card and without adapters.
+func likeNetwork(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	if !ok {
+		in.note("the reference model is not followed; the run takes more")
+		return nil
+	}
+	out := &network{dtype: n.dtype, casted: n.casted, loading: n.loading, config: n.config}
+	out.loading.Adapters, out.loading.Unadapted, out.loading.Loaded = nil, true, true
+	out.mode.Eval, out.mode.NoCache = true, n.mode.NoCache
+	out.there(in)
+	return out
+}
+
+// loadedNetwork implements snug.loaded(model): from_pretrained puts the model onto the card.
+func loadedNetwork(in *interpreter, a arguments) value {
+	v := a.or(0, "model", nil)
+	if n, ok := v.(*network); ok && n.net == nil {
+		n.loading.Loaded = true
+		n.there(in)
+	}
+	return hold(v)
+}
+
+// backbone implements snug.backbone(model, …): the model without its head.
+func backbone(in *interpreter, a arguments) value {
+	n, ok := a.or(0, "", nil).(*network)
+	if !ok {
+		in.note("the model without its head is not followed")
+		return unknown{}
+	}
+	a.pos = a.pos[1:]
+	return in.forwardBase(n, a)
+}
+
+// isAdapted reports whether a model has PEFT's classes around it.
+func isAdapted(_ *interpreter, a arguments) value {
+	n, ok := a.or(0, "model", nil).(*network)
+	return ok && n.adapted
+}
+
+// noDropout implements disable_dropout_in_model.
+func noDropout(_ *interpreter, a arguments) value {
+	for _, n := range networks(a.or(0, "model", nil)) {
+		n.mode.Undropped = true
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tune
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Options are the bounds of a climb.
+type Options struct {
+	Limit  uint64  // bytes that PyTorch may reserve on a GPU
+	Margin float64 // share of Limit that the answer leaves free
+	Most   int     // trials at most; 0 means DefaultTrials
+}
+
+// DefaultTrials is how many trials a climb runs at most.
+const DefaultTrials = 5
+
+// Climb is the state of a climb. Next says what to try, Record how it went.
+type Climb struct {
+	opts       Options
+	candidates []Candidate
+	start      int
+	tried      []Trial // in the order in which they were first tried
+	runs       int     // trials that are evidence, repeated ones included
+	again      string  // the key of the candidate that was measured again
+	failed     error   // the command itself fails
+}
+
+// New returns a climb over candidates. It starts with the one at index start. All of them have to make the
+// same effective batch.
+func New(candidates []Candidate, start int, o Options) (*Climb, error) {
+	if len(candidates) == 0 || start < 0 || start >= len(candidates) {
+		return nil, errors.New("there is nothing to try")
+	}
+	seen := map[string]bool{}
+	for _, c := range candidates {
+		if want := candidates[start].Effective(); c.Effective() != want {
+			return nil, fmt.Errorf("%s makes an effective batch of %d, not %d", c.Name(), c.Effective(), want)
+		}
+		if seen[c.Key()] {
+			return nil, fmt.Errorf("%s is listed twice", c.Name())
+		}
+		seen[c.Key()] = true
+	}
+	o.Most = cmp.Or(o.Most, DefaultTrials)
+	return &Climb{opts: o, candidates: slices.Clone(candidates), start: start}, nil
+}
+
+// Record adds the result of a trial. A result that is no evidence, because the user or another machine ended
+// the trial, changes nothing: Next returns the same candidate again.
+func (c *Climb) Record(x Candidate, r Result) {
+	if !r.Outcome.IsEvidence() {
+		return
+	}
+	c.runs++
+	i := slices.IndexFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
+	if i < 0 {
+		c.tried = append(c.tried, Trial{x, r, 1})
+	} else {
+		c.again = x.Key()
+		c.tried[i] = c.tried[i].combined(r)
+	}
+	if c.runs == 1 && (r.Outcome == Crashed || r.Outcome == Hung) {
+		c.failed = fmt.Errorf("%s: %s", r.Outcome, r.Why)
+	}
+}
+
+// combined returns a trial that was measured once more. A candidate that failed once does not fit.
+func (t Trial) combined(r Result) Trial {
+	n := float64(t.Times)
+	t.Times++
+	if r.Outcome != Fits {
+		t.Result = r
+		return t
+	}
+	apart := 0.0
+	if t.Rate > 0 && r.Rate > 0 {
+		apart = max(t.Rate/r.Rate, r.Rate/t.Rate) - 1
+	}
+	t.Rate = (n*t.Rate + r.Rate) / (n + 1)
+	t.Noise = max(min(t.Noise, r.Noise), apart/2) // the means of two runs are half their distance from each
+	t.Reserved, t.Allocated = max(t.Reserved, r.Reserved), max(t.Allocated, r.Allocated)
+	t.Retries, t.Growth = max(t.Retries, r.Retries), max(t.Growth, r.Growth)
+	t.Steps += r.Steps
+	t.Seconds += r.Seconds
+	return t
+}
+
+// Extend adds candidates that differ from the best in settings that nothing is predicted about, such as workers
+// of the data loader, and lets the climb run a trial of each.
+func (c *Climb) Extend(more []Candidate) error {
+	all, err := New(slices.Concat(c.candidates, more), c.start, c.opts)
+	if err != nil {
+		return err
+	}
+	c.candidates = all.candidates
+	c.opts.Most = c.runs + len(more)
+	return nil
+}
+
+// Runs returns the number of trials that were run to an end.
+func (c *Climb) Runs() int { return c.runs }
+
+// Most returns the number of trials that are run at most.
+func (c *Climb) Most() int { return c.opts.Most }
+
+// Candidates returns all that may be tried.
+func (c *Climb) Candidates() []Candidate { return slices.Clone(c.candidates) }
+
+// Err returns why the climb cannot go on: the command failed at its first trial, for a reason other than
+// memory.
+func (c *Climb) Err() error { return c.failed }
+
+// Best returns the fastest of what was seen to fit, or nil. Among those that are as fast within the noise, it
+// is the one that takes the least memory.
+func (c *Climb) Best() *Trial {
+	var fit []Trial
+	for _, t := range c.tried {
+		if t.Outcome == Fits && c.under(t) {
+			fit = append(fit, t)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	top := slices.MaxFunc(fit, compareSpeed)
+	best := top
+	for _, t := range fit {
+		if !faster(top, t) && t.Reserved < best.Reserved {
+			best = t
+		}
+	}
+	return &best
+}
+
+// compareSpeed compares by speed. If that is not known, larger batches count as faster.
+func compareSpeed(a, b Trial) int {
+	if a.Rate == 0 || b.Rate == 0 {
+		return cmp.Compare(a.Batch, b.Batch)
+	}
+	return cmp.Compare(a.Rate, b.Rate)
+}
+
+// faster reports whether a is faster than b by more than the noise of both.
+func faster(a, b Trial) bool {
+	if a.Rate == 0 || b.Rate == 0 {
+		return a.Batch > b.Batch
+	}
+	return a.Rate > b.Rate*(1+noise(a, b))
+}
+
+// leastNoise is the share by which the speeds of two runs of the same settings differ at least: clocks and
+// temperatures change between them, which one run does not show.
+const leastNoise = 0.01
+
+// noise returns the share by which the speeds of two trials may differ by chance.
+func noise(a, b Trial) float64 { return max(leastNoise, a.Noise+b.Noise) }
+
+// under reports whether a trial left the margin free. Without a margin, whatever trained does.
+func (c *Climb) under(t Trial) bool {
+	return c.opts.Limit == 0 || c.opts.Margin == 0 || float64(t.Reserved) <= (1-c.opts.Margin)*float64(c.opts.Limit)
+}
+
+// Step is a decision.
+type Step struct {
+	Verb string     // "start", "step up", "step back", "try", "again", "stay" or "stop"
+	Why  string     // the evidence
+	End  string     // why the climb ends here, without the evidence
+	Next *Candidate // nil if the climb is over
+}
+
+// Next returns what to do next. Its Next is nil if the climb is over; Best then has the answer, if there is
+// one.
+func (c *Climb) Next() Step {
+	switch {
+	case c.failed != nil:
+		return Step{Verb: "stop", Why: c.failed.Error()}
+	case c.runs == 0:
+		return c.begin()
+	case c.runs >= c.opts.Most:
+		return c.stay("", fmt.Sprintf("--trials %d allows no more", c.opts.Most))
+	}
+	best := c.Best()
+	if best == nil {
+		return c.back()
+	}
+	if x := c.repeat(best); x != nil {
+		return *x
+	}
+	next, expected := c.promising(best)
+	if next == nil {
+		return c.stay(c.evidence(c.tried[len(c.tried)-1])+"; ", c.whyNothing(best))
+	}
+	return c.toward(best, next, expected)
+}
+
+// back returns the next smaller candidate, as nothing has fit so far.
+func (c *Climb) back() Step {
+	var next *Candidate
+	for i := range c.candidates {
+		x := &c.candidates[i]
+		if c.isTried(*x) || !c.mayFit(*x) {
+			continue
+		}
+		if next == nil || c.better(*x, *next) {
+			next = x
+		}
+	}
+	if next == nil {
+		return Step{Verb: "stop", Why: c.whyNone()}
+	}
+	return Step{Verb: "step back", Why: c.evidence(c.tried[len(c.tried)-1]), Next: next}
+}
+
+// better reports whether a is the better one to try if nothing has fit: the faster one by prediction, or the
+// larger one.
+func (c *Climb) better(a, b Candidate) bool {
+	if x, y := a.Expected, b.Expected; x > 0 && y > 0 && x != y {
+		return x > y
+	}
+	return a.Batch > b.Batch
+}
+
+func (c *Climb) isTried(x Candidate) bool {
+	return slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
+}
+
+// repeat returns a second measurement of the best if its gain over another is about as large as the noise: a
+// single run might be luck. It is done once in a climb.
+func (c *Climb) repeat(best *Trial) *Step {
+	if c.again != "" || best.Times > 1 || best.Rate == 0 {
+		return nil
+	}
+	for _, t := range c.tried {
+		if t.Key() == best.Key() || t.Outcome != Fits || t.Rate == 0 || !c.under(t) {
+			continue
+		}
+		gain, chance := best.Rate/t.Rate-1, noise(*best, t)
+		if gain > chance && gain < 2*chance && t.Reserved < best.Reserved {
+			x := best.Candidate
+			return &Step{Verb: "again", Next: &x, Why: fmt.Sprintf(
+				"%s is %s faster than %s, and measurements differ by up to %s: it is measured once more", best.Name(), percent(gain), t.Name(), percent(chance))}
+		}
+	}
+	return nil
+}

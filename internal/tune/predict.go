@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tune
+
+import "math"
+
+// What was tried says more about what was not than any prediction: memory is moved by as much as the
+// predictions of the same variant were off, and the time of a step is fitted to the batches of the variant
+// that were measured.
+
+// memory returns the bytes that a candidate will reserve as far as is known; 0 if it is not.
+func (c *Climb) memory(x Candidate) uint64 {
+	if x.Predicted > 0 {
+		return uint64(float64(x.Predicted) * c.off(x))
+	}
+	return c.extrapolated(x)
+}
+
+// off returns the factor by which predictions of a candidate's variant are off. If its own was not measured, it is
+// that of the others, but not less than 1: that they took less says nothing about this one.
+func (c *Climb) off(x Candidate) float64 {
+	own, all := 0.0, 0.0
+	for _, t := range c.tried {
+		if t.Outcome != Fits || t.Predicted == 0 || t.Reserved == 0 {
+			continue
+		}
+		f := float64(t.Reserved) / float64(t.Predicted)
+		all = max(all, f)
+		if t.Variant == x.Variant {
+			own = max(own, f)
+		}
+	}
+	switch {
+	case own > 0:
+		return own
+	}
+	return max(all, 1)
+}
+
+// extrapolated returns the memory of a candidate without a prediction, from measured batches of its variant:
+// what grows with the batch grows in proportion to it.
+func (c *Climb) extrapolated(x Candidate) uint64 {
+	var low, high *Trial
+	for i := range c.tried {
+		t := &c.tried[i]
+		if t.Outcome != Fits || t.Variant != x.Variant || t.Reserved == 0 {
+			continue
+		}
+		if low == nil || t.Batch < low.Batch {
+			low = t
+		}
+		if high == nil || t.Batch > high.Batch {
+			high = t
+		}
+	}
+	if low == nil {
+		return 0
+	}
+	base, slope := float64(low.Lasting), 0.0
+	if high.Batch > low.Batch {
+		slope = (float64(high.Reserved) - float64(low.Reserved)) / float64(high.Batch-low.Batch)
+		base = float64(high.Reserved) - slope*float64(high.Batch)
+	} else {
+		slope = (float64(low.Reserved) - base) / float64(low.Batch)
+	}
+	return uint64(max(base+slope*float64(x.Batch), 0))
+}
+
+// mayFit reports whether a candidate may fit, as far as is known.
+func (c *Climb) mayFit(x Candidate) bool {
+	need := c.memory(x)
+	if c.opts.Limit > 0 && float64(need) > (1-c.opts.Margin)*float64(c.opts.Limit) {
+		return false
+	}
+	for _, t := range c.tried {
+		full := t.Outcome == OutOfMemory || t.Outcome == Fits && !c.under(t)
+		broken := t.Outcome == Crashed || t.Outcome == Hung
+		switch {
+		case !full && !broken:
+		case broken && t.Variant == x.Variant:
+			return false // the variant does not work here; whether another batch of it does is not worth a trial
+		case full && t.Variant == x.Variant && x.Batch >= t.Batch:
+			return false
+		case full && t.Predicted > 0 && x.Predicted > 0 && x.Predicted >= t.Predicted && c.off(x) >= c.off(t.Candidate):
+			return false
+		}
+	}
+	return true
+}
+
+// doubts are the shares by which the speed of a candidate may exceed what is expected of it: if its variant
+// was never measured, measured at one batch, or at more.
+var doubts = [...]float64{0.15, 0.04, 0.015}
+
+// promising returns the candidate that may be the fastest of those that may fit, and its expected speed; nil
+// if none can be expected to be faster than the best by more than the noise.
+func (c *Climb) promising(best *Trial) (*Candidate, float64) {
+	var next *Candidate
+	most, expects := best.Rate*(1+max(leastNoise, best.Noise)), 0.0
+	for i := range c.candidates {
+		x := &c.candidates[i]
+		if c.isTried(*x) || !c.mayFit(*x) {
+			continue
+		}
+		if best.Rate == 0 { // nothing is timed: larger batches count as faster
+			if x.Batch > best.Batch && (next == nil || x.Batch > next.Batch) {
+				next = x
+			}
+			continue
+		}
+		rate, known := c.rate(*x, best)
+		hope := rate * (1 + doubts[min(known, len(doubts)-1)])
+		if hope > most*alike || next != nil && hope > most/alike && c.nearer(*x, *next) {
+			next, most, expects = x, hope, rate
+		}
+	}
+	return next, expects
+}
+
+// alike is the factor up to which two hopes count as the same.
+const alike = 1.001
+
+// nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch
+// is nearer to one that was measured of its variant, or else the larger one.
+func (c *Climb) nearer(a, b Candidate) bool {
+	x, y := c.distance(a), c.distance(b)
+	if x != y {
+		return x < y
+	}
+	return a.Batch > b.Batch
+}
+
+// distance returns how far the batch of a candidate is from the nearest that was measured of its variant, in
+// doublings; 0 if none was.
+func (c *Climb) distance(x Candidate) float64 {
+	least, found := math.Inf(1), false
+	for _, t := range c.tried {
+		if t.Outcome == Fits && t.Variant == x.Variant {
+			found = true
+			least = min(least, math.Abs(math.Log2(float64(x.Batch)/float64(t.Batch))))
+		}
+	}
+	if !found {
+		return 0
+	}
+	return least
+}
+
+// rate returns the expected speed of a candidate, and how many batches of its variant that rests on.
+func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
+	var own []Trial
+	for _, t := range c.tried {
+		if t.Outcome == Fits && t.Variant == x.Variant && t.Rate > 0 {
+			own = append(own, t)
+		}
+	}
+	switch len(own) {
+	case 0:
+		if x.Expected == 0 || best.Expected == 0 {
+			return best.Rate, 0
+		}
+		return best.Rate * c.believed(x.Expected/best.Expected), 0
+	case 1:
+		return c.scaled(x, own[0]), 1
+	}
+	return fitted(x, own), len(own)
+}
+
+// scaled returns the speed of a candidate from one measured batch of its variant. A larger batch is expected to
+// be at most as much faster as predicted, and a smaller one not to be slower than in proportion.
+func (c *Climb) scaled(x Candidate, t Trial) float64 {
+	if x.Expected == 0 || t.Expected == 0 {
+		return t.Rate
+	}
+	f := c.believed(x.Expected / t.Expected)
+	size := float64(x.Batch) / float64(t.Batch)
+	return t.Rate * min(max(f, min(size, 1)), max(size, 1))
+}
+
+// noTrust is the factor, as a logarithm, from which predicted speeds that are off say nothing about the speed of
+// one candidate against another: half as fast, or twice.
+const noTrust = 0.7
+
+// believed returns what a predicted ratio of two speeds is worth. If the speeds that were measured are far from
+// their predictions, as those of recordings at tiny batches are, candidates count as equally fast instead.
+func (c *Climb) believed(ratio float64) float64 {
+	worst := 0.0
+	for _, t := range c.tried {
+		if t.Outcome == Fits && t.Rate > 0 && t.Expected > 0 {
+			worst = max(worst, math.Abs(math.Log(t.Rate/t.Expected)))
+		}
+	}
+	return math.Pow(ratio, max(0, 1-worst/noTrust))
+}
+
+// fitted returns the speed of a candidate from two or more measured batches of its variant: a forward takes a
+// fixed time and a time per sample, fitted to the two measured batches that are nearest.
+func fitted(x Candidate, own []Trial) float64 {
+	a, b := nearest(x, own)
+	perA, perB := 1/a.Rate, 1/b.Rate // seconds per sample: fixed/batch + each
+	ia, ib := 1/float64(a.Batch), 1/float64(b.Batch)
+	if ia == ib {
+		return a.Rate
+	}
+	fixed := (perA - perB) / (ia - ib)
+	each := perA - fixed*ia
+	per := each + fixed/float64(x.Batch)
+	if per <= 0 || fixed < 0 && x.Batch > max(a.Batch, b.Batch) {
+		return max(a.Rate, b.Rate)
+	}
+	return 1 / per
+}
+
+// nearest returns the two measured trials whose batches are nearest to that of a candidate.
+func nearest(x Candidate, own []Trial) (a, b Trial) {
+	distance := func(t Trial) float64 {
+		return math.Abs(math.Log(float64(t.Batch)) - math.Log(float64(x.Batch)))
+	}
+	a, b = own[0], own[1]
+	if distance(b) < distance(a) {
+		a, b = b, a
+	}
+	for _, t := range own[2:] {
+		switch {
+		case distance(t) < distance(a):
+			a, b = t, a
+		case distance(t) < distance(b):
+			b = t
+		}
+	}
+	return a, b
+}

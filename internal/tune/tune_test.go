@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tune
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"snug/internal/setup"
+)
+
+const gib = 1 << 30
+
+// usual is a run with and without checkpointing on a card of 24 GiB: without is a third faster and takes four
+// times the activations.
+func usual(noise float64) *machine {
+	return &machine{
+		limit: 24 * gib, target: 64, noise: noise, random: rand.New(rand.NewPCG(1, 2)),
+		variants: []variant{
+			{name: "", base: 4 * gib, each: 0.5 * gib, fixed: 0.02, per: 0.010, offMemory: 1, offSpeed: 1},
+			{name: "off", base: 4 * gib, each: 2 * gib, fixed: 0.02, per: 0.0075, offMemory: 1, offSpeed: 1},
+		},
+	}
+}
+
+// The settings that are found are within 3 % of the best that there are, in at most five trials, whatever is
+// wrong with the predictions.
+func TestClimbFinds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*machine)
+		most   int // trials
+	}{
+		{"as predicted", func(*machine) {}, 3},
+		{"memory 10 % higher than predicted", func(m *machine) { m.each(func(v *variant) { v.offMemory = 1 / 1.1 }) }, 4},
+		{"memory 10 % lower", func(m *machine) { m.each(func(v *variant) { v.offMemory = 1.1 }) }, 4},
+		{"memory 30 % higher", func(m *machine) { m.each(func(v *variant) { v.offMemory = 1 / 1.3 }) }, 5},
+		{"speeds 30 % off, all alike", func(m *machine) { m.each(func(v *variant) { v.offSpeed = 1.3 }) }, 3},
+		{"one variant is not as fast as predicted", func(m *machine) { m.variants[1].offSpeed = 1.2 }, 4},
+		{"one variant is faster than predicted", func(m *machine) { m.variants[1].offSpeed = 0.85 }, 4},
+		{"a plateau", func(m *machine) { m.each(func(v *variant) { v.fixed = 0 }) }, 4},
+		{"larger batches are slower", func(m *machine) { m.each(func(v *variant) { v.knee, v.slower = 8, 1.2 }) }, 5},
+		{"a plateau that was not predicted", func(m *machine) { m.each(func(v *variant) { v.fixed, v.linear = 0.005, true }) }, 5},
+		{"slower batches that were not predicted", func(m *machine) { m.each(func(v *variant) { v.knee, v.slower, v.linear = 4, 1.2, true }) }, 5},
+		{"a small card", func(m *machine) { m.limit = 6 * gib }, 4},
+		{"a large card", func(m *machine) { m.limit = 140 * gib }, 4},
+		{"only one batch fits", func(m *machine) { m.limit = 4*gib + gib*6/10 }, 3},
+		{"a variant that crashes", func(m *machine) { m.variants[1].broken, m.variants[1].offSpeed = true, 0.7 }, 4},
+		{"nothing is predicted", func(m *machine) {
+			m.variants = m.variants[:1]
+			m.variants[0].unpredicted = true
+		}, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := usual(0.002)
+			c.change(m)
+			climb, err := m.climb(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			best := climb.Best()
+			if best == nil {
+				t.Fatalf("nothing found: %v", climb.Next().Why)
+			}
+			found := m.variant(best.Variant).rate(best.Batch)
+			if short := 1 - found/m.best(); short > 0.03 {
+				t.Errorf("%s is %.1f %% slower than the best", best.Name(), 100*short)
+			}
+			if climb.Runs() > c.most {
+				t.Errorf("%d trials, want at most %d: %v", climb.Runs(), c.most, keys(climb))
+			}
+		})
+	}
+}
+
+func (m *machine) each(change func(*variant)) {
+	for i := range m.variants {
+		change(&m.variants[i])
+	}
+}
+
+func keys(c *Climb) []string {
+	var out []string
+	for _, t := range c.tried {
+		out = append(out, t.Name())
+	}
+	return out
+}
+
+// Whatever the machine does, the answer was seen to fit, the effective batch is kept, and the number of trials
+// is bounded.
+func TestClimbIsSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := drawMachine(t)
+		most := rapid.IntRange(1, 12).Draw(t, "most")
+		margin := rapid.SampledFrom([]float64{0, 0.1, 0.3}).Draw(t, "margin")
+		climb, err := m.climb(Options{Most: most, Margin: margin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if climb.Runs() > most {
+			t.Fatalf("%d trials, at most %d were asked for", climb.Runs(), most)
+		}
+		for _, x := range climb.tried {
+			if x.Effective() != m.target {
+				t.Fatalf("%s makes %d, not %d", x.Name(), x.Effective(), m.target)
+			}
+		}
+		best := climb.Best()
+		if best == nil {
+			return
+		}
+		if v := m.variant(best.Variant); v.broken || v.memory(best.Batch) > (1-margin)*float64(m.limit)+1 {
+			t.Fatalf("%s does not fit", best.Name())
+		}
+		if best.Outcome != Fits || best.Times < 1 {
+			t.Fatalf("%s was not seen to fit", best.Name())
+		}
+	})
+}
+
+func drawMachine(t *rapid.T) *machine {
+	share := func(name string) float64 { return rapid.Float64Range(0.5, 2).Draw(t, name) }
+	m := &machine{
+		limit: uint64(rapid.Float64Range(1, 100).Draw(t, "limit") * gib), target: rapid.IntRange(1, 96).Draw(t, "target"),
+		noise: rapid.Float64Range(0, 0.05).Draw(t, "noise"), random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
+	}
+	for _, name := range []string{"", "off", "fused"}[:rapid.IntRange(1, 3).Draw(t, "variants")] {
+		m.variants = append(m.variants, variant{
+			name: name, base: rapid.Float64Range(0.1, 20).Draw(t, "base") * gib, each: rapid.Float64Range(0.01, 4).Draw(t, "each") * gib,
+			fixed: rapid.Float64Range(0, 0.1).Draw(t, "fixed"), per: rapid.Float64Range(0.001, 0.1).Draw(t, "per"),
+			knee: rapid.IntRange(0, 32).Draw(t, "knee"), slower: share("slower"), offMemory: share("offMemory"), offSpeed: share("offSpeed"),
+			broken: rapid.Bool().Draw(t, "broken") && name != "", unpredicted: rapid.Bool().Draw(t, "unpredicted"),
+		})
+	}
+	return m
+}
+
+// The same results lead to the same decisions, so that an interrupted tune can go on from what is stored.
+func TestClimbResumes(t *testing.T) {
+	m := usual(0.01)
+	whole, err := m.climb(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[string][]Result{}
+	all, start := m.candidates()
+	again, _ := New(all, start, Options{Limit: m.limit})
+	replay, _ := New(all, start, Options{Limit: m.limit})
+	m = usual(0.01)
+	for s := again.Next(); s.Next != nil; s = again.Next() {
+		r := m.run(*s.Next)
+		results[s.Next.Key()] = append(results[s.Next.Key()], r)
+		again.Record(*s.Next, r)
+	}
+	for s := replay.Next(); s.Next != nil; s = replay.Next() {
+		replay.Record(*s.Next, Result{Outcome: Interrupted}) // it says nothing
+		if same := replay.Next(); same.Next.Key() != s.Next.Key() {
+			t.Fatalf("after an interruption %s is next, not %s", same.Next.Key(), s.Next.Key())
+		}
+		k := s.Next.Key()
+		replay.Record(*s.Next, results[k][0])
+		results[k] = results[k][1:]
+	}
+	if diff := cmp.Diff(again.tried, replay.tried); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(keys(whole), keys(replay)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func one(batch int, predicted uint64) Candidate {
+	return Candidate{Settings: setup.Assign("batch", batch).With("accumulation", 16/batch), Batch: batch, Accumulation: 16 / batch, World: 1, Predicted: predicted, Expected: 25 * float64(batch)}
+}
+
+// Each decision says what it rests on.
+func TestDecisions(t *testing.T) {
+	all := []Candidate{one(2, 4*gib), one(4, 6*gib), one(8, 10*gib), one(16, 18*gib)}
+	climb := func() *Climb {
+		c, err := New(all, 2, Options{Limit: 12 * gib})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	check := func(c *Climb, verb, key, why string) {
+		t.Helper()
+		s, next := c.Next(), ""
+		if s.Next != nil {
+			next = s.Next.Size()
+		}
+		if s.Verb != verb || next != key || !strings.Contains(s.Why, why) {
+			t.Errorf("%s %q because %q, want %s %q because …%s…", s.Verb, next, s.Why, verb, key, why)
+		}
+	}
+	c := climb()
+	check(c, "start", "8 x 2", "the prediction is 10.00 GiB of 12.00 GiB (83 %)")
+	c.Record(all[2], Result{Outcome: OutOfMemory, Why: "ran out of GPU memory, asking for 2.00 GiB"})
+	check(c, "step back", "4 x 4", "batch 8 x 2: ran out of GPU memory, asking for 2.00 GiB")
+	c.Record(all[1], Result{Outcome: Fits, Reserved: 7 * gib, Rate: 100, Noise: 0.001})
+	check(c, "stay", "", "17 % more than predicted")
+	if b := c.Best(); b == nil || b.Batch != 4 {
+		t.Errorf("the best is %v", b)
+	}
+
+	c = climb()
+	c.Record(all[2], Result{Outcome: Fits, Reserved: 6 * gib, Rate: 100, Noise: 0.001})
+	check(c, "step up", "16 x 1", "40 % less than predicted")
+	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 101.5, Noise: 0.001})
+	check(c, "again", "16 x 1", "is 1.5 % faster than batch 8 x 2, and measurements differ by up to 1.0 %")
+	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 99.5, Noise: 0.001})
+	if b := c.Best(); b == nil || b.Batch != 8 {
+		t.Errorf("a gain that did not last is kept: %v", b)
+	}
+
+	c = climb()
+	c.Record(all[2], Result{Outcome: Crashed, Why: "ValueError: no"})
+	check(c, "stop", "", "crashed: ValueError: no")
+	if c.Err() == nil {
+		t.Error("a command that fails by itself is not an error")
+	}
+
+	c = climb()
+	for _, x := range []int{2, 1, 0} {
+		c.Record(all[x], Result{Outcome: OutOfMemory, Why: "no memory"})
+	}
+	check(c, "stop", "", "that is the smallest batch")
+}
+
+// Mistakes of the caller.
+func TestNew(t *testing.T) {
+	if _, err := New(nil, 0, Options{}); err == nil {
+		t.Error("nothing to try is no error")
+	}
+	other := one(4, gib)
+	other.Accumulation = 5
+	if _, err := New([]Candidate{one(2, gib), other}, 0, Options{}); err == nil {
+		t.Error("two effective batches are no error")
+	}
+	if _, err := New([]Candidate{one(2, gib), one(2, gib)}, 0, Options{}); err == nil {
+		t.Error("the same candidate twice is no error")
+	}
+}
+
+// The speed of a run is the mean of its steps after the warm-up, with the interval that they support.
+func TestSpeed(t *testing.T) {
+	for _, c := range []struct {
+		times          []float64
+		seconds, noise float64
+	}{
+		{nil, 0, 1},
+		{[]float64{9}, 9, 1},
+		{[]float64{9, 5, 3, 1}, 1, 1},
+		{[]float64{9, 5, 3, 1, 1, 1, 1, 1}, 1, 0},
+		{[]float64{9, 5, 3, 0.9, 1.1, 0.9, 1.1, 1}, 1, 2.776 * 0.1 / math.Sqrt(5)},
+		{[]float64{9, 5, 3, 0, math.NaN(), math.Inf(1), 2, 2}, 2, 0},
+	} {
+		seconds, noise := Speed(c.times)
+		if math.Abs(seconds-c.seconds) > 1e-9 || math.Abs(noise-c.noise) > 1e-3 {
+			t.Errorf("%v: %v, %v; want %v, %v", c.times, seconds, noise, c.seconds, c.noise)
+		}
+	}
+}
+
+// Over many machines whose predictions are off as those of real ones are, nearly all answers are within 3 % of
+// the best, and three trials or fewer are usual.
+func TestClimbUsually(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	within := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
+	const machines = 500
+	near, trials, most := 0, 0, 0
+	for range machines {
+		m := &machine{limit: uint64(within(10, 100) * gib), target: []int{16, 48, 64, 128, 256}[random.IntN(5)], noise: 0.003, random: random}
+		base, each, fixed, per := within(1, 8)*gib, within(0.05, 2)*gib, within(0.001, 0.05), within(0.002, 0.02)
+		for _, v := range []struct {
+			name         string
+			memory, time float64
+		}{{"", 1, 1}, {"off", within(2, 5), within(0.65, 0.85)}, {"fused", 1, within(0.95, 1)}} {
+			m.variants = append(m.variants, variant{
+				name: v.name, base: base, each: each * v.memory, fixed: fixed, per: per * v.time,
+				offMemory: within(0.97, 1.03), offSpeed: within(0.9, 1.1),
+			})
+		}
+		c, err := m.climb(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := c.Best()
+		if best == nil {
+			t.Fatalf("nothing found: %s", c.Next().Why)
+		}
+		trials, most = trials+c.Runs(), max(most, c.Runs())
+		if m.variant(best.Variant).rate(best.Batch) >= 0.97*m.best() {
+			near++
+		}
+	}
+	if near < machines*95/100 || trials > machines*3 || most > DefaultTrials {
+		t.Errorf("%d of %d within 3 %%, %.2f trials in the mean, %d at most", near, machines, float64(trials)/machines, most)
+	}
+	t.Logf("%d of %d within 3 %%, %.2f trials in the mean, %d at most", near, machines, float64(trials)/machines, most)
+}

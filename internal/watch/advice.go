@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import "fmt"
+
+// What to do about each state.
+const (
+	adviceLeak              = "look for tensors that are kept from step to step: a loss that is added up (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds such lines, and `snug profile` records which line allocates them"
+	adviceLeakUnprobed      = "start the run with `snug watch -- COMMAND` to see whether tensors or PyTorch's cache grow"
+	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
+	adviceThrash            = "use a smaller batch, or set PYTORCH_ALLOC_CONF=expandable_segments:True so that freed memory can be used in one piece"
+	adviceEval              = "evaluate with a smaller batch: it takes nearly all memory that the run can get"
+	adviceNear              = "use a smaller batch, gradient checkpointing, or PYTORCH_ALLOC_CONF=expandable_segments:True; `snug optimize` computes what each would save"
+	adviceStarved           = "give the DataLoader more workers (num_workers, pin_memory, persistent_workers) or prepare the data beforehand; a larger batch would not help"
+	adviceRagged            = "the longest batch decides: group samples of similar lengths, cap the length, or set PYTORCH_ALLOC_CONF=expandable_segments:True"
+	adviceCache             = "nothing is lost: PyTorch gives the cache back when it needs it; PYTORCH_ALLOC_CONF=expandable_segments:True keeps it smaller"
+	adviceUnderusedUnprobed = "use a larger batch; `snug optimize` computes how large"
+)
+
+func adviceOther(pid int) string {
+	return fmt.Sprintf("see what process %d is (ps -p %d), and move one of the two to another GPU with CUDA_VISIBLE_DEVICES", pid, pid)
+}
+
+// goodShare is the share of the card up to which a batch is raised.
+const goodShare = 0.85
+
+// adviceUnderused computes the batch that would use the card well: what stays allocated does not change, the rest of a
+// step grows with the batch.
+func (w *Watcher) adviceUnderused(p *process, capacity float64) string {
+	peak, _ := p.highest()
+	stays := p.staying()
+	grows := peak - stays
+	if grows <= 0 || len(p.last.Shape) == 0 || p.last.Shape[0] < 1 {
+		return adviceUnderusedUnprobed
+	}
+	batch := p.last.Shape[0]
+	larger := int(float64(batch) * (goodShare*capacity - stays) / grows)
+	if larger <= batch {
+		return adviceUnderusedUnprobed
+	}
+	return fmt.Sprintf("a batch of about %d instead of %d would use %.0f %% of the memory; `snug optimize` computes it exactly and keeps the effective batch", larger, batch, 100*goodShare)
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Kind says what an event reports.
+type Kind string
+
+// The kinds of events, as a recording writes them.
+const (
+	KindStart Kind = "start" // the watching begins
+	KindLimit Kind = "limit" // a cap on what PyTorch may reserve
+	KindGPU   Kind = "gpu"   // a sample of a card
+	KindStep  Kind = "step"  // a training step, or a batch of an evaluation
+	KindOOM   Kind = "oom"   // a request for memory failed
+	KindNote  Kind = "note"  // something that the watching itself met: a source that was lost
+	KindEnd   Kind = "end"   // the run, or the watching, is over
+)
+
+// Phase says what a step did.
+type Phase string
+
+// The phases of a step.
+const (
+	Train Phase = "train" // an update by the optimizer
+	Eval  Phase = "eval"  // a forward pass in evaluation mode
+)
+
+// Event is one line of a recording. Only the fields of its kind are set. Sizes are in bytes; 0 means that the source
+// does not report the field, unless the field is a pointer.
+type Event struct {
+	T    float64 // seconds since the start
+	Kind Kind
+	PID  int // of start, limit, step, oom, end
+
+	Total   int64  // start: memory of the card, as PyTorch sees it
+	Own     bool   // start: snug has started the run, and only processes that report are watched
+	Limit   int64  // limit: the cap
+	Message string // oom, note: the text
+
+	GPU  GPU  // gpu
+	Step Step // step
+}
+
+// GPU is a sample of one card.
+type GPU struct {
+	Index       int       // as the driver counts
+	UUID        string    // the card's unique name, if the source knows it
+	Name        string    // as the driver prints it
+	Used, Total int64     // bytes
+	Reserved    int64     // bytes of Total that the driver keeps for itself, if they are not part of Used
+	Util        *float64  // percent of the time in which a kernel ran
+	Power       *float64  // watts
+	PowerLimit  *float64  // watts
+	Temperature *float64  // degrees Celsius
+	Throttle    []string  // why the clocks are lower than they could be
+	Procs       []Process // those that hold memory of the card
+}
+
+// Process is a process on a card.
+type Process struct {
+	PID  int    `json:"pid"`
+	Used int64  `json:"used"`           // bytes; 0 if the driver does not report it
+	Name string `json:"name,omitempty"` // of the executable
+}
+
+// Step is the state of PyTorch's allocator at the end of a step. Peaks are since the step before.
+type Step struct {
+	N                           int
+	Phase                       Phase
+	Shape                       []int // of the batch
+	Allocated, Reserved         int64
+	PeakAllocated, PeakReserved int64
+	Retries                     int      // times the cache was flushed to make room, since the process began
+	Wait                        *float64 // seconds in this step that the process waited for its data
+}
+
+// line is an event as JSON: the fields of all kinds.
+type line struct {
+	T             *float64  `json:"t"`
+	Kind          Kind      `json:"kind"`
+	Total         *int64    `json:"total,omitempty"`
+	PID           *int      `json:"pid,omitempty"`
+	Own           bool      `json:"own,omitempty"`
+	Limit         *int64    `json:"limit,omitempty"`
+	GPU           *int      `json:"gpu,omitempty"`
+	UUID          string    `json:"uuid,omitempty"`
+	Name          string    `json:"name,omitempty"`
+	Used          *int64    `json:"used,omitempty"`
+	DriverShare   *int64    `json:"driver_reserved,omitempty"`
+	Util          *float64  `json:"gpu_util,omitempty"`
+	Power         *float64  `json:"power_w,omitempty"`
+	PowerLimit    *float64  `json:"power_limit_w,omitempty"`
+	Temperature   *float64  `json:"temperature_c,omitempty"`
+	Throttle      []string  `json:"throttle,omitempty"`
+	Procs         []Process `json:"procs,omitempty"`
+	Step          *int      `json:"step,omitempty"`
+	Phase         Phase     `json:"phase,omitempty"`
+	Shape         []int     `json:"shape,omitempty"`
+	Allocated     *int64    `json:"allocated,omitempty"`
+	Reserved      *int64    `json:"reserved,omitempty"`
+	PeakAllocated *int64    `json:"peak_allocated,omitempty"`
+	PeakReserved  *int64    `json:"peak_reserved,omitempty"`
+	Retries       *int      `json:"retries,omitempty"`
+	Wait          *float64  `json:"wait,omitempty"`
+	Message       string    `json:"message,omitempty"`
+}
+
+// MarshalJSON writes the event as a line of a recording.
+func (e Event) MarshalJSON() ([]byte, error) {
+	t := math.Round(e.T*1e6) / 1e6
+	l := line{T: &t, Kind: e.Kind, PID: given(e.PID), Message: e.Message}
+	switch e.Kind {
+	case KindStart:
+		l.Total, l.Own = given(e.Total), e.Own
+	case KindLimit:
+		l.Limit = &e.Limit
+	case KindGPU:
+		g := e.GPU
+		l.GPU, l.UUID, l.Name, l.Used, l.Total, l.DriverShare, l.Util = &g.Index, g.UUID, g.Name, &g.Used, given(g.Total), given(g.Reserved), g.Util
+		l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs = g.Power, g.PowerLimit, g.Temperature, g.Throttle, g.Procs
+	case KindStep:
+		s := e.Step
+		l.Step, l.Phase, l.Shape, l.Retries, l.Wait = &s.N, s.Phase, s.Shape, &s.Retries, s.Wait
+		l.Allocated, l.Reserved = given(s.Allocated), given(s.Reserved)
+		l.PeakAllocated, l.PeakReserved = given(s.PeakAllocated), given(s.PeakReserved)
+	}
+	return json.Marshal(l)
+}
+
+// given returns a pointer to a number, or nil if it is 0.
+func given[T int | int64](n T) *T {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// errKind is returned for a line of a kind that this snug does not know.
+var errKind = errors.New("unknown kind")
+
+// UnmarshalJSON reads a line of a recording.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return err
+	}
+	*e = Event{Kind: l.Kind, PID: of(l.PID), Message: l.Message}
+	if l.T != nil {
+		e.T = *l.T
+	}
+	switch l.Kind {
+	case KindStart:
+		e.Total, e.Own = of(l.Total), l.Own
+	case KindLimit:
+		e.Limit = of(l.Limit)
+	case KindGPU:
+		e.GPU = GPU{of(l.GPU), l.UUID, l.Name, of(l.Used), of(l.Total), of(l.DriverShare), l.Util, l.Power, l.PowerLimit, l.Temperature, l.Throttle, l.Procs}
+	case KindStep:
+		if l.Step == nil {
+			return errors.New(`"step" is missing`)
+		}
+		e.Step = Step{*l.Step, l.Phase, l.Shape, of(l.Allocated), of(l.Reserved), of(l.PeakAllocated), of(l.PeakReserved), of(l.Retries), l.Wait}
+		if e.Step.Phase == "" {
+			e.Step.Phase = Train
+		}
+	case KindOOM, KindNote, KindEnd:
+	default:
+		return fmt.Errorf("%w %q", errKind, l.Kind)
+	}
+	return e.check()
+}
+
+func of[T any](p *T) (zero T) {
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+// mostBytes is more than any card has: larger numbers are mistakes.
+const mostBytes = 1 << 50
+
+// check refuses numbers that cannot be.
+func (e *Event) check() error {
+	s, g := &e.Step, &e.GPU
+	sizes := []struct {
+		name string
+		n    int64
+	}{
+		{"total", e.Total}, {"limit", e.Limit}, {"used", g.Used}, {"total", g.Total}, {"driver_reserved", g.Reserved}, {"allocated", s.Allocated},
+		{"reserved", s.Reserved}, {"peak_allocated", s.PeakAllocated}, {"peak_reserved", s.PeakReserved},
+	}
+	for _, x := range sizes {
+		if x.n < 0 || x.n > mostBytes {
+			return fmt.Errorf("%q is %d, which is no size of memory", x.name, x.n)
+		}
+	}
+	for _, p := range g.Procs {
+		if p.Used < 0 || p.Used > mostBytes {
+			return fmt.Errorf("process %d uses %d bytes, which is no size of memory", p.PID, p.Used)
+		}
+	}
+	switch {
+	case math.Abs(e.T) > 1e12:
+		return fmt.Errorf(`"t" is %g seconds, which is no time`, e.T)
+	case s.N < 0 || s.Retries < 0 || g.Index < 0 || e.PID < 0:
+		return errors.New("a count is negative")
+	case s.Phase != "" && s.Phase != Train && s.Phase != Eval:
+		return fmt.Errorf(`"phase" is %q, not "train" or "eval"`, s.Phase)
+	}
+	return nil
+}

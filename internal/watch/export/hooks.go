@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"snug/internal/watch"
+)
+
+// Hook is a command that is run when a state is reached.
+type Hook struct {
+	State   watch.State // "" is any
+	Command []string
+}
+
+// Hooks runs commands when the state changes. They run beside the watching: a slow one delays nothing, and one that fails
+// is reported.
+type Hooks struct {
+	List []Hook
+	Run  func(ctx context.Context, args, env []string) error // starts a program and waits for it
+	Warn func(string)
+
+	wait sync.WaitGroup
+}
+
+// patience is how long a command may take.
+const patience = time.Minute
+
+// Event starts the commands of a state that was just reached.
+func (h *Hooks) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
+	r := w.Now()
+	if !changed {
+		return nil
+	}
+	for _, hook := range h.List {
+		if hook.State != "" && hook.State != r.State {
+			continue
+		}
+		h.wait.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := h.Run(ctx, fill(hook.Command, r), variables(r)); err != nil {
+				h.Warn(fmt.Sprintf("the command for %s: %v", r.State, err))
+			}
+		})
+	}
+	return nil
+}
+
+// Close waits for the commands.
+func (h *Hooks) Close(*watch.Watcher) error {
+	h.wait.Wait()
+	return nil
+}
+
+// variables are what a command can use.
+func variables(r watch.Reading) []string {
+	out := []string{"SNUG_STATE=" + string(r.State), "SNUG_WHY=" + r.Why, "SNUG_STEP=" + strconv.Itoa(r.Step), "SNUG_ADVICE=" + r.Advice}
+	if r.StepsToOOM != nil {
+		out = append(out, "SNUG_STEPS_TO_OOM="+strconv.Itoa(r.StepsToOOM[1]))
+	}
+	return out
+}
+
+// ParseState reads a state as users write it: also leak for leaking, oom for out-of-memory.
+func ParseState(text string) (watch.State, error) {
+	switch text {
+	case "leak":
+		return watch.Leaking, nil
+	case "oom":
+		return watch.OutOfMemory, nil
+	case "end":
+		return watch.Ended, nil
+	}
+	if s := watch.State(text); slices.Contains(watch.States, s) {
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is no state; the states are %s", text, stateNames())
+}
+
+func stateNames() string {
+	out := ""
+	for i, s := range watch.States {
+		if i > 0 {
+			out += ", "
+		}
+		out += string(s)
+	}
+	return out
+}
+
+// The places of a notification's texts in its command.
+const (
+	stateMark = "\x00state"
+	whyMark   = "\x00why"
+)
+
+// Notification returns the hook that shows a notification on this system's desktop, for a state.
+func Notification(s watch.State) Hook {
+	if runtime.GOOS == "darwin" {
+		script := "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
+		return Hook{s, []string{"osascript", "-e", script, stateMark, whyMark}}
+	}
+	return Hook{s, []string{"notify-send", "--app-name=snug", stateMark, whyMark}}
+}
+
+// fill puts the texts of a notification into its command.
+func fill(args []string, r watch.Reading) []string {
+	out := slices.Clone(args)
+	for i, a := range out {
+		switch a {
+		case stateMark:
+			out[i] = "snug: " + string(r.State)
+		case whyMark:
+			out[i] = r.Why
+		}
+	}
+	return out
+}

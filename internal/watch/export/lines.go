@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"snug/internal/watch"
+)
+
+// Lines writes a line when the state changes, every so many steps, and at the end.
+type Lines struct {
+	Out   io.Writer
+	Every int                                  // steps; 0: only changes
+	Write func(io.Writer, watch.Reading) error // how a line looks
+
+	next  int  // the step of the next line
+	ended bool // the last event had a line
+}
+
+// Event writes a line if there is a reason to.
+func (l *Lines) Event(e watch.Event, w *watch.Watcher, changed bool) error {
+	r := w.Now()
+	due := false
+	if l.Every > 0 && e.Kind == watch.KindStep && e.Step.Phase == watch.Train && r.Step >= l.next {
+		due = l.next > 0 || r.Step%l.Every == 0
+		l.next = (r.Step/l.Every + 1) * l.Every
+	}
+	l.ended = changed || due
+	if !l.ended {
+		return nil
+	}
+	return l.Write(l.Out, r)
+}
+
+// Close writes the last line.
+func (l *Lines) Close(w *watch.Watcher) error {
+	if l.ended || w.Now().State == "" {
+		return nil
+	}
+	return l.Write(l.Out, w.Now())
+}
+
+// JSON writes a reading as one line of JSON.
+func JSON(out io.Writer, r watch.Reading) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(r)
+}
+
+// Plain writes a reading as one line of text.
+func Plain(out io.Writer, r watch.Reading) error {
+	_, err := io.WriteString(out, PlainLine(r)+"\n")
+	return err
+}
+
+// PlainLine returns a reading as one line of text.
+func PlainLine(r watch.Reading) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%8s", Clock(r.T))
+	if r.Step > 0 {
+		fmt.Fprintf(&b, "  step %d", r.Step)
+	}
+	if r.PID > 0 {
+		fmt.Fprintf(&b, "  process %d", r.PID)
+	}
+	fmt.Fprintf(&b, "  %s: %s", r.State, r.Why)
+	if left := Left(r); left != "" {
+		fmt.Fprintf(&b, "; %s", left)
+	}
+	if r.Advice != "" {
+		fmt.Fprintf(&b, ". %s%s", strings.ToUpper(r.Advice[:1]), r.Advice[1:])
+	}
+	return b.String()
+}
+
+// Left says how long memory lasts; "" if that is not known.
+func Left(r watch.Reading) string {
+	switch {
+	case r.StepsToOOM != nil && r.SecondsToOOM != nil:
+		return fmt.Sprintf("out of memory in %d to %d steps, probably %d (%s)", r.StepsToOOM[0], r.StepsToOOM[2], r.StepsToOOM[1], Span(r.SecondsToOOM[1]))
+	case r.StepsToOOM != nil:
+		return fmt.Sprintf("out of memory in %d to %d steps, probably %d", r.StepsToOOM[0], r.StepsToOOM[2], r.StepsToOOM[1])
+	case r.SecondsToOOM != nil:
+		return fmt.Sprintf("out of memory in %s to %s", Span(r.SecondsToOOM[0]), Span(r.SecondsToOOM[2]))
+	}
+	return ""
+}
+
+// Clock formats the time since the start: 0:07, 12:30, 1:02:03.
+func Clock(seconds float64) string {
+	s := int(max(0, seconds))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// Span formats a length of time: 12 s, 5 min, 3.2 h, 2.1 days.
+func Span(seconds float64) string {
+	switch {
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 48*3600:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	}
+	return fmt.Sprintf("%.1f days", seconds/86400)
+}

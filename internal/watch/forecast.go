@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"math"
+	"slices"
+)
+
+// A step fails when what stays allocated, and what the step needs above it, reach what PyTorch can reserve. What stays
+// grows along the trend; what steps need is known from the recent ones, and varies with their batches. So step k from
+// now fails with the probability that a recent step would not have fitted into what is then left, and these
+// probabilities add up:
+//
+//	risk(k) = sum over j <= k of the share of recent steps that do not fit at j
+//
+// The run survives k steps with probability exp(-risk(k)). The middle of the forecast is where that is a half; its ends
+// are where it is 95 and 5 %, moved further by the bounds of the slope.
+var (
+	riskLow    = -math.Log(0.95)
+	riskMiddle = -math.Log(0.5)
+	riskHigh   = -math.Log(0.05)
+)
+
+// forecast adds when memory will run out.
+func (w *Watcher) forecast(p *process, r *Reading) {
+	capacity := w.capacity(p)
+	if capacity == 0 || p.leak.slope <= 0 {
+		return
+	}
+	level, above := p.levels()
+	room := capacity - level
+	at := func(slope, risk float64) float64 {
+		steps := stepsUntil(room, slope, above, risk)
+		if p.evalPeak > 0 {
+			steps = min(steps, max(0, room-p.evalPeak)/slope)
+		}
+		return steps
+	}
+	middle := at(p.leak.slope, riskMiddle)
+	pause := p.leak.part / 2 // a staircase fails at its next step
+	low, high := min(at(p.leak.high, riskLow), middle-pause), max(at(p.leak.low, riskHigh), middle+pause)
+	r.StepsToOOM = &[3]int{whole(low), whole(middle), whole(high)}
+	if s := p.stepSeconds(); s > 0 {
+		r.SecondsToOOM = &[3]float64{round(max(low, 0) * s), round(middle * s), round(high * s)}
+	}
+}
+
+// levels returns what stays allocated now, by the trend through the last steps, and what recent steps needed above it.
+func (p *process) levels() (level float64, above []float64) {
+	recent := p.recentPeaks(kept)
+	var stays []float64
+	since := func(x stepPeak) float64 { return p.leak.slope * float64(p.step-x.step) }
+	for _, x := range recent[max(0, len(recent)-recentSteps/2):] {
+		stays = append(stays, x.allocated+since(x))
+	}
+	level = median(stays)
+	for _, x := range recent {
+		above = append(above, max(0, x.peak+since(x)-level))
+	}
+	return level, above
+}
+
+// stepsUntil returns after how many steps the risk is reached. Each recent step adds to it from the moment on at which
+// it would not fit any more.
+func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
+	if len(above) == 0 {
+		return max(0, room) / slope
+	}
+	begins := make([]float64, len(above))
+	for i, a := range above {
+		begins[i] = max(0, (room-a)/slope)
+	}
+	slices.Sort(begins)
+	n := float64(len(begins))
+	sum := 0.0
+	for i, b := range begins {
+		sum += b
+		// With the first i+1 of them, risk(k) = ((i+1)*k - sum) / n.
+		k := (risk*n + sum) / float64(i+1)
+		if i+1 == len(begins) || k <= begins[i+1] {
+			return k
+		}
+	}
+	return 0
+}
+
+// forecastMemory adds when the memory that the driver counts will run out.
+func (w *Watcher) forecastMemory(p *process, capacity float64, r *Reading) {
+	room := max(0, capacity-float64(p.used))
+	if p.leak.slope <= 0 {
+		return
+	}
+	r.SecondsToOOM = &[3]float64{round(room / p.leak.high), round(room / p.leak.slope), round(room / p.leak.low)}
+}
+
+func whole(steps float64) int { return int(math.Round(max(0, min(steps, math.MaxInt32)))) }
+
+// round keeps a tenth of a second.
+func round(seconds float64) float64 { return math.Round(seconds*10) / 10 }

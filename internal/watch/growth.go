@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// How a leak is told from everything else that makes memory vary.
+//
+// A leak adds the same amount again and again, without end. So a window of steps is cut into parts of equal length,
+// and the same step of neighbouring parts is compared: what a step holds now, and what it held one part earlier. With
+// a leak, nearly all of these rises are positive and about equal, in every part. Each thing that is not a leak fails:
+//
+//   - Noise: the rises scatter around zero.
+//   - One allocation that stays (the average of the weights, the first evaluation): only the comparisons across that
+//     step rise. In a window of P parts there are P-1 parts' worth of comparisons, and one jump reaches at most one
+//     part's worth of them. Two jumps reach two, so a window of four parts is safe from them; three parts are enough
+//     only if the rises are nearly equal as well, as they are in a staircase of equal steps at equal distances.
+//   - Memory that follows the batch: only comparable steps are compared, and a step is comparable only with a later
+//     one whose batch is not larger in any dimension. While lengths grow by a curriculum there are no such pairs,
+//     and so there is no verdict; when they have settled, the pairs are among the settled steps.
+//   - A cache that fills: the rises get smaller from part to part.
+//   - Slow waves: the window has to end above everything that was seen before it.
+//
+// The test is repeated on windows of many lengths, which end now: short ones see a fast leak early, long ones see a
+// slow one, and a staircase whose steps are n apart shows in windows of 3n and more.
+
+// point is one step, or one sample of a card.
+type point struct {
+	x     float64 // the step, or seconds
+	y     float64 // bytes
+	shape []int   // of the batch; nil if not known
+	size  float64 // elements of the batch
+}
+
+func newPoint(x, y float64, shape []int) point {
+	size := 1.0
+	for _, d := range shape {
+		size *= float64(d)
+	}
+	return point{x, y, shape, size}
+}
+
+// near is the least share of the earlier batch that a later one may have to be compared with it.
+const near = 0.9
+
+// comparable reports whether a rise from a to a later b cannot come from a larger batch.
+func comparable(a, b point) bool {
+	if len(a.shape) != len(b.shape) || b.size < near*a.size {
+		return false
+	}
+	for i := range a.shape {
+		if b.shape[i] > a.shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// trend is a growth that was found.
+type trend struct {
+	slope     float64 // bytes per step, or per second
+	low, high float64 // bounds of the slope
+	part      float64 // length of a part, in steps or seconds: a staircase may pause for as long
+	from      float64 // where the window begins
+}
+
+// test holds the demands on a window.
+type test struct {
+	least   int     // points in the shortest window
+	floor   float64 // least rise over the window, in bytes
+	equal   int     // parts of a window in which the rises have to be about equal
+	about   float64 // how far a rise may be from the median to be about equal, as a share of it
+	certain int     // parts of a window in which they only have to be certain; 0: that is not enough
+	pairs   int     // comparable pairs that each part needs
+	earlier []point // points before all that are tested
+}
+
+// Constants of the test. None of them depends on how large or how fast a run is.
+const (
+	leastPoints = 24   // shortest window of steps: 3 parts of 8
+	noisyPoints = 36   // shortest window in which rises need not be equal: 4 parts of 9
+	fresh       = 0.5  // share of a window's rise that has to be above everything before it
+	agree       = 0.9  // share of the rises that have to be about equal
+	positive    = 0.8  // share of the rises in each part that have to be positive, if they are not equal
+	slowest     = 0.4  // least rise of a part, as a share of the average part's
+	certainty   = 6.0  // rise of the whole window over its standard error
+	partSigmas  = 2.5  // rise of each part over its standard error
+	grid        = 1.15 // ratio of the lengths of windows
+)
+
+// find tests the windows that end with the last point and returns the trend of the longest that passes.
+func (t test) find(ps []point) (trend, bool) {
+	var best trend
+	found := false
+	for n := t.least; ; n = int(math.Ceil(float64(n) * grid)) {
+		last := n >= len(ps)
+		if len(ps) < t.least {
+			return trend{}, false
+		}
+		window := ps[len(ps)-min(n, len(ps)):]
+		if got, ok := t.passes(ps, window); ok {
+			if !found {
+				best.part = got.part
+			}
+			best = trend{got.slope, got.low, got.high, best.part, got.from}
+			found = true
+		}
+		if last {
+			return best, found
+		}
+	}
+}
+
+// passes tests one window.
+func (t test) passes(all, window []point) (trend, bool) {
+	if !t.rises(window) {
+		return trend{}, false
+	}
+	if r, ok := risesBetween(window, t.equal, t.pairs); ok && t.large(r) && r.equal(t.about) && t.fresh(r, all, window) {
+		return r.trend(window), true
+	}
+	if t.certain == 0 || len(window) < noisyPoints {
+		return trend{}, false
+	}
+	if r, ok := risesBetween(window, t.certain, t.pairs); ok && t.large(r) && r.certain() && t.fresh(r, all, window) {
+		return r.trend(window), true
+	}
+	return trend{}, false
+}
+
+// rises reports whether the window ends higher than it begins, by as much as a trend over the floor would. It spares the
+// rest of the test for nearly all windows of a steady run.
+func (t test) rises(window []point) bool {
+	n := len(window) / 4
+	var first, last float64
+	for i := range n {
+		first, last = first+window[i].y, last+window[len(window)-1-i].y
+	}
+	return last-first >= float64(n)*t.floor/2
+}
+
+// fresh reports whether most of the window's rise is above everything that comparable steps before it held.
+func (t test) fresh(r rises, all, window []point) bool {
+	tail := window[len(window)-max(1, len(window)/4):]
+	ys, sizes := make([]float64, len(tail)), make([]float64, len(tail))
+	for i, p := range tail {
+		ys[i], sizes[i] = p.y, p.size
+	}
+	now, size := median(ys), median(sizes)
+	before := 0.0
+	for _, past := range [][]point{t.earlier, all[:len(all)-len(window)]} {
+		for _, p := range past {
+			if p.size <= size {
+				before = max(before, p.y)
+			}
+		}
+	}
+	return now-before >= fresh*r.total()
+}
+
+// rises are the slopes between comparable points of neighbouring parts.
+type rises struct {
+	parts  [][]float64
+	pooled []float64
+	middle float64 // median of pooled
+	wander float64 // factor on standard errors, for noise that persists from step to step
+	length float64 // of a part, in steps or seconds
+}
+
+// risesBetween compares each part with the next. It returns false if too few points are comparable.
+func risesBetween(window []point, parts, pairs int) (rises, bool) {
+	n := len(window) / parts
+	window = window[len(window)-n*parts:]
+	r := rises{}
+	for i := range parts - 1 {
+		slopes := pairUp(window[i*n:(i+1)*n], window[(i+1)*n:(i+2)*n])
+		if len(slopes) < max(pairs, n/4) {
+			return rises{}, false
+		}
+		r.parts = append(r.parts, slopes)
+		r.pooled = append(r.pooled, slopes...)
+	}
+	r.middle = median(r.pooled)
+	r.wander = wander(window)
+	r.length = (window[len(window)-1].x - window[0].x) / float64(parts)
+	return r, r.length > 0
+}
+
+// pairUp returns the slopes between the points of two neighbouring parts. Each point is used once. If all points are comparable, the same place
+// of each part is compared; otherwise the batches of the most equal sizes.
+func pairUp(a, b []point) []float64 {
+	var out []float64
+	alike := true
+	for i := range a {
+		alike = alike && slices.Equal(a[i].shape, b[i].shape)
+	}
+	if alike {
+		for i := range a {
+			if d := b[i].x - a[i].x; d > 0 {
+				out = append(out, (b[i].y-a[i].y)/d)
+			}
+		}
+		return out
+	}
+	bySize := func(p, q point) int { return cmp.Compare(q.size, p.size) }
+	early, late := slices.Clone(a), slices.Clone(b)
+	slices.SortStableFunc(early, bySize)
+	slices.SortStableFunc(late, bySize)
+	apart := (b[len(b)-1].x - a[0].x) / 4 // half a part: nearer pairs show more noise than trend
+	used := make([]bool, len(late))
+	for _, p := range early {
+		for j, q := range late {
+			if q.size < near*p.size {
+				break
+			}
+			if !used[j] && q.x-p.x >= apart && comparable(p, q) {
+				used[j] = true
+				out = append(out, (q.y-p.y)/(q.x-p.x))
+				break
+			}
+		}
+	}
+	return out
+}
+
+// large reports whether the whole window rises by enough to matter.
+func (t test) large(r rises) bool {
+	return r.middle > 0 && r.total() >= t.floor
+}
+
+// total returns the rise over the whole window.
+func (r rises) total() float64 { return r.middle * r.length * float64(len(r.parts)+1) }
+
+// trend returns the growth of a window that has passed: the slope of the line through it. Its bounds come from how far
+// the rises are apart.
+func (r rises) trend(window []point) trend {
+	_, se := r.mean()
+	slope := fitted(window)
+	if slope <= 0 {
+		slope = r.middle
+	}
+	return trend{slope: slope, low: max(slope-2*se, slope/4), high: slope + 2*se, part: r.length, from: window[0].x}
+}
+
+// fitted returns the slope of the least-squares line through points.
+func fitted(ps []point) float64 {
+	var mx, my float64
+	n := float64(len(ps))
+	for _, p := range ps {
+		mx, my = mx+p.x/n, my+p.y/n
+	}
+	var xx, xy float64
+	for _, p := range ps {
+		xx += (p.x - mx) * (p.x - mx)
+		xy += (p.x - mx) * (p.y - my)
+	}
+	if xx == 0 {
+		return 0
+	}
+	return xy / xx
+}
+
+// equal reports whether nearly all rises are about equal, in each part.
+func (r rises) equal(about float64) bool {
+	within := 0
+	for _, s := range r.pooled {
+		if math.Abs(s-r.middle) <= about*r.middle {
+			within++
+		}
+	}
+	if float64(within) < agree*float64(len(r.pooled)) {
+		return false
+	}
+	for _, part := range r.parts {
+		if math.Abs(median(slices.Clone(part))-r.middle) > about*r.middle {
+			return false
+		}
+	}
+	return true
+}
+
+// certain reports whether each part rises, with confidence, and none much less than the others.
+func (r rises) certain() bool {
+	mean, se := r.mean()
+	if mean < certainty*se {
+		return false
+	}
+	for _, part := range r.parts {
+		up := 0
+		for _, s := range part {
+			if s > 0 {
+				up++
+			}
+		}
+		m, e := r.meanOf(part)
+		if float64(up) < positive*float64(len(part)) || m < slowest*mean || m < partSigmas*e {
+			return false
+		}
+	}
+	return true
+}
+
+// mean returns the average slope over the parts, and its standard error.
+func (r rises) mean() (mean, se float64) {
+	var variance float64
+	for _, part := range r.parts {
+		m, e := r.meanOf(part)
+		mean += m / float64(len(r.parts))
+		variance += e * e
+	}
+	return mean, math.Sqrt(variance) / float64(len(r.parts))
+}
+
+// meanOf returns the mean of a part and its standard error.
+func (r rises) meanOf(s []float64) (mean, se float64) {
+	n := float64(len(s))
+	for _, v := range s {
+		mean += v / n
+	}
+	var squares float64
+	for _, v := range s {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, r.wander * math.Sqrt(squares/n/(n-1))
+}
+
+// falls is the share of steps that may hold less than the one before in a series that is said to climb.
+const falls = 0.25
+
+// wander returns by how much standard errors grow because neighbouring points are not independent: noise that persists
+// wanders, and for a while looks like a trend. But it goes down as often as up. A series that hardly ever falls is not
+// noise, however its points depend on each other.
+func wander(window []point) float64 {
+	down := 0
+	for i := 1; i < len(window); i++ {
+		if window[i].y < window[i-1].y {
+			down++
+		}
+	}
+	if float64(down) < falls*float64(len(window)) {
+		return 1
+	}
+	slope := fitted(window)
+	var own, next, last float64
+	mean := 0.0
+	for _, p := range window {
+		mean += (p.y - slope*p.x) / float64(len(window))
+	}
+	for i, p := range window {
+		rest := p.y - slope*p.x - mean
+		own += rest * rest
+		if i > 0 {
+			next += rest * last
+		}
+		last = rest
+	}
+	if own == 0 {
+		return 1
+	}
+	correlation := next / own
+	correlation += (1 + 4*correlation) / float64(len(window)) // it is estimated too low
+	correlation = min(max(correlation, 0), 0.95)
+	return math.Sqrt((1 + correlation) / (1 - correlation))
+}
+
+// median sorts its argument.
+func median(s []float64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	slices.Sort(s)
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"fmt"
+
+	"snug/internal/units"
+)
+
+// Shares of the memory that a process can get.
+const (
+	fewOf        = 0.30 // less is a waste
+	mostOf       = 0.92 // more is close to the limit
+	otherShare   = 0.01 // of the card: a process that holds less has no more than its context
+	thrashSteps  = 50
+	thrashLeast  = 4    // of those steps
+	followsShape = 0.6  // correlation of a batch's size and its memory
+	cacheGrowth  = 0.03 // of the capacity, in the recent steps
+	cacheRises   = 3    // times that it grew in them: once is an evaluation, or a longer batch
+)
+
+// judge returns the reading of a process. The order of the checks is the order of what a person should know first.
+func (w *Watcher) judge(p *process) Reading {
+	if !p.seenStep && !p.failed {
+		return w.judgeUnprobed(p)
+	}
+	r := Reading{Step: p.step}
+	if p.failed && p.oomSteps < quietFor {
+		return w.outOfMemory(p, r)
+	}
+	checks := []func(*process, *Reading) bool{
+		w.leaking, w.thrashing, w.evaluating, w.warmingUp, w.otherProcess, w.nearLimit, w.starved, w.ragged, w.cacheOnly,
+	}
+	for _, check := range checks {
+		if check(p, &r) {
+			return r
+		}
+	}
+	w.share(p, &r)
+	return r
+}
+
+func (w *Watcher) outOfMemory(p *process, r Reading) Reading {
+	r.State = OutOfMemory
+	r.Why = "a request for GPU memory failed"
+	if p.step > 0 {
+		r.Why += fmt.Sprintf(" after step %d", p.step)
+	}
+	if capacity := w.capacity(p); capacity > 0 && p.seenStep {
+		r.Why += fmt.Sprintf(", with %v of %v reserved", gib(p.last.Reserved), gib(capacity))
+	}
+	r.Advice = adviceOOM
+	if p.leaks {
+		r.Why += fmt.Sprintf("; memory was growing by %v per step", gib(p.leak.slope))
+		r.Advice = adviceLeak
+	}
+	return r
+}
+
+func (w *Watcher) leaking(p *process, r *Reading) bool {
+	if !p.leaks {
+		return false
+	}
+	r.State = Leaking
+	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
+	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
+		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
+	}
+	if len(p.last.Shape) > 0 {
+		r.Why += ", and larger batches do not explain it"
+	}
+	w.forecast(p, r)
+	r.Advice = adviceLeak
+	return true
+}
+
+func (w *Watcher) thrashing(p *process, r *Reading) bool {
+	n := p.retried(thrashSteps)
+	if n < thrashLeast {
+		return false
+	}
+	r.State = Thrashing
+	r.Why = fmt.Sprintf("in %d of the last %d steps the allocator found no room and flushed its cache, which stops the GPU", n, min(thrashSteps, len(p.peaks)))
+	r.Advice = adviceThrash
+	return true
+}
+
+func (w *Watcher) evaluating(p *process, r *Reading) bool {
+	if !p.evaluating {
+		return false
+	}
+	r.State = Evaluating
+	r.Why = fmt.Sprintf("an evaluation runs after step %d; its batches take up to %v", p.step, gib(p.last.PeakAllocated))
+	if n := len(p.last.Shape); n > 0 {
+		r.Why += fmt.Sprintf(" (shape %v)", p.last.Shape)
+	}
+	if capacity := w.capacity(p); capacity > 0 && p.staying()+p.evalPeak > mostOf*capacity {
+		r.Advice = adviceEval
+	}
+	return true
+}
+
+func (w *Watcher) warmingUp(p *process, r *Reading) bool {
+	early := p.trained < earlySteps
+	if !early && (p.trained >= slowStart || !p.growing()) {
+		return false
+	}
+	r.State = WarmingUp
+	r.Why = fmt.Sprintf("%d steps so far", p.trained)
+	if !early {
+		r.Why += ", and memory still rises"
+	}
+	return true
+}
+
+func (w *Watcher) otherProcess(p *process, r *Reading) bool {
+	c := w.card(p)
+	if c == nil || c.total == 0 || !p.present {
+		return false
+	}
+	sum, pid := c.otherProcess()
+	if float64(sum) < otherShare*float64(c.total) {
+		return false
+	}
+	r.State = OtherProcess
+	r.Why = fmt.Sprintf("process %d holds %v of the same card", pid, gib(c.others[pid]))
+	if n := len(c.others); n > 1 {
+		r.Why = fmt.Sprintf("%d other processes hold %v of the same card, process %d most", n, gib(sum), pid)
+	}
+	r.Why += fmt.Sprintf("; this run holds %v, and %v are free", gib(p.used), gib(c.total-c.used))
+	r.Advice = adviceOther(pid)
+	return true
+}
+
+func (w *Watcher) nearLimit(p *process, r *Reading) bool {
+	capacity := w.capacity(p)
+	peak, _ := p.highest()
+	if capacity == 0 || peak < mostOf*capacity {
+		return false
+	}
+	r.State = NearLimit
+	r.Why = fmt.Sprintf("steps take up to %v of the %v that the run can get: %.0f %%", gib(peak), gib(capacity), 100*peak/capacity)
+	r.Advice = adviceNear
+	return true
+}
+
+func (w *Watcher) starved(p *process, r *Reading) bool {
+	c := w.card(p)
+	if c == nil {
+		return false
+	}
+	since := p.stepT - p.stepSeconds()*float64(min(p.trained-1, recentSteps))
+	u, ok := c.use(since)
+	wait := p.waitShare()
+	if !ok || !u.starved() && (u.mean > mostlyBusy || wait < waitsMuch) {
+		return false
+	}
+	r.State = Starved
+	r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time and idle in %.0f %% of the samples, while steps went on: it waits for data, or for Python", u.mean, 100*u.idle)
+	if wait > 0 {
+		r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time; the run waited for its DataLoader for %.0f %% of each step", u.mean, 100*wait)
+	}
+	r.Advice = adviceStarved
+	return true
+}
+
+func (w *Watcher) ragged(p *process, r *Reading) bool {
+	s := p.shapes()
+	if !s.varies || s.correlation < followsShape {
+		return false
+	}
+	r.State = Ragged
+	how := "vary"
+	if s.grows {
+		how = "grow"
+	}
+	r.Why = fmt.Sprintf("batches %s (%.0f to %.0f elements), and memory follows them: %v to %v a step, correlation %.2f", how, s.low, s.high, gib(s.lowPeak), gib(s.highPeak), s.correlation)
+	r.Advice = adviceRagged
+	return true
+}
+
+func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
+	capacity := w.capacity(p)
+	recent := p.recentPeaks(recentSteps)
+	if capacity == 0 || len(recent) < recentSteps/2 {
+		return false
+	}
+	first, last := recent[0], recent[len(recent)-1]
+	rises, newest := 0, 0
+	for i := 1; i < len(recent); i++ {
+		if recent[i].reserved > recent[i-1].reserved {
+			rises, newest = rises+1, i
+		}
+	}
+	if rises < cacheRises || newest < len(recent)/2 || last.reserved-first.reserved < cacheGrowth*capacity || last.allocated-first.allocated > cacheGrowth*capacity/4 {
+		return false
+	}
+	r.State = CacheOnly
+	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, what is in use did not: this is no leak", gib(last.reserved-first.reserved), last.step-first.step)
+	r.Advice = adviceCache
+	return true
+}
+
+// share is the last check: the run is steady, and uses much or little of what it can get.
+func (w *Watcher) share(p *process, r *Reading) {
+	capacity := w.capacity(p)
+	peak, reserved := p.highest()
+	r.State = Good
+	if capacity == 0 {
+		r.Why = fmt.Sprintf("steady at %v; how much the card has is not known", gib(reserved))
+		return
+	}
+	part := reserved / capacity
+	r.Why = fmt.Sprintf("steady: %v of %v reserved (%.0f %%), of which steps use %v", gib(reserved), gib(capacity), 100*part, gib(peak))
+	few := fewOf
+	if w.now.State == Underused {
+		few += 0.02 // a run at the edge must not change its state again and again
+	}
+	if part < few {
+		r.State = Underused
+		r.Advice = w.adviceUnderused(p, capacity)
+	}
+}
+
+// gib formats bytes for people.
+func gib[T int64 | float64](n T) units.Bytes { return units.Bytes(max(n, 0)) }

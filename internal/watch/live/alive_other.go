@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package live
+
+import "os"
+
+// alive asks the system for a handle of the process.
+func alive(pid int) Alive {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return Gone
+	}
+	_ = p.Release()
+	return Ours
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"snug/internal/run"
+	"snug/internal/watch"
+)
+
+// Command is a run that snug starts.
+type Command struct {
+	Args           []string
+	Env            []string
+	Stdin          *os.File         // nil: none
+	Stdout, Stderr io.Writer        // of the command
+	Runner         run.Runner       // nil: this machine
+	TempDir        string           // "": the system's place
+	Signals        <-chan os.Signal // to forward
+	WandB          bool             // log to Weights & Biases, if the run uses it
+
+	Outcome *run.Outcome // how it ended; set by Run
+}
+
+// startCommand starts the command, if there is one. What its processes report comes through the first channel, its end
+// through the second.
+func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan error, error) {
+	c := s.Command
+	if c == nil {
+		return nil, nil, nil
+	}
+	folder, err := run.NewFolder(c.TempDir, run.Settings{Steps: 1, KeepRunning: true, Live: &run.Live{WandB: c.WandB}})
+	if err != nil {
+		return nil, nil, err
+	}
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: folder.Socket(), Net: "unixgram"})
+	if err != nil {
+		_ = folder.Remove()
+		return nil, nil, fmt.Errorf("making a socket for the run: %w; set TMPDIR to a shorter path", err)
+	}
+	_ = socket.SetReadBuffer(1 << 20)
+	steps, done := make(chan watch.Event, 1024), make(chan error, 1)
+	go receive(socket, steps)
+	go func() {
+		r := &run.Session{
+			Args: c.Args, Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Signals: c.Signals, Runner: c.Runner,
+		}
+		out, err := r.Run(ctx, folder)
+		c.Outcome = out
+		_ = socket.Close()
+		_ = folder.Remove()
+		done <- err
+	}()
+	return steps, done, nil
+}
+
+// receive reads what the probes report, until the socket is closed. What is no event is left out: a report is never a
+// reason to fail.
+func receive(socket *net.UnixConn, to chan<- watch.Event) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := socket.Read(buffer)
+		if err != nil {
+			return
+		}
+		var e watch.Event
+		if json.Unmarshal(buffer[:n], &e) != nil || e.Kind == watch.KindEnd {
+			continue // one process has ended; the others may go on
+		}
+		to <- e
+	}
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snug/internal/gpu"
+	"snug/internal/watch"
+)
+
+// fakeSource is a source whose answers are a script: one function for each sample, the last one again and again.
+type fakeSource struct {
+	name    string
+	maker   gpu.Maker
+	opens   []error // of each Open; after them it succeeds
+	samples []func() ([]gpu.Sample, error)
+	asked   *int
+	opened  *int
+	closed  *int
+}
+
+func newFake(samples ...func() ([]gpu.Sample, error)) fakeSource {
+	return fakeSource{name: "fake", maker: gpu.NVIDIA, samples: samples, asked: new(int), opened: new(int), closed: new(int)}
+}
+
+func (f fakeSource) Name() string                                { return f.name }
+func (f fakeSource) Maker() gpu.Maker                            { return f.maker }
+func (f fakeSource) Report(context.Context) (*gpu.Report, error) { return nil, errors.New("not used") }
+
+func (f fakeSource) Open(context.Context) (gpu.Sampler, error) {
+	*f.opened++
+	if n := *f.opened; n <= len(f.opens) && f.opens[n-1] != nil {
+		return nil, f.opens[n-1]
+	}
+	return f, nil
+}
+
+func (f fakeSource) Sample(context.Context) ([]gpu.Sample, error) {
+	i := min(*f.asked, len(f.samples)-1)
+	*f.asked++
+	return f.samples[i]()
+}
+
+func (f fakeSource) Close() { *f.closed++ }
+
+func used(n uint64) func() ([]gpu.Sample, error) {
+	return func() ([]gpu.Sample, error) {
+		return []gpu.Sample{{Index: 0, Total: 100, Used: n, Processes: []gpu.Process{{PID: 7, Used: n}}}, {Index: 1, Total: 100, Used: 1}}, nil
+	}
+}
+
+func lost() ([]gpu.Sample, error) { return nil, fmt.Errorf("%w: gone", gpu.ErrLost) }
+
+// watched runs for a time, by a clock that jumps forward at once, and returns the events.
+func watched(t *testing.T, c Config, seconds int) (out []watch.Event, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second+time.Millisecond)
+		defer cancel()
+		if c.Interval == 0 {
+			c.Interval = time.Second
+		}
+		err = Run(ctx, c, func(e watch.Event) { out = append(out, e) })
+	})
+	return out, err
+}
+
+func kinds(events []watch.Event, k watch.Kind) (out []watch.Event) {
+	for _, e := range events {
+		if e.Kind == k {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func notes(events []watch.Event) string {
+	var out []string
+	for _, e := range kinds(events, watch.KindNote) {
+		out = append(out, e.Message)
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestSamples(t *testing.T) {
+	f := newFake(used(10), used(20))
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{f}}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards := kinds(events, watch.KindGPU)
+	if len(cards) != 8 || cards[0].GPU.Used != 10 || cards[2].GPU.Used != 20 || cards[2].T != 1 {
+		t.Errorf("got %+v", cards)
+	}
+	if events[0].Kind != watch.KindStart || events[len(events)-1].Kind != watch.KindEnd || *f.closed != 1 {
+		t.Errorf("begins with %v, ends with %v, closed %d times", events[0].Kind, events[len(events)-1].Kind, *f.closed)
+	}
+}
+
+func TestOneGPU(t *testing.T) {
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, GPUs: []int{1, 5}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range kinds(events, watch.KindGPU) {
+		if e.GPU.Index != 1 {
+			t.Errorf("GPU %d", e.GPU.Index)
+		}
+	}
+	if got := notes(events); got != "there is no GPU 5" {
+		t.Errorf("notes: %s", got)
+	}
+}
+
+func TestNoSource(t *testing.T) {
+	f := newFake(used(1))
+	f.opens = []error{errors.New("not installed")}
+	if _, err := watched(t, Config{Sources: []gpu.SampledSource{f}}, 1); err == nil || err.Error() != "no GPU can be watched (fake: not installed)" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDriverLost loses the driver for a while: the watching says so, goes on, and says when it is back.
+func TestDriverLost(t *testing.T) {
+	f := newFake(used(10), lost, used(30))
+	f.opens = []error{nil, errors.New("still gone")}
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{f}}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "fake does not answer: the driver does not answer: gone; it is asked again\nfake answers"
+	if got := notes(events); got != want {
+		t.Errorf("got %s", got)
+	}
+	last := kinds(events, watch.KindGPU)
+	if n := len(last); last[n-1].GPU.Used != 1 || last[n-2].GPU.Used != 30 {
+		t.Errorf("last samples %+v", last[n-2:])
+	}
+}
+
+// TestSecondSource has another source of the same maker that takes over.
+func TestSecondSource(t *testing.T) {
+	first, second := newFake(used(10), lost), newFake(used(50))
+	first.opens, second.name = []error{nil, errors.New("gone"), errors.New("gone"), errors.New("gone")}, "second"
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{first, second}}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := notes(events); !strings.HasSuffix(got, "second answers") {
+		t.Errorf("got %s", got)
+	}
+	if *second.opened != 1 {
+		t.Errorf("the second source was opened %d times", *second.opened)
+	}
+}
+
+// TestGPUFallsOffTheBus loses one of two GPUs: the other is still watched.
+func TestGPUFallsOffTheBus(t *testing.T) {
+	broken := func() ([]gpu.Sample, error) {
+		return []gpu.Sample{{Index: 0, Total: 100, Used: 5}, {Index: 1, Err: errors.New("it fell off the bus")}}, nil
+	}
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10), broken, broken, used(10))}}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := notes(events), "GPU 1 does not answer: it fell off the bus; the others are watched\nGPU 1 answers again"; got != want {
+		t.Errorf("got %s", got)
+	}
+	var ones, zeros int
+	for _, e := range kinds(events, watch.KindGPU) {
+		if e.GPU.Index == 0 {
+			zeros++
+		} else {
+			ones++
+		}
+	}
+	if zeros != 5 || ones != 3 {
+		t.Errorf("%d samples of GPU 0, %d of GPU 1", zeros, ones)
+	}
+}
+
+func TestProcessVanishes(t *testing.T) {
+	calls := 0
+	alive := func(int) Alive {
+		calls++
+		if calls > 4 {
+			return Gone
+		}
+		return Ours
+	}
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, PIDs: []int{7}, Alive: alive}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := events[len(events)-1]; last.Kind != watch.KindEnd || last.T > 5 {
+		t.Errorf("the last event is %+v", last)
+	}
+	if events[0].PID != 7 {
+		t.Errorf("the first event is %+v", events[0])
+	}
+}
+
+func TestForeignProcess(t *testing.T) {
+	events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, PIDs: []int{7}, Alive: func(int) Alive { return Foreign }}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := notes(events); got != "process 7 belongs to another user; only what the driver tells about it is known" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNoSuchProcess(t *testing.T) {
+	_, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, PIDs: []int{7}, Alive: func(int) Alive { return Gone }}, 2)
+	if err == nil || err.Error() != "there is no process 7" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestClockJumps sets the clock back by an hour, and forward by a day: times go on from before.
+func TestClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{-time.Hour, 24 * time.Hour} {
+		offset, calls := time.Duration(0), 0
+		now := func() time.Time {
+			calls++
+			if calls > 12 {
+				offset = jump
+			}
+			return time.Now().Add(offset).Round(0) // without the monotonic clock
+		}
+		events, err := watched(t, Config{Sources: []gpu.SampledSource{newFake(used(10))}, Now: now}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSortedFunc(events, func(a, b watch.Event) int {
+			if a.T < b.T {
+				return -1
+			}
+			return 0
+		}) {
+			t.Errorf("%v: times go back", jump)
+		}
+		if last := events[len(events)-1]; last.T < 5 || last.T > 11 {
+			t.Errorf("%v: ends at %g s", jump, last.T)
+		}
+		if got := notes(events); !strings.HasPrefix(got, "the clock jumped by") {
+			t.Errorf("%v: notes %q", jump, got)
+		}
+	}
+}
+
+func TestAlive(t *testing.T) {
+	if alive(1<<22+1) != Gone {
+		t.Error("a process that cannot exist does")
+	}
+}

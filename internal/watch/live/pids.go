@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import "fmt"
+
+// Alive says whether a process exists.
+type Alive int
+
+// What is known about a process.
+const (
+	Gone    Alive = iota // it does not exist
+	Ours                 // it exists
+	Foreign              // it exists and belongs to another user
+)
+
+// checkPIDs returns an error if a process that the user named does not exist. One of another user is watched as far as
+// the driver tells about it.
+func (s *session) checkPIDs() error {
+	for _, pid := range s.PIDs {
+		switch s.Alive(pid) {
+		case Gone:
+			return fmt.Errorf("there is no process %d", pid)
+		case Foreign:
+			s.note(fmt.Sprintf("process %d belongs to another user; only what the driver tells about it is known", pid))
+		}
+	}
+	return nil
+}
+
+// allGone reports whether all processes that the user named have ended.
+func (s *session) allGone() bool {
+	for _, pid := range s.PIDs {
+		if s.Alive(pid) != Gone {
+			return false
+		}
+	}
+	return len(s.PIDs) > 0
+}

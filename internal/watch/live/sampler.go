@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"snug/internal/gpu"
+)
+
+// again is how long a source that failed is left alone.
+const again = 5 * time.Second
+
+// cards samples the GPUs of all makers, each through the first of its sources that answers.
+type cards struct {
+	sources []gpu.SampledSource
+	wanted  []int
+	note    func(string)
+
+	open_  []*openSource
+	silent map[int]bool // GPUs that do not answer
+	missed map[int]bool // wanted GPUs that were not found
+}
+
+// openSource is a source that answers, or did.
+type openSource struct {
+	source  gpu.SampledSource
+	sampler gpu.Sampler // nil: it is to be opened again
+	retry   time.Time
+}
+
+// open opens the first source of each maker that answers. The error says what each of them said.
+func (c *cards) open(ctx context.Context) error {
+	c.silent, c.missed = map[int]bool{}, map[int]bool{}
+	var failed []string
+	for _, s := range c.sources {
+		if slices.ContainsFunc(c.open_, func(o *openSource) bool { return o.source.Maker() == s.Maker() }) {
+			continue
+		}
+		sampler, err := s.Open(ctx)
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", s.Name(), err))
+			continue
+		}
+		c.open_ = append(c.open_, &openSource{source: s, sampler: sampler})
+	}
+	if len(c.open_) > 0 {
+		return nil
+	}
+	if len(failed) == 0 {
+		return errors.New("there is no way to ask for GPUs on this system")
+	}
+	return fmt.Errorf("no GPU can be watched (%s)", strings.Join(failed, "; "))
+}
+
+func (c *cards) close() {
+	for _, o := range c.open_ {
+		if o.sampler != nil {
+			o.sampler.Close()
+		}
+	}
+}
+
+// sample returns the state of the wanted cards that answer.
+func (c *cards) sample(ctx context.Context, now time.Time) []gpu.Sample {
+	var out []gpu.Sample
+	for _, o := range c.open_ {
+		for _, x := range c.ask(ctx, o, now) {
+			if len(c.wanted) > 0 && !slices.Contains(c.wanted, x.Index) {
+				continue
+			}
+			if c.answers(x) {
+				out = append(out, x)
+			}
+		}
+	}
+	c.checkWanted(out)
+	return out
+}
+
+// ask samples one source. If it fails, it is closed, and opened again after a while; another source of the same maker
+// takes its place if it answers.
+func (c *cards) ask(ctx context.Context, o *openSource, now time.Time) []gpu.Sample {
+	if o.sampler == nil {
+		if now.Before(o.retry) {
+			return nil
+		}
+		if !c.reopen(ctx, o) {
+			o.retry = now.Add(again)
+			return nil
+		}
+	}
+	out, err := o.sampler.Sample(ctx)
+	if err == nil || ctx.Err() != nil {
+		return out
+	}
+	c.note(fmt.Sprintf("%s does not answer: %v; it is asked again", o.source.Name(), err))
+	o.sampler.Close()
+	o.sampler, o.retry = nil, now.Add(again)
+	return nil
+}
+
+// reopen opens a source that failed, or another one of the same maker.
+func (c *cards) reopen(ctx context.Context, o *openSource) bool {
+	for _, s := range c.sources {
+		if s.Maker() != o.source.Maker() {
+			continue
+		}
+		if sampler, err := s.Open(ctx); err == nil {
+			c.note(fmt.Sprintf("%s answers", s.Name()))
+			o.source, o.sampler = s, sampler
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether a card answers, and says so when that changes.
+func (c *cards) answers(x gpu.Sample) bool {
+	switch {
+	case x.Err != nil && !c.silent[x.Index]:
+		c.silent[x.Index] = true
+		c.note(fmt.Sprintf("GPU %d does not answer: %v; the others are watched", x.Index, x.Err))
+	case x.Err == nil && c.silent[x.Index]:
+		delete(c.silent, x.Index)
+		c.note(fmt.Sprintf("GPU %d answers again", x.Index))
+	}
+	return x.Err == nil
+}
+
+// checkWanted says once which of the wanted cards do not exist.
+func (c *cards) checkWanted(got []gpu.Sample) {
+	for _, index := range c.wanted {
+		here := slices.ContainsFunc(got, func(x gpu.Sample) bool { return x.Index == index })
+		if !here && !c.silent[index] && !c.missed[index] && len(got) > 0 {
+			c.missed[index] = true
+			c.note(fmt.Sprintf("there is no GPU %d", index))
+		}
+	}
+}

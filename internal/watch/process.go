@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"math"
+	"slices"
+)
+
+// The parts of a run that decide a state, in steps or samples.
+const (
+	firstSteps  = 2  // steps that are not compared: the first makes the optimizer's states
+	earlySteps  = 5  // before that, it is too early to tell
+	slowStart   = 30 // memory that still grows is a warm-up for at most so many steps
+	recentSteps = 64 // what counts as now
+	quietFor    = 3  // steps or samples in a row that have to agree before a state changes
+)
+
+// process is what is known about one process.
+type process struct {
+	pid     int
+	gpu     int
+	limit   int64
+	steps   history // allocated at the end of training steps
+	peaks   []stepPeak
+	trained int // training steps seen
+	step    int // number of the newest
+	stepT   float64
+	seconds []float64 // between recent training steps
+	waits   []float64 // for data, in recent training steps
+	curve   curve[StepPoint]
+
+	evaluating bool
+	evalPeak   float64 // most that an evaluation took above what stays allocated
+	trainPeak  float64 // the same for recent training steps
+
+	last     Step
+	used     int64   // by the driver's count
+	memory   history // used, over seconds
+	samples  int     // of the driver
+	holds    float64 // since when it holds memory, in seconds
+	context  int64   // what it held before PyTorch reserved anything
+	warm     bool    // without steps: it has been steady once
+	dropped  float64 // when used last fell by much
+	seenStep bool
+
+	oom      string // the message of a failure
+	oomSteps int    // training steps since
+	failed   bool
+
+	leak     trend
+	leaks    bool
+	leakUpTo float64 // the leak holds until this step without new evidence
+	present  bool    // on the card in the newest sample
+	gone     bool
+}
+
+// stepPeak is what a recent training step took.
+type stepPeak struct {
+	size            float64
+	allocated, peak float64
+	reserved        float64
+	retries         int
+	step            int
+	shapeOK         bool
+}
+
+// addStep takes a step.
+func (p *process) addStep(t float64, s Step) {
+	p.seenStep = true
+	if s.PeakAllocated < s.Allocated {
+		s.PeakAllocated = s.Allocated
+	}
+	if s.PeakReserved < s.Reserved {
+		s.PeakReserved = s.Reserved
+	}
+	above := float64(s.PeakAllocated - s.Allocated)
+	p.curve.add(StepPoint{s.N, float64(s.Allocated), float64(s.PeakAllocated), float64(s.PeakReserved)})
+	if s.Phase == Eval {
+		p.evaluating = true
+		p.evalPeak = max(p.evalPeak, float64(s.PeakAllocated)-p.staying())
+		p.last = s
+		return
+	}
+	afterEval := p.evaluating
+	p.evaluating = false
+	p.countStep(t, s)
+	p.last = s
+	if p.trained <= firstSteps {
+		return
+	}
+	if afterEval {
+		above = p.trainPeak // the peak is the evaluation's
+	}
+	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
+	p.steps.add(at)
+	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0})
+	if len(p.peaks) > 2*kept {
+		p.peaks = append(p.peaks[:0], p.peaks[kept:]...)
+	}
+	p.trainPeak = 0
+	for _, x := range p.recentPeaks(kept) {
+		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
+	}
+}
+
+// countStep keeps the number of the step and the time since the one before.
+func (p *process) countStep(t float64, s Step) {
+	if s.N <= p.step && p.trained > 0 {
+		p.restart()
+	}
+	if dt, dn := t-p.stepT, s.N-p.step; p.trained > 0 && dt > 0 && dn > 0 {
+		p.seconds = append(p.seconds, dt/float64(dn))
+		if len(p.seconds) > 2*recentSteps {
+			p.seconds = append(p.seconds[:0], p.seconds[recentSteps:]...)
+		}
+	}
+	if s.Wait != nil {
+		p.waits = append(p.waits, *s.Wait)
+		if len(p.waits) > 2*recentSteps {
+			p.waits = append(p.waits[:0], p.waits[recentSteps:]...)
+		}
+	}
+	p.trained++
+	if p.failed {
+		p.oomSteps++
+	}
+	p.step, p.stepT = s.N, t
+}
+
+// restart forgets the steps: their numbers began again, as they do in the next trial of a search.
+func (p *process) restart() {
+	p.steps, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, nil, 0, false, nil, nil
+	p.evalPeak, p.trainPeak = 0, 0
+}
+
+// staying returns what stays allocated between steps.
+func (p *process) staying() float64 {
+	if n := len(p.peaks); n > 0 {
+		return p.peaks[n-1].allocated
+	}
+	return float64(p.last.Allocated)
+}
+
+func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.peaks)-n):] }
+
+// leastContext is less than a CUDA context takes.
+const leastContext = 256 << 20
+
+// addUsed takes the memory that the driver counts for the process.
+func (p *process) addUsed(t float64, used int64) {
+	p.present, p.gone = true, false
+	if p.samples == 0 {
+		p.holds = t
+	}
+	if p.context == 0 && used > leastContext {
+		p.context = used
+	}
+	if p.used-used > p.used/20 {
+		p.dropped = t
+	}
+	p.samples++
+	p.used = used
+	p.memory.add(newPoint(t, float64(used), nil))
+}
+
+// look searches for a leak, given what the card can give to this process. A long history is searched only now and then:
+// one more step hardly changes it.
+func (p *process) look(capacity float64) {
+	if every := len(p.steps.last(kept)) / 32; every > 1 && p.trained%every != 0 {
+		return
+	}
+	floor := 0.004 * capacity
+	if capacity == 0 && len(p.peaks) > 0 {
+		floor = 0.02 * p.peaks[0].allocated
+	}
+	got, ok := p.steps.find(test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6})
+	if ok {
+		p.leak, p.leaks = got, true
+		p.leakUpTo = float64(p.step) + max(got.part, 16)
+	}
+	if p.leaks && float64(p.step) > p.leakUpTo {
+		p.leaks = false
+	}
+}
+
+// stepSeconds returns the usual time of a recent step.
+func (p *process) stepSeconds() float64 {
+	return median(slices.Clone(p.seconds[max(0, len(p.seconds)-recentSteps):]))
+}
+
+// waitShare returns the share of a recent step that the process waited for its data; 0 if it does not report that.
+func (p *process) waitShare() float64 {
+	step := p.stepSeconds()
+	if len(p.waits) == 0 || step == 0 {
+		return 0
+	}
+	return min(1, median(slices.Clone(p.waits[max(0, len(p.waits)-recentSteps):]))/step)
+}
+
+// highest returns the most that recent steps needed, and the most that was reserved for them. An evaluation will come
+// again, so its peak counts as well.
+func (p *process) highest() (allocated, reserved float64) {
+	for _, x := range p.recentPeaks(kept) {
+		allocated = max(allocated, x.peak)
+	}
+	for _, x := range p.recentPeaks(recentSteps) {
+		reserved = max(reserved, x.reserved)
+	}
+	if len(p.peaks) == 0 {
+		return float64(p.last.PeakAllocated), float64(p.last.PeakReserved)
+	}
+	return max(allocated, p.staying()+p.evalPeak), max(reserved, float64(p.last.PeakReserved))
+}
+
+// growing reports whether the last steps still took more and more, by more than a hundredth.
+func (p *process) growing() bool {
+	recent := p.recentPeaks(4)
+	if len(recent) < 4 {
+		return true
+	}
+	for i := 1; i < len(recent); i++ {
+		if recent[i].peak <= recent[i-1].peak {
+			return false
+		}
+	}
+	return recent[3].peak > 1.002*recent[0].peak
+}
+
+// retried returns in how many of the recent steps the allocator flushed its cache.
+func (p *process) retried(n int) int {
+	count := 0
+	recent := p.recentPeaks(n)
+	for i := 1; i < len(recent); i++ {
+		if recent[i].retries > recent[i-1].retries {
+			count++
+		}
+	}
+	return count
+}
+
+// shapes describes how batches and memory vary together in the recent steps.
+type shapes struct {
+	varies      bool    // a fifth or more of the batches have another size than the most common
+	correlation float64 // of the batch's size and what the step took
+	low, high   float64 // sizes
+	lowPeak     float64 // least that a step took
+	highPeak    float64 // most
+	grows       bool    // each batch is as large as the one before, or larger
+}
+
+func (p *process) shapes() shapes {
+	recent := p.recentPeaks(recentSteps)
+	if len(recent) < 8 {
+		return shapes{}
+	}
+	sizes := map[float64]int{}
+	common := 0
+	out := shapes{low: math.Inf(1), lowPeak: math.Inf(1), grows: true}
+	var xs, ys []float64
+	for i, x := range recent {
+		if !x.shapeOK {
+			return shapes{}
+		}
+		sizes[x.size]++
+		common = max(common, sizes[x.size])
+		out.low, out.high = min(out.low, x.size), max(out.high, x.size)
+		out.lowPeak, out.highPeak = min(out.lowPeak, x.peak), max(out.highPeak, x.peak)
+		out.grows = out.grows && (i == 0 || x.size >= recent[i-1].size)
+		xs, ys = append(xs, x.size), append(ys, x.peak)
+	}
+	out.varies = float64(len(recent)-common) >= 0.2*float64(len(recent)) && out.high > 1.02*out.low
+	out.correlation = correlation(xs, ys)
+	return out
+}
+
+// correlation is Pearson's.
+func correlation(xs, ys []float64) float64 {
+	mx, my := 0.0, 0.0
+	n := float64(len(xs))
+	for i := range xs {
+		mx, my = mx+xs[i]/n, my+ys[i]/n
+	}
+	var xx, yy, xy float64
+	for i := range xs {
+		a, b := xs[i]-mx, ys[i]-my
+		xx, yy, xy = xx+a*a, yy+b*b, xy+a*b
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy / math.Sqrt(xx*yy)
+}

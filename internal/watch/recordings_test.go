@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recording reads a recording of a real run.
+func recording(t *testing.T, name string) []Event {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../../testdata/watch", name+".jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []Event
+	for {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// states returns the states in their order, each once in a row; evaluations come and go, and count once.
+func states(events []Event) []State {
+	w := New(Options{})
+	var out []State
+	for _, e := range events {
+		r, changed := w.Add(e)
+		if changed && !(r.State == Evaluating && slices.Contains(out, Evaluating)) && (len(out) == 0 || out[len(out)-1] != r.State) {
+			out = append(out, r.State)
+		}
+	}
+	return out
+}
+
+func TestRecordings(t *testing.T) {
+	tests := map[string][]State{
+		"good":         {WarmingUp, Good, Ended},
+		"underused":    {WarmingUp, Underused, Ended},
+		"evaluates":    {WarmingUp, Underused, Evaluating, Good, Ended}, // 28 % of the cap before the first evaluation
+		"curriculum":   {WarmingUp, Ragged, Good, Ended},
+		"varying":      {WarmingUp, Good, Ragged, Ended},
+		"starved":      {WarmingUp, Good, Starved, Ended},
+		"leak_graph":   {WarmingUp, Leaking, OutOfMemory},
+		"leak_outputs": {WarmingUp, Leaking, OutOfMemory},
+		"leak_slow":    {WarmingUp, Leaking, OutOfMemory},
+		"staircase":    {WarmingUp, Underused, Leaking, OutOfMemory},
+		"two_a":        {WarmingUp, Underused, OtherProcess, Ended},
+		"two_b":        {WarmingUp, OtherProcess, Underused, Ended},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want, states(recording(t, name))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRecordingsFromTheDriver reads the same runs as the driver alone shows them: without steps.
+func TestRecordingsFromTheDriver(t *testing.T) {
+	tests := map[string][]State{
+		"good":         {WarmingUp, Good, Ended},
+		"underused":    {WarmingUp, Underused, Ended},
+		"evaluates":    {WarmingUp, Good, Ended},
+		"curriculum":   {WarmingUp, Good, Ended},
+		"varying":      {WarmingUp, Good, NearLimit, Ended}, // the driver cannot tell the cache from what is in use
+		"starved":      {WarmingUp, Starved, Ended},
+		"leak_graph":   {WarmingUp, Ended}, // it lasts for 11 samples
+		"leak_outputs": {WarmingUp, Leaking, Ended},
+		"leak_slow":    {WarmingUp, Leaking, Ended},
+		"staircase":    {WarmingUp, Leaking, Ended},
+		"two_a":        {WarmingUp, Underused, OtherProcess, Ended},
+		"two_b":        {WarmingUp, OtherProcess, Underused, Ended},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			events := slices.DeleteFunc(recording(t, name), func(e Event) bool { return e.Kind == KindStep || e.Kind == KindOOM })
+			if diff := cmp.Diff(want, states(events)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRecordedLeaks checks when each leak is seen, and the forecasts.
+func TestRecordedLeaks(t *testing.T) {
+	for _, name := range []string{"leak_graph", "leak_outputs", "leak_slow", "staircase"} {
+		t.Run(name, func(t *testing.T) {
+			events := recording(t, name)
+			last := 0
+			for _, e := range events {
+				if e.Kind == KindStep {
+					last = e.Step.N
+				}
+			}
+			checkLeak(t, events, 0, 60, last+1)
+		})
+	}
+}
+
+// TestForecastInSeconds checks the forecast of a process of which only the driver tells, from half-way on.
+func TestForecastInSeconds(t *testing.T) {
+	for _, name := range []string{"leak_slow", "staircase"} {
+		events := recording(t, name)
+		failed := 0.0
+		for _, e := range events {
+			if e.Kind == KindOOM {
+				failed = e.T
+			}
+		}
+		w := New(Options{})
+		for _, e := range events {
+			if e.Kind == KindStep || e.Kind == KindOOM {
+				continue
+			}
+			r, _ := w.Add(e)
+			if r.SecondsToOOM == nil || e.T < failed/2 {
+				continue
+			}
+			if at := e.T + r.SecondsToOOM[1]; at < 0.8*failed || at > 1.2*failed {
+				t.Errorf("%s at %g s: memory is said to run out at %g s; it does at %g s", name, e.T, at, failed)
+			}
+		}
+	}
+}

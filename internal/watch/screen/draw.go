@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"snug/internal/term"
+	"snug/internal/units"
+	"snug/internal/watch"
+	"snug/internal/watch/export"
+)
+
+// Canvas says how large the screen is and what it can show.
+type Canvas struct {
+	Width, Height int
+	Color         bool
+	Unicode       bool
+	Card          int      // the card whose curve is shown: its place in the list
+	Paused        bool     // the view stands still
+	Speed         float64  // of a replay; 0: live
+	Title         string   // what is watched
+	Output        []string // the last lines that the run printed
+}
+
+// The smallest screen that is drawn on; a smaller one shows a part of it.
+const (
+	leastWidth  = 40
+	leastHeight = 10
+)
+
+// Draw returns the whole screen: exactly as many lines as it is high, none wider than it is.
+func Draw(v watch.View, c Canvas) string {
+	c.Width, c.Height = max(c.Width, leastWidth), max(c.Height, leastHeight)
+	head := append([]string{c.heading(v)}, c.verdict(v)...)
+	cards := c.cards(v)
+	procs := c.processes(v)
+	tail := c.tail(v)
+	room := c.Height - len(head) - len(tail)
+	cards, procs = c.share(cards, procs, room)
+	rows := room - len(cards) - len(procs)
+	lines := append(head, cards...)
+	if chart := c.chart(v, rows); len(chart) > 0 {
+		lines = append(lines, chart...)
+	}
+	lines = append(lines, procs...)
+	for len(lines) < c.Height-len(tail) {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:c.Height-len(tail)], tail...)
+	cut := lipgloss.NewStyle().MaxWidth(c.Width)
+	for i, l := range lines {
+		lines[i] = cut.Render(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// leastChart is how many rows a curve needs to be worth drawing, with its axis.
+const leastChart = 5
+
+// share gives the list of cards and the list of processes their rows; the curve gets the rest.
+func (c Canvas) share(cards, procs []string, room int) ([]string, []string) {
+	for len(cards)+len(procs) > room-leastChart && len(procs) > 2 {
+		procs = procs[:len(procs)-1]
+	}
+	if most := room - len(procs); len(cards) > most {
+		cards = cards[:max(0, most)]
+	}
+	return cards, procs
+}
+
+func (c Canvas) heading(v watch.View) string {
+	left := "snug watch"
+	if c.Title != "" {
+		left += "  " + c.Title
+	}
+	right := export.Clock(v.T)
+	if step := v.Reading.Step; step > 0 {
+		right += fmt.Sprintf("   step %s", term.Count(step))
+	}
+	for _, p := range v.Processes {
+		if p.Seconds > 0 {
+			right += fmt.Sprintf("   %s s/step", term.ThreeDigits(p.Seconds))
+			break
+		}
+	}
+	return c.bold(c.apart(left, right))
+}
+
+// apart puts two texts at the ends of a line.
+func (c Canvas) apart(left, right string) string {
+	room := c.Width - lipgloss.Width(right) - 2
+	if lipgloss.Width(left) > room {
+		left = lipgloss.NewStyle().MaxWidth(max(0, room)).Render(left)
+	}
+	return left + strings.Repeat(" ", max(1, c.Width-lipgloss.Width(left)-lipgloss.Width(right))) + right
+}
+
+// verdict is the state, how long memory lasts, the evidence and the advice.
+func (c Canvas) verdict(v watch.View) []string {
+	r := v.Reading
+	first := c.badge(r.State)
+	if left := export.Left(r); left != "" {
+		first += "  " + c.bold(left)
+	}
+	if r.PID > 0 {
+		first += fmt.Sprintf("  (process %d)", r.PID)
+	}
+	lines := []string{first}
+	more := 2
+	if c.Height > 30 {
+		more = 4
+	}
+	lines = append(lines, c.wrap(sentence(r.Why), more)...)
+	if r.Advice != "" {
+		lines = append(lines, c.wrap(c.arrow()+" "+sentence(r.Advice), more)...)
+	}
+	return lines
+}
+
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func (c Canvas) arrow() string {
+	if c.Unicode {
+		return "→"
+	}
+	return "->"
+}
+
+// wrap breaks a text between words, into so many lines at most.
+func (c Canvas) wrap(text string, most int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && lipgloss.Width(line)+1+lipgloss.Width(word) > c.Width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > most {
+		lines = lines[:most]
+		last := lines[most-1]
+		if lipgloss.Width(last) > c.Width-4 {
+			last = lipgloss.NewStyle().MaxWidth(c.Width - 4).Render(last)
+		}
+		lines[most-1] = last + " ..."
+	}
+	return lines
+}
+
+// cards has one line for each card.
+func (c Canvas) cards(v watch.View) []string {
+	if len(v.Cards) == 0 {
+		return []string{"", c.dim("no sample of a GPU yet")}
+	}
+	out := []string{""}
+	for i, x := range v.Cards {
+		mark := "  "
+		if i == c.Card%len(v.Cards) && len(v.Cards) > 1 {
+			mark = "> "
+		}
+		out = append(out, mark+c.card(x))
+	}
+	return out
+}
+
+func (c Canvas) card(x watch.CardView) string {
+	name := ""
+	if x.Name != "" {
+		name = fmt.Sprintf("%-12.12s ", strings.TrimPrefix(x.Name, "NVIDIA "))
+	}
+	text := fmt.Sprintf("GPU %d %s%s %9s of %9s", x.Index, name, c.bar(float64(x.Used), float64(x.Total), c.barWidth()), units.Bytes(x.Used), units.Bytes(x.Total))
+	if x.Util != nil {
+		text += fmt.Sprintf(" %3.0f %% busy", *x.Util)
+	}
+	if x.Power != nil && c.Width >= 100 {
+		text += fmt.Sprintf("  %4.0f W", *x.Power)
+		if x.PowerLimit != nil {
+			text += fmt.Sprintf(" of %.0f", *x.PowerLimit)
+		}
+	}
+	if x.Temperature != nil && c.Width >= 90 {
+		text += fmt.Sprintf("  %3.0f °C", *x.Temperature)
+	}
+	if len(x.Throttle) > 0 {
+		text += "  slowed: " + strings.Join(x.Throttle, ", ")
+	}
+	if x.Silent {
+		text += "  " + c.bold("no answer")
+	}
+	return text
+}
+
+func (c Canvas) barWidth() int { return min(40, max(8, c.Width/5-4)) }
+
+// bar draws a share of something, filled up to a fixed width.
+func (c Canvas) bar(value, full float64, width int) string {
+	s := term.Screen{Unicode: c.Unicode}
+	bar := s.Bar(uint64(max(value, 0)), uint64(max(full, 1)), width)
+	return bar + c.dim(strings.Repeat(s.Shade(), max(0, width-lipgloss.Width(bar))))
+}
+
+// processes has one line for each process: those that are watched first.
+func (c Canvas) processes(v watch.View) []string {
+	if len(v.Processes) == 0 {
+		return nil
+	}
+	out := []string{""}
+	for _, watched := range []bool{true, false} {
+		for _, p := range v.Processes {
+			if p.Watched == watched {
+				out = append(out, "  "+c.process(p, v))
+			}
+		}
+	}
+	return out
+}
+
+func (c Canvas) process(p watch.ProcessView, v watch.View) string {
+	name := ""
+	if p.Name != "" {
+		name = fmt.Sprintf("%-10.10s ", p.Name[strings.LastIndexByte(p.Name, '/')+1:])
+	}
+	total := p.Capacity
+	for _, x := range v.Cards {
+		if x.Index == p.GPU && total == 0 {
+			total = float64(x.Total)
+		}
+	}
+	held := float64(max(p.Used, p.Step.Reserved))
+	text := fmt.Sprintf("%7d %s%s %9s", p.PID, name, c.bar(held, total, c.barWidth()), units.Bytes(held))
+	switch {
+	case p.Gone:
+		text += "  gone"
+	case p.Watched:
+		text += "  " + string(p.State)
+	default:
+		text += c.dim("  not watched")
+	}
+	if p.Step.N > 0 {
+		text += fmt.Sprintf("; tensors %s, peak %s", units.Bytes(p.Step.Allocated), units.Bytes(p.Step.PeakAllocated))
+	}
+	return text
+}
+
+// tail is the newest note, the run's output, and the keys.
+func (c Canvas) tail(v watch.View) []string {
+	var out []string
+	if n := len(v.Notes); n > 0 {
+		out = append(out, c.dim(fmt.Sprintf("%s %s", export.Clock(v.Notes[n-1].T), v.Notes[n-1].Text)))
+	}
+	if most := c.Height / 4; len(c.Output) > 0 && c.Height >= 20 {
+		out = append(out, c.dim(strings.Repeat(c.rule(), c.Width)))
+		out = append(out, c.Output[max(0, len(c.Output)-most):]...)
+	}
+	return append(out, c.dim(c.keys(v)))
+}
+
+func (c Canvas) rule() string {
+	if c.Unicode {
+		return "─"
+	}
+	return "-"
+}
+
+func (c Canvas) keys(v watch.View) string {
+	keys := "q quit   space pause"
+	if c.Paused {
+		keys = "q quit   space go on (paused)"
+	}
+	if len(v.Cards) > 1 {
+		keys += "   tab next GPU"
+	}
+	if c.Speed > 0 {
+		keys += fmt.Sprintf("   + - speed (%gx)", c.Speed)
+	}
+	if v.Ended {
+		keys += "   (ended)"
+	}
+	return keys
+}
+
+func (c Canvas) bold(text string) string { return c.style(lipgloss.NewStyle().Bold(true), text) }
+func (c Canvas) dim(text string) string  { return c.style(lipgloss.NewStyle().Faint(true), text) }
+
+func (c Canvas) style(s lipgloss.Style, text string) string {
+	if !c.Color || text == "" {
+		return text
+	}
+	return s.Render(text)
+}
+
+// badge is the state, in a colour for how urgent it is.
+func (c Canvas) badge(s watch.State) string {
+	if s == "" {
+		s = watch.WarmingUp // nothing has come yet
+	}
+	text := " " + strings.ToUpper(string(s)) + " "
+	if !c.Color {
+		return "[" + strings.TrimSpace(text) + "]"
+	}
+	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color("0")).Background(lipgloss.Color(colorOf(s))).Render(text)
+}
+
+// colorOf returns one of the terminal's own colours, so that it fits any theme.
+func colorOf(s watch.State) string {
+	switch s {
+	case watch.OutOfMemory, watch.Leaking:
+		return "1" // red
+	case watch.NearLimit, watch.Thrashing, watch.Starved, watch.OtherProcess:
+		return "3" // yellow
+	case watch.Good:
+		return "2" // green
+	}
+	return "6" // cyan
+}
+
+// Summary returns the cards and processes of a view, a line each, for a page or a pipe.
+func Summary(v watch.View, s term.Screen) []string {
+	c := Canvas{Width: s.Width, Color: false, Unicode: s.Unicode}
+	var out []string
+	for _, line := range append(c.cards(v), c.processes(v)...) {
+		if line != "" {
+			out = append(out, lipgloss.NewStyle().MaxWidth(c.Width).Render(line))
+		}
+	}
+	return out
+}

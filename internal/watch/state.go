@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+// State is a reading's verdict, as --json writes it.
+type State string
+
+// The states.
+const (
+	WarmingUp    State = "warming-up"    // too early to tell
+	Good         State = "good"          // steady, and the card is well used
+	Underused    State = "underused"     // steady, and most of the card is idle
+	NearLimit    State = "near-limit"    // steady, and hardly any memory is left
+	Leaking      State = "leaking"       // tensors that are kept from step to step fill the card
+	CacheOnly    State = "cache-only"    // PyTorch's cache grows, what is in use does not
+	Ragged       State = "ragged"        // memory follows the shape of the batch
+	Evaluating   State = "evaluating"    // an evaluation runs
+	Thrashing    State = "thrashing"     // the allocator flushes its cache again and again
+	Starved      State = "starved"       // the GPU waits for data
+	OtherProcess State = "other-process" // another process takes part of the card
+	OutOfMemory  State = "out-of-memory" // a request for memory failed
+	Ended        State = "ended"         // the run is over
+)
+
+// States lists all states, the most urgent first.
+var States = []State{OutOfMemory, Leaking, Thrashing, NearLimit, OtherProcess, Starved, CacheOnly, Ragged, Underused, Evaluating, Good, WarmingUp, Ended}
+
+// Reading is what the samples so far say.
+type Reading struct {
+	T            float64     `json:"t"`                        // seconds since the start
+	Step         int         `json:"step"`                     // the newest training step
+	PID          int         `json:"pid,omitempty"`            // the process, if more than one is watched
+	GPU          *int        `json:"gpu,omitempty"`            // the card, if more than one is watched
+	State        State       `json:"state"`                    // the verdict
+	Why          string      `json:"why"`                      // its evidence, in one sentence
+	StepsToOOM   *[3]int     `json:"steps_to_oom,omitempty"`   // low, middle, high; if memory is growing
+	SecondsToOOM *[3]float64 `json:"seconds_to_oom,omitempty"` // the same as time
+	Advice       string      `json:"advice,omitempty"`         // what to do
+}

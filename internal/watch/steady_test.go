@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// steadyRuns are runs without a leak: each has something that a careless reader takes for one.
+func steadyRuns() map[string]generated {
+	runs := map[string]generated{}
+	add := func(name string, g generated) {
+		for seed := range uint64(3) {
+			g.seed = seed
+			if g.steps == 0 {
+				g.steps = 1000
+			}
+			if g.stays == 0 {
+				g.stays = 0.2
+			}
+			if g.takes == 0 {
+				g.takes = 0.15
+			}
+			runs[fmt.Sprintf("%s/%d", name, seed)] = g
+		}
+	}
+	for _, noise := range []float64{0.0005, 0.002, 0.01} {
+		add(fmt.Sprintf("noise %g", noise), generated{noise: noise})
+		add(fmt.Sprintf("slow noise %g", noise), generated{noise: noise, persists: 0.9})
+		add(fmt.Sprintf("slower noise %g", noise), generated{noise: noise, persists: 0.97})
+		add(fmt.Sprintf("ragged %g", noise), generated{noise: noise, lengths: drawn(250, 0.6), held: 0.03})
+	}
+	add("ragged, shapes hidden", generated{lengths: drawn(250, 0.6), held: 0.05, hidden: true})
+	add("buckets", generated{lengths: bucketed(128, 256, 512, 1024), held: 0.04, noise: 0.001})
+	add("curriculum", generated{lengths: curriculum(128, 1024, 500), held: 0.05, noise: 0.0005})
+	add("fast curriculum", generated{lengths: curriculum(128, 1024, 60), held: 0.05, noise: 0.0005})
+	add("curriculum, square", generated{lengths: curriculum(128, 1024, 500), held: 0.05, square: true, noise: 0.0005})
+	add("curriculum in stages", generated{lengths: inStages(128, 1024, 8, 400), held: 0.06, noise: 0.0005})
+	add("evaluations", generated{evalEach: 50, noise: 0.001})
+	add("an evaluation that leaves something", generated{evalEach: 40, jumps: map[int]float64{41: 0.03}, noise: 0.0005})
+	add("weights averaged from step 100 on", generated{jumps: map[int]float64{100: 0.1}, noise: 0.0005})
+	return runs
+}
+
+func TestNoFalseLeak(t *testing.T) {
+	runs := steadyRuns()
+	if len(runs) < 50 {
+		t.Fatalf("only %d runs", len(runs))
+	}
+	for name, g := range runs {
+		t.Run(name, func(t *testing.T) {
+			events, _ := g.events()
+			if at := firstLeak(events); at != 0 {
+				t.Errorf("a leak was seen at step %d", at)
+			}
+		})
+	}
+}
+
+// TestTwoJumps adds two unequal allocations that stay, at all distances.
+func TestTwoJumps(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 100 {
+		a, b := 10+r.IntN(150), 10+r.IntN(150)
+		first := 0.01 + 0.1*r.Float64()
+		g := generated{seed: uint64(i), steps: 600, stays: 0.2, takes: 0.1, noise: 0.0005, jumps: map[int]float64{a: first, b: first * (1.5 + r.Float64())}}
+		if a == b {
+			continue
+		}
+		events, _ := g.events()
+		if at := firstLeak(events); at != 0 {
+			t.Errorf("jumps at %d and %d: a leak was seen at step %d", a, b, at)
+		}
+	}
+}
+
+func firstLeak(events []Event) int {
+	w := New(Options{})
+	for _, e := range events {
+		if r, _ := w.Add(e); r.State == Leaking {
+			return r.Step
+		}
+	}
+	return 0
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import "fmt"
+
+// The driver counts what a process holds of the card: its context and all that PyTorch reserved, also what it keeps
+// in its cache. So growth by the driver's count is a leak only if it looks like nothing else: a straight line, while
+// the GPU works, without a fall. A cache grows in ever rarer jumps, and the allocator gives it back when memory runs out.
+const (
+	memoryPoints  = 15   // shortest window of samples
+	memoryFloor   = 0.05 // least growth in it, as a share of what the process can get
+	memorySeconds = 3.0  // shortest window in time
+	leastUse      = 10   // percent: below, weights are being loaded, not trained
+	warmSamples   = 16
+	warmSeconds   = 4.0
+	slowSamples   = 120  // memory that still grows is a warm-up for at most so many samples
+	idleSeconds   = 60.0 // a process that has computed nothing for so long is not about to begin
+	fullCard      = 0.97
+)
+
+// lookAtMemory searches for a leak in what the driver counts.
+func (p *process) lookAtMemory(c *card, capacity float64) {
+	got, ok := p.memory.find(test{least: memoryPoints, floor: memoryFloor * capacity, equal: 5, about: 0.5, pairs: 3})
+	p.leaks = false
+	if !ok || p.dropped >= got.from || c.t-got.from < memorySeconds {
+		return
+	}
+	if u, known := c.use(got.from); known && u.mean < leastUse {
+		return
+	}
+	p.leak, p.leaks = got, true
+}
+
+// judgeUnprobed returns the reading of a process of which only the driver tells.
+func (w *Watcher) judgeUnprobed(p *process) Reading {
+	r := Reading{}
+	c := w.card(p)
+	capacity := w.memoryCapacity(p)
+	switch {
+	case c == nil || p.samples == 0:
+		r.State, r.Why = WarmingUp, "the process does not use a GPU yet"
+	case p.gone:
+		w.vanished(p, &r)
+	case p.leaks:
+		r.State = Leaking
+		r.Why = fmt.Sprintf("the process's memory has grown along a straight line for %.0f s, by %v per second; without the probe it cannot be told whether tensors or PyTorch's cache fill it", c.t-p.leak.from, gib(p.leak.slope))
+		w.forecastMemory(p, capacity, &r)
+		r.Advice = adviceLeakUnprobed
+	case p.memoryRises(c):
+		r.State = WarmingUp
+		r.Why = fmt.Sprintf("%v in use after %.0f s", gib(p.used), c.t-p.holds)
+	case w.otherProcess(p, &r):
+	case float64(p.used) >= fullCard*capacity:
+		r.State = NearLimit
+		r.Why = fmt.Sprintf("the process holds %v of the %v that it can get; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
+		r.Advice = adviceNear
+	default:
+		w.steadyMemory(p, c, capacity, &r)
+	}
+	return r
+}
+
+// vanished reads the end of a process that the driver no longer lists.
+func (w *Watcher) vanished(p *process, r *Reading) {
+	r.State = Ended
+	r.Why = fmt.Sprintf("process %d no longer uses the card; it held %v", p.pid, gib(p.used))
+	if capacity := w.memoryCapacity(p); capacity > 0 && float64(p.used) > fullCard*capacity {
+		r.Why += fmt.Sprintf(" of the %v that it could get, so it may have run out of memory", gib(capacity))
+	}
+}
+
+// memoryRises reports whether a process is still warming up. Once it was steady, it is not said again.
+func (p *process) memoryRises(c *card) bool {
+	if p.warm {
+		return false
+	}
+	age := c.t - p.holds
+	if p.samples < warmSamples || age < warmSeconds {
+		return true
+	}
+	if c.busyAt(p.holds) < 0 && age < idleSeconds {
+		return true
+	}
+	recent := p.memory.last(8)
+	p.warm = p.samples >= slowSamples || recent[len(recent)-1].y <= 1.01*recent[0].y
+	return !p.warm
+}
+
+// steadyMemory is the last check: the process is steady, and holds much or little of what it can get.
+func (w *Watcher) steadyMemory(p *process, c *card, capacity float64, r *Reading) {
+	part := float64(p.used) / capacity
+	u, known := c.use(max(p.holds, c.busyAt(p.holds)))
+	r.State = Good
+	r.Why = fmt.Sprintf("steady: %v of %v in use (%.0f %%)", gib(p.used), gib(capacity), 100*part)
+	if known {
+		r.Why += fmt.Sprintf(", the GPU is busy %.0f %% of the time", u.mean)
+	}
+	few := fewOf
+	if w.now.State == Underused {
+		few += 0.02
+	}
+	switch {
+	case known && u.starved():
+		r.State, r.Advice = Starved, adviceStarved
+	case part < few:
+		r.State, r.Advice = Underused, adviceUnderusedUnprobed
+	}
+}

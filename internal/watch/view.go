@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"maps"
+	"slices"
+)
+
+// View is all that a screen or an exporter shows at one moment.
+type View struct {
+	T         float64
+	Reading   Reading
+	Cards     []CardView
+	Processes []ProcessView
+	Notes     []Note // what the watching itself met, the newest last
+	Ended     bool
+}
+
+// Note is something that the watching itself met.
+type Note struct {
+	T    float64
+	Text string
+}
+
+// CardView is one card.
+type CardView struct {
+	GPU
+	Free   int64        // bytes
+	Curve  []CurvePoint // its memory over the whole run, oldest first
+	Silent bool         // there was no sample for a while
+}
+
+// CurvePoint is a point of a curve: the largest values of a stretch of time.
+type CurvePoint struct {
+	T    float64
+	Used float64 // bytes
+	Util float64 // percent
+}
+
+// ProcessView is one process on a card.
+type ProcessView struct {
+	Process
+	GPU       int
+	Watched   bool
+	State     State   // of a process that is watched
+	Step      Step    // the newest; N is 0 if the process reports none
+	Seconds   float64 // of a recent step
+	Capacity  float64 // how much PyTorch could reserve
+	Reading   Reading
+	Trained   int
+	Gone      bool
+	Curve     []StepPoint // what its steps took, oldest first
+	Predicted float64     // what each step was expected to take; 0: nothing was
+}
+
+// StepPoint is a point of the curve of a process: the largest values of some steps.
+type StepPoint struct {
+	Step                      int
+	Allocated, Peak, Reserved float64
+}
+
+// View returns what there is to show.
+func (w *Watcher) View() View {
+	v := View{T: w.t, Reading: w.now, Ended: w.ended, Notes: slices.Clone(w.notes)}
+	for _, i := range slices.Sorted(maps.Keys(w.cards)) {
+		c := w.cards[i]
+		v.Cards = append(v.Cards, CardView{GPU: c.newest, Free: max(0, c.total-c.used), Curve: slices.Clone(c.curve.points), Silent: w.t-c.t > silence})
+	}
+	names := map[int]string{}
+	for _, c := range w.cards {
+		for _, x := range c.newest.Procs {
+			names[x.PID] = x.Name
+			if !w.mine(x.PID) {
+				v.Processes = append(v.Processes, ProcessView{Process: x, GPU: c.index})
+			}
+		}
+	}
+	for _, p := range w.subjects() {
+		v.Processes = append(v.Processes, w.viewOf(p, names[p.pid]))
+	}
+	slices.SortFunc(v.Processes, func(a, b ProcessView) int { return a.PID - b.PID })
+	return v
+}
+
+// silence is after how many seconds without a sample a card counts as silent.
+const silence = 15
+
+func (w *Watcher) viewOf(p *process, name string) ProcessView {
+	r := w.judge(p)
+	x := ProcessView{
+		Process: Process{PID: p.pid, Used: p.used, Name: name}, GPU: max(0, p.gpu), Watched: true, State: r.State, Reading: r,
+		Step: p.last, Seconds: p.stepSeconds(), Capacity: w.capacity(p), Trained: p.trained, Gone: p.gone, Curve: slices.Clone(p.curve.points),
+	}
+	x.Step.N = p.step
+	return x
+}
+
+// mostCurve is how many points a curve has at most.
+const mostCurve = 512
+
+// curve keeps a series in bounded memory: when it is full, neighbouring points become one.
+type curve[P any] struct {
+	points []P
+	each   int // samples that a point stands for
+	filled int // samples in the last point
+	merge  func(a, b P) P
+}
+
+func (c *curve[P]) add(p P) {
+	if c.each == 0 {
+		c.each = 1
+	}
+	if n := len(c.points); n > 0 && c.filled < c.each {
+		c.points[n-1] = c.merge(c.points[n-1], p)
+		c.filled++
+		return
+	}
+	if len(c.points) >= mostCurve {
+		for i := range mostCurve / 2 {
+			c.points[i] = c.merge(c.points[2*i], c.points[2*i+1])
+		}
+		c.points = c.points[:mostCurve/2]
+		c.each *= 2
+	}
+	c.points = append(c.points, p)
+	c.filled = 1
+}
+
+func mergeCurve(a, b CurvePoint) CurvePoint {
+	return CurvePoint{T: b.T, Used: max(a.Used, b.Used), Util: max(a.Util, b.Util)}
+}
+
+func mergeSteps(a, b StepPoint) StepPoint {
+	return StepPoint{b.Step, max(a.Allocated, b.Allocated), max(a.Peak, b.Peak), max(a.Reserved, b.Reserved)}
+}

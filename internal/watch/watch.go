@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package watch reads what a training run does with the memory of its GPU. Samples go in, one Event at a time; out
+// comes a Reading: the state of the run, its evidence, how many steps are left if memory grows, and what to do.
+//
+// The package has no clock and no source of its own. Events come from a recording (Reader) or from a live source
+// (package watch/live), and the verdicts are the same.
+//
+//	event.go     one line of a recording
+//	reader.go    reads recordings
+//	watch.go     the Watcher: takes events, gives readings
+//	state.go     the states, and what a reading holds
+//	process.go   what is known about a process
+//	card.go      what is known about a card
+//	history.go   keeps points without growing
+//	growth.go    tells a leak from everything else that varies
+//	judge.go     the state of a process that reports steps
+//	unprobed.go  the state of a process of which only the driver tells
+//	forecast.go  when memory will run out
+//	advice.go    what to do
+//	view.go      all there is to show
+package watch
+
+import (
+	"fmt"
+	"slices"
+
+	"snug/internal/units"
+)
+
+// Options say what to watch.
+type Options struct {
+	PIDs []int // the processes to watch; none: those that a recording names, or else all
+}
+
+// Watcher takes events and keeps the reading up to date.
+type Watcher struct {
+	opts    Options
+	pid     int          // of the first start that names one: events without a process are its
+	started map[int]bool // processes that a start names
+	total   int64
+	limit   int64
+	procs   map[int]*process
+	cards   map[int]*card
+	t       float64
+	now     Reading
+	told    bool // now holds a reading
+	next    State
+	agreed  int // times in a row that next was the verdict
+	before  State
+	ended   bool
+	stepped int    // training steps in all
+	own     bool   // only processes that report are watched
+	notes   []Note // the newest
+}
+
+// mostNotes is how many notes are kept for a screen.
+const mostNotes = 8
+
+// New returns a Watcher.
+func New(o Options) *Watcher {
+	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[int]*card{}}
+}
+
+// Add takes an event. It returns the reading, and whether the state has changed.
+func (w *Watcher) Add(e Event) (Reading, bool) {
+	w.t = e.T
+	switch e.Kind {
+	case KindStart:
+		w.start(e)
+	case KindLimit:
+		w.addLimit(e)
+	case KindGPU:
+		w.addGPU(e)
+	case KindStep:
+		w.addStep(e)
+	case KindOOM:
+		w.addOOM(e)
+	case KindNote:
+		w.notes = append(w.notes, Note{e.T, e.Message})
+		w.notes = w.notes[max(0, len(w.notes)-mostNotes):]
+	case KindEnd:
+		w.ended = true
+	}
+	return w.read(e)
+}
+
+func (w *Watcher) start(e Event) {
+	if e.Total > 0 {
+		w.total = e.Total
+	}
+	w.own = w.own || e.Own
+	if e.PID == 0 {
+		return
+	}
+	w.started[e.PID] = true
+	if w.pid == 0 {
+		w.pid = e.PID
+	}
+}
+
+func (w *Watcher) process(pid int) *process {
+	p := w.procs[pid]
+	if p == nil {
+		p = &process{pid: pid, gpu: -1, limit: w.limit, curve: curve[StepPoint]{merge: mergeSteps}}
+		w.procs[pid] = p
+	}
+	return p
+}
+
+func (w *Watcher) addLimit(e Event) {
+	if e.PID == 0 {
+		w.limit = e.Limit
+		for _, p := range w.procs {
+			p.limit = e.Limit
+		}
+		return
+	}
+	w.process(e.PID).limit = e.Limit
+}
+
+func (w *Watcher) addStep(e Event) {
+	pid := e.PID
+	if pid == 0 {
+		pid = w.pid
+	}
+	p := w.process(pid)
+	p.addStep(e.T, e.Step)
+	if e.Step.Phase == Train {
+		w.stepped++
+		p.look(w.capacity(p))
+	}
+}
+
+func (w *Watcher) addOOM(e Event) {
+	pid := e.PID
+	if pid == 0 {
+		pid = w.pid
+	}
+	p := w.process(pid)
+	p.failed, p.oom, p.oomSteps = true, e.Message, 0
+}
+
+func (w *Watcher) addGPU(e Event) {
+	c := w.cards[e.GPU.Index]
+	if c == nil {
+		c = &card{index: e.GPU.Index, curve: curve[CurvePoint]{merge: mergeCurve}}
+		w.cards[e.GPU.Index] = c
+	}
+	c.add(e.T, e.GPU)
+	c.others = map[int]int64{}
+	for _, p := range w.procs {
+		if p.gpu == c.index {
+			p.present = false
+		}
+	}
+	for _, x := range e.GPU.Procs {
+		if !w.mine(x.PID) {
+			c.others[x.PID] = x.Used
+			continue
+		}
+		p := w.process(x.PID)
+		p.gpu = c.index
+		p.addUsed(e.T, x.Used)
+		if !p.seenStep {
+			p.lookAtMemory(c, w.memoryCapacity(p))
+		}
+	}
+	for pid, p := range w.procs {
+		if p.gpu != c.index {
+			continue
+		}
+		p.gone = !p.present
+		if p.gone && !p.seenStep && len(w.procs) > mostGone {
+			delete(w.procs, pid)
+		}
+	}
+}
+
+// mostGone is how many processes are kept, for the end of each to be shown.
+const mostGone = 32
+
+// mine reports whether a process is watched.
+func (w *Watcher) mine(pid int) bool {
+	if p := w.procs[pid]; p != nil && p.seenStep {
+		return true
+	}
+	if len(w.opts.PIDs) > 0 {
+		return slices.Contains(w.opts.PIDs, pid)
+	}
+	return !w.own && len(w.started) == 0 || w.started[pid]
+}
+
+// card returns the card of a process: the one that it is listed on, or the only one.
+func (w *Watcher) card(p *process) *card {
+	if c := w.cards[p.gpu]; c != nil {
+		return c
+	}
+	if len(w.cards) == 1 {
+		for _, c := range w.cards {
+			return c
+		}
+	}
+	return nil
+}
+
+// capacity returns how much PyTorch could reserve in a process: its cap, or what the card has left for it.
+func (w *Watcher) capacity(p *process) float64 {
+	most := float64(w.total)
+	if c := w.card(p); c != nil && c.total > 0 {
+		outside := max(0, float64(p.used)-float64(p.last.Reserved))
+		if p.used == 0 {
+			outside = 0
+		}
+		taken := float64(c.used-p.used) + min(outside, float64(2*units.GiB))
+		if p.used == 0 { // the driver does not list the process
+			taken = max(0, float64(c.used)-float64(p.last.Reserved))
+		}
+		most = max(float64(c.total)-taken, float64(p.last.Reserved))
+	}
+	if p.limit > 0 && (most == 0 || float64(p.limit) < most) {
+		most = float64(p.limit)
+	}
+	return most
+}
+
+// memoryCapacity returns how much a process could take of its card by the driver's count, which includes its context.
+func (w *Watcher) memoryCapacity(p *process) float64 {
+	most := float64(w.total)
+	if c := w.card(p); c != nil && c.total > 0 {
+		most = float64(c.total - (c.used - p.used))
+	}
+	if limit := float64(p.limit + p.context); p.limit > 0 && (most == 0 || limit < most) {
+		most = limit
+	}
+	return most
+}
+
+// subjects returns the processes that are watched, in the order of their numbers.
+func (w *Watcher) subjects() []*process {
+	var out []*process
+	for pid, p := range w.procs {
+		if p.seenStep || p.failed || w.mine(pid) && p.samples > 0 {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *process) int { return a.pid - b.pid })
+	return out
+}
+
+// read renews the reading.
+func (w *Watcher) read(e Event) (Reading, bool) {
+	r := w.verdict()
+	if w.ended {
+		r = w.last(r)
+	}
+	r.T = w.t
+	if !w.told || w.settled(r, e) {
+		changed := !w.told || r.State != w.now.State
+		if changed && w.told {
+			w.before = w.now.State
+		}
+		w.now, w.told = r, true
+		return r, changed
+	}
+	// The state stays what it was until the new one has lasted.
+	w.now.T, w.now.Step = r.T, r.Step
+	return w.now, false
+}
+
+// settled reports whether a verdict counts: at once if it is certain, otherwise if it has come several times.
+func (w *Watcher) settled(r Reading, e Event) bool {
+	if r.State == w.now.State {
+		w.next, w.agreed = "", 0
+		return true
+	}
+	switch r.State {
+	case OutOfMemory, Ended, Evaluating, Leaking:
+		return true
+	case w.before:
+		if w.now.State == Evaluating {
+			return true
+		}
+	}
+	if e.Kind == KindGPU && w.stepped > 0 && r.State != OtherProcess && r.State != Starved {
+		return false // steps decide
+	}
+	if r.State != w.next {
+		w.next, w.agreed = r.State, 0
+	}
+	w.agreed++
+	return w.agreed >= quietFor
+}
+
+// verdict returns the most urgent reading of the processes that are watched.
+func (w *Watcher) verdict() Reading {
+	subjects := w.subjects()
+	if len(subjects) == 0 {
+		return Reading{State: WarmingUp, Why: "no process that is watched uses a GPU yet"}
+	}
+	var worst Reading
+	rank := len(States)
+	for _, p := range subjects {
+		r := w.judge(p)
+		if len(subjects) > 1 {
+			r.PID = p.pid
+		}
+		if i := slices.Index(States, r.State); i < rank {
+			worst, rank = r, i
+		}
+	}
+	return worst
+}
+
+// last returns the reading at the end of a run.
+func (w *Watcher) last(r Reading) Reading {
+	if r.State == OutOfMemory {
+		return r
+	}
+	out := Reading{Step: r.Step, PID: r.PID, State: Ended, Advice: r.Advice}
+	out.Why = "the run ended"
+	if w.stepped > 0 {
+		out.Why += fmt.Sprintf(" after step %d", r.Step)
+	}
+	state := w.now.State
+	if state != "" && state != Ended && state != WarmingUp {
+		out.Why += fmt.Sprintf("; before that: %s, %s", state, w.now.Why)
+	}
+	return out
+}
+
+// Now returns the reading at this moment.
+func (w *Watcher) Now() Reading { return w.now }

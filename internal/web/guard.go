@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// The most that a request may carry.
+const (
+	maxQuestion = 4 << 20   // bytes of a question; a config.json has a few thousand
+	maxProfile  = 64 << 20  // bytes of a profile
+	maxSnapshot = 512 << 20 // bytes of a snapshot
+)
+
+// tokenCookie holds the token after the first visit, whose address contains it.
+const tokenCookie = "snug_token"
+
+// guarded lets through only what a page of this server, or a program of this machine, asks for. A page of another
+// site must not be able to use the server through its user's browser: neither by a name that resolves to this
+// machine (Host), nor by a request across origins.
+func (s *server) guarded(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(answered(func(http.ResponseWriter, *http.Request) (any, error) {
+		return nil, &problem{http.StatusForbidden, "requests from other sites are refused"}
+	}))
+	next = origins.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		switch {
+		case !s.knows(r.Host):
+			writeProblem(w, &problem{http.StatusMisdirectedRequest, "this server does not answer for the host " + r.Host})
+		case !s.admits(w, r):
+			writeProblem(w, &problem{http.StatusUnauthorized, "the token is missing or wrong; open the address that snug serve printed, or send Authorization: Bearer TOKEN"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// knows reports whether a Host header names this server.
+func (s *server) knows(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if name == "localhost" || slices.Contains(s.options.Hosts, name) {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+// admits reports whether a request has the token. The first visit has it in the address; a cookie keeps it.
+func (s *server) admits(w http.ResponseWriter, r *http.Request) bool {
+	if s.options.Token == "" {
+		return true
+	}
+	is := func(given string) bool {
+		return subtle.ConstantTimeCompare([]byte(given), []byte(s.options.Token)) == 1
+	}
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return is(bearer)
+	}
+	if given := r.URL.Query().Get("token"); given != "" && r.Method == http.MethodGet {
+		if is(given) {
+			http.SetCookie(w, &http.Cookie{Name: tokenCookie, Value: given, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			return true
+		}
+		return false
+	}
+	c, err := r.Cookie(tokenCookie)
+	return err == nil && is(c.Value)
+}

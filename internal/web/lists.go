@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"snug/internal/catalog"
+	"snug/internal/family"
+	"snug/internal/gpu"
+	"snug/internal/setup"
+)
+
+// modelAnswer is one model that is known by name, as snug models --json prints it.
+type modelAnswer struct {
+	Name   string `json:"name"`
+	Hub    string `json:"hub,omitempty"`
+	Type   string `json:"model_type"`
+	Params int    `json:"params,omitempty"`
+}
+
+func (s *server) models(_ http.ResponseWriter, r *http.Request) (any, error) {
+	query := r.URL.Query().Get("q")
+	like := catalog.Like(query)
+	out := []modelAnswer{}
+	for _, e := range catalog.Entries() {
+		if query == "" || slices.Contains(like, e.Name) {
+			kind, _ := e.Config["model_type"].(string)
+			out = append(out, modelAnswer{e.Name, e.Hub, kind, e.Params})
+		}
+	}
+	for _, name := range family.NamedModels() {
+		if strings.Contains(name, strings.ToLower(query)) {
+			out = append(out, modelAnswer{Name: name, Type: path.Dir(name)})
+		}
+	}
+	return map[string]any{"models": out}, nil
+}
+
+// cardAnswer is a card that one can plan for.
+type cardAnswer struct {
+	Name       string    `json:"name"`
+	Maker      gpu.Maker `json:"maker"`
+	MemoryGB   int       `json:"memory_gb"`
+	Total      uint64    `json:"total"`
+	Precisions []string  `json:"precisions"`
+}
+
+func (s *server) cards(http.ResponseWriter, *http.Request) (any, error) {
+	out := []cardAnswer{}
+	for _, c := range gpu.Cards() {
+		out = append(out, cardAnswer{c.Name, c.Maker, c.Memory, c.Total, c.Precisions()})
+	}
+	here := ""
+	if s.options.Here != nil {
+		here = s.options.Here.Name
+	}
+	return map[string]any{"cards": out, "here": here}, nil
+}
+
+// settingAnswer is one setting, for a control of the page.
+type settingAnswer struct {
+	Name    string     `json:"name"`
+	Flag    string     `json:"flag,omitempty"`
+	Kind    setup.Kind `json:"kind"`
+	What    string     `json:"what"`
+	Words   []string   `json:"words,omitempty"`
+	Default any        `json:"default,omitempty"`
+	Least   float64    `json:"least,omitempty"`
+	Most    float64    `json:"most,omitempty"`
+}
+
+func (s *server) settings(http.ResponseWriter, *http.Request) (any, error) {
+	out := []settingAnswer{}
+	for _, x := range setup.Settings() {
+		a := settingAnswer{Name: x.Name, Kind: x.Kind(), What: strings.ReplaceAll(x.What, "`", ""), Words: x.Words, Default: x.Default, Least: x.Least, Most: x.Most}
+		if len(x.Flags) > 0 && x.Flags[0].Means == nil {
+			a.Flag = "--" + x.Flags[0].Name
+		}
+		out = append(out, a)
+	}
+	return map[string]any{"settings": out, "version": s.options.Version}, nil
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"snug/internal/plan"
+	"snug/internal/setup"
+)
+
+// schema is a JSON Schema.
+type schema map[string]any
+
+// openAPI describes the API. Paths come from the list of routes, questions from the table of settings and answers from the
+// types that are written, so the description cannot differ from what is served.
+func (s *server) openAPI(http.ResponseWriter, *http.Request) (any, error) {
+	paths := map[string]schema{}
+	for _, r := range s.list() {
+		at := paths[API+r.path]
+		if at == nil {
+			at = schema{}
+			paths[API+r.path] = at
+		}
+		at[strings.ToLower(r.method)] = operation(r)
+	}
+	return schema{
+		"openapi":    "3.1.0",
+		"info":       schema{"title": "snug", "version": s.options.Version, "description": "How much GPU memory a PyTorch training run takes, and which settings fit it best. Sizes are bytes."},
+		"paths":      paths,
+		"components": schema{"schemas": schemas()},
+	}, nil
+}
+
+func ref(name string) schema { return schema{"$ref": "#/components/schemas/" + name} }
+
+func operation(r route) schema {
+	content := func(name string) schema {
+		if name == "Bytes" {
+			return schema{"application/octet-stream": schema{"schema": schema{"type": "string", "format": "binary"}}}
+		}
+		return schema{"application/json": schema{"schema": ref(name)}}
+	}
+	problems := schema{"description": "What is wrong, and what to do", "content": content("Problem")}
+	out := schema{
+		"summary": r.what,
+		"responses": schema{
+			"200": schema{"description": "The answer", "content": content(r.answer)},
+			"400": problems, "404": problems, "413": problems, "422": problems, "503": problems,
+		},
+	}
+	if r.question != "" {
+		out["requestBody"] = schema{"required": true, "content": content(r.question)}
+	}
+	var parameters []schema
+	switch {
+	case strings.Contains(r.path, "{id}"):
+		parameters = []schema{
+			{"name": "id", "in": "path", "required": true, "schema": schema{"type": "string"}},
+			{"name": "conf", "in": "query", "schema": schema{"type": "string"}, "description": "a PYTORCH_ALLOC_CONF string; without it, all settings worth trying"},
+		}
+	case r.path == "/models":
+		parameters = []schema{{"name": "q", "in": "query", "schema": schema{"type": "string"}, "description": "words that the name contains"}}
+	}
+	if parameters != nil {
+		out["parameters"] = parameters
+	}
+	return out
+}
+
+// schemas returns the named schemas.
+func schemas() map[string]schema {
+	out := map[string]schema{
+		"Setup":    setupSchema(),
+		"Settings": object(map[string]schema{"settings": listOf(typeSchema(reflect.TypeFor[settingAnswer]())), "version": {"type": "string"}}),
+		"Models":   object(map[string]schema{"models": listOf(typeSchema(reflect.TypeFor[modelAnswer]()))}),
+		"Cards":    object(map[string]schema{"cards": listOf(typeSchema(reflect.TypeFor[cardAnswer]())), "here": {"type": "string"}}),
+		"Upload":   object(map[string]schema{"profile": {"type": "string"}}),
+		"Problem":  object(map[string]schema{"error": {"type": "string"}}),
+		"OpenAPI":  {"type": "object"},
+	}
+	for name, of := range map[string]reflect.Type{
+		"Estimate": reflect.TypeFor[estimateAnswer](), "MaxBatch": reflect.TypeFor[maxAnswer](), "Timeline": reflect.TypeFor[timelineAnswer](),
+		"Curve": reflect.TypeFor[curveAnswer](), "Plan": reflect.TypeFor[planAnswer](), "Comparison": reflect.TypeFor[comparison](),
+		"Snapshot": reflect.TypeFor[snapshotAnswer](), "Replay": reflect.TypeFor[replayAnswer](),
+	} {
+		out[name] = typeSchema(of)
+	}
+	question := map[string]schema{
+		"setup": ref("Setup"), "gpu": {"type": "string", "description": "the name of a card"},
+		"gpu_memory": {"type": []string{"number", "string"}, "description": "24 for a card sold with 24 GB, or a size such as 24GiB"},
+	}
+	out["Question"] = required(question, "setup")
+	more := maps.Clone(question)
+	more["target_effective_batch"] = schema{"type": "integer", "minimum": 0, "maximum": 1 << 30}
+	more["goal"] = schema{"type": "string", "enum": plan.Goals}
+	more["lock"], more["allow"] = listOf(schema{"type": "string"}), listOf(schema{"type": "string"})
+	out["PlanQuestion"] = required(more, "setup")
+	return out
+}
+
+// setupSchema describes a setup by the table of settings.
+func setupSchema() schema {
+	fields := map[string]schema{
+		"id":    {"type": "string"},
+		"model": {"type": "object", "description": "one of name, config (the contents of a config.json) and profile (an upload)"},
+		"steps": {"type": "integer", "minimum": 1},
+	}
+	for _, x := range setup.Settings() {
+		outer, inner, nested := strings.Cut(x.Name, ".")
+		if outer == "model" {
+			continue
+		}
+		if !nested {
+			fields[outer] = settingSchema(x)
+			continue
+		}
+		if fields[outer] == nil {
+			fields[outer] = schema{"type": "object", "properties": map[string]schema{}}
+		}
+		if inside, ok := fields[outer]["properties"].(map[string]schema); ok {
+			inside[inner] = settingSchema(x)
+		}
+	}
+	return required(fields, "model")
+}
+
+func settingSchema(x *setup.Setting) schema {
+	out := schema{"description": strings.ReplaceAll(x.What, "`", "")}
+	switch x.Kind() {
+	case setup.Whole:
+		out["type"] = "integer"
+	case setup.Number:
+		out["type"] = "number"
+	case setup.Switch:
+		out["type"] = "boolean"
+	case setup.Names:
+		out["type"], out["items"] = "array", schema{"type": "string"}
+	case setup.Bytes:
+		out["type"] = []string{"integer", "string"}
+	case setup.Word, setup.Text:
+		if x.Words != nil {
+			out["type"], out["enum"] = "string", x.Words
+		}
+	}
+	if x.Default != nil {
+		out["default"] = x.Default
+	}
+	return out
+}
+
+func object(properties map[string]schema) schema {
+	return required(properties, slices.Sorted(maps.Keys(properties))...)
+}
+
+func required(properties map[string]schema, names ...string) schema {
+	return schema{"type": "object", "properties": properties, "required": names}
+}
+
+func listOf(items schema) schema { return schema{"type": "array", "items": items} }
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+// typeSchema describes how a type is written as JSON.
+func typeSchema(t reflect.Type) schema {
+	if t.Kind() == reflect.Pointer {
+		return typeSchema(t.Elem())
+	}
+	if t.Implements(marshaler) {
+		return schema{} // it writes itself
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		properties := map[string]schema{}
+		addFields(properties, t)
+		return schema{"type": "object", "properties": properties}
+	case reflect.Slice, reflect.Array:
+		return listOf(typeSchema(t.Elem()))
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": typeSchema(t.Elem())}
+	case reflect.String:
+		return schema{"type": "string"}
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return schema{"type": "number"}
+	case reflect.Interface:
+		return schema{}
+	}
+	return schema{"type": "integer"}
+}
+
+// addFields adds the fields of a struct, with those of embedded structs.
+func addFields(properties map[string]schema, t reflect.Type) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || !f.IsExported() {
+			continue
+		}
+		properties[name] = typeSchema(f.Type)
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+
+	"snug/internal/gpu"
+)
+
+//go:embed static
+var static embed.FS
+
+// Options is what a server is told about its surroundings.
+type Options struct {
+	// Version is that of this snug.
+	Version string
+	// Here is the card of this machine, as the page's default; nil if there is none.
+	Here *gpu.Card
+	// Hosts are the names under which the server may be addressed besides the loopback ones.
+	Hosts []string
+	// Token has to come with each request if it is not empty.
+	Token string
+	// Work is how many questions are computed at once; 0 means one per processor of a small machine, two.
+	Work int
+}
+
+// server answers requests.
+type server struct {
+	options Options
+	work    chan struct{} // holds one token for each question that is computed
+	uploads uploads
+}
+
+// New returns the handler for all requests of the page and of the API.
+func New(o Options) http.Handler {
+	if o.Work <= 0 {
+		o.Work = 2
+	}
+	s := &server{options: o, work: make(chan struct{}, o.Work)}
+	return s.guarded(s.routes())
+}
+
+// API is the path that all addresses of the API begin with.
+const API = "/api/v1"
+
+// route is one address of the API. The description of the API is made from the same list.
+type route struct {
+	method, path string
+	what         string // what it answers, for the description
+	question     string // the schema of its request; "" if it takes none
+	answer       string // the schema of its answer
+	handle       handler
+}
+
+// handler answers a request, or returns an error that becomes the answer.
+type handler func(w http.ResponseWriter, r *http.Request) (any, error)
+
+// list returns the addresses of the API.
+func (s *server) list() []route {
+	return []route{
+		{"GET", "/settings", "The settings of a run: names, values, defaults and help", "", "Settings", s.settings},
+		{"GET", "/models", "Models known by name; q narrows the list", "", "Models", s.models},
+		{"GET", "/gpus", "Known cards, and the card of this machine", "", "Cards", s.cards},
+		{"POST", "/estimate", "The memory of a run, as snug estimate --json prints it", "Question", "Estimate", s.estimate},
+		{"POST", "/timeline", "One optimizer step over time, by what the memory is used for, and the tensors alive at the peak", "Question", "Timeline", s.timeline},
+		{"POST", "/max-batch", "The largest batch that fits, as snug max-batch --json prints it", "Question", "MaxBatch", s.maxBatch},
+		{"POST", "/curve", "Memory and speed for growing batches, up to the largest that fits", "Question", "Curve", s.curve},
+		{"POST", "/optimize", "The best settings for a card, as snug optimize --json prints them", "PlanQuestion", "Plan", s.optimize},
+		{"POST", "/compare", "The best settings on each card", "PlanQuestion", "Comparison", s.compare},
+		{"POST", "/profiles", "Uploads a profile (memory.snug); its name goes into model.profile", "Bytes", "Upload", s.uploadProfile},
+		{"POST", "/snapshots", "Uploads a memory snapshot; answers with what it shows", "Bytes", "Snapshot", s.uploadSnapshot},
+		{"GET", "/snapshots/{id}/replay", "A snapshot replayed under other allocator settings (conf), or under all worth trying", "", "Replay", s.replay},
+		{"GET", "/openapi.json", "This description", "", "OpenAPI", s.openAPI},
+	}
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range s.list() {
+		mux.Handle(r.method+" "+API+r.path, answered(r.handle))
+	}
+	mux.Handle(API+"/", answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
+		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists what there is"}
+	}))
+	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	mux.Handle("/", http.FileServerFS(files))
+	return mux
+}

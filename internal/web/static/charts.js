@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The charts: one step over time by kind of memory, and memory and speed over the batch.
+
+import uPlot from "./uplot.js";
+import { bytes, colours } from "./format.js";
+
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const axis = (more) => ({ stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line") }, font: "12px system-ui", ...more });
+
+const gib = (_, ticks) => ticks.map((t) => `${t / 2 ** 30 >= 10 || t === 0 ? Math.round(t / 2 ** 30) : (t / 2 ** 30).toFixed(1)} GiB`);
+
+// even returns ticks at whole steps of 1, 2 or 5 GiB (or MiB).
+function even(_, __, least, most) {
+  let step = 2 ** 20;
+  for (const f of [2, 2.5, 2]) if ((most - least) / step > 6) step *= f;
+  while ((most - least) / step > 6) step *= 2;
+  const out = [];
+  for (let at = 0; at <= most; at += step) out.push(at);
+  return out;
+}
+
+function draw(into, options, data) {
+  into.replaceChildren();
+  return new uPlot({ width: Math.max(260, into.clientWidth), height: 250, ...options }, data, into);
+}
+
+// timeline draws the step as areas on top of each other. hovered gets the column under the pointer, or null.
+export function timeline(into, t, total, hovered) {
+  const n = t.reserved.length;
+  if (n === 0 || t.areas.length === 0) {
+    into.textContent = n === 0 ? "The run is too long to be drawn." : "A recorded run does not say what its memory is for.";
+    return;
+  }
+  const stacked = [], sum = new Array(n).fill(0);
+  for (const area of t.areas) {
+    area.forEach((v, i) => (sum[i] += v));
+    stacked.push([...sum]);
+  }
+  const series = [{ label: "event" }], data = [[...Array(n).keys()]];
+  const order = t.components.map((_, i) => i).reverse(); // the highest line first, so that lower areas cover it
+  for (const i of order) {
+    const c = colours[t.components[i]] ?? "#888";
+    series.push({ label: t.components[i], stroke: c, fill: c, width: 0, points: { show: false }, value: (_, v, __, at) => (at == null ? "" : bytes(t.areas[i][at])) });
+    data.push(stacked[i]);
+  }
+  series.push({ label: "reserved", stroke: style("--ink"), width: 1, dash: [4, 3], points: { show: false }, value: (_, v) => (v == null ? "" : bytes(v)) });
+  data.push(t.reserved);
+  series[0].value = (_, v) => (v == null ? "" : phaseAt(t, v));
+  draw(into, {
+    series, axes: [axis({ splits: () => t.phases.map((p) => p.column), values: (_, s) => s.map((x) => phaseAt(t, x)) }), axis({ size: 62, splits: even, values: gib })],
+    scales: { x: { time: false }, y: { range: (_, lo, hi) => [0, Math.max(hi, total && total < hi * 1.6 ? total : hi) * 1.03] } },
+    hooks: { setCursor: [(u) => hovered(u.cursor.idx ?? null)], draw: [(u) => line(u, "y", total)] },
+    legend: { show: false },
+  }, data);
+}
+
+const phaseAt = (t, x) => t.phases.filter((p) => p.column <= x).at(-1)?.name ?? "";
+
+// line draws the card's size.
+function line(u, scale, at) {
+  if (!at) return;
+  const y = u.valToPos(at, scale, true);
+  if (y < u.bbox.top) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = style("--bad");
+  u.ctx.lineWidth = 2;
+  u.ctx.beginPath();
+  u.ctx.moveTo(u.bbox.left, y);
+  u.ctx.lineTo(u.bbox.left + u.bbox.width, y);
+  u.ctx.stroke();
+  u.ctx.restore();
+}
+
+// curve draws memory and speed over the batch, with the card's size.
+export function curve(into, c, total) {
+  const x = c.points.map((p) => p.batch), memory = c.points.map((p) => p.device_peak);
+  const speed = c.points.map((p) => p.samples_per_second ?? null), timed = speed.some((s) => s !== null);
+  const series = [{ label: "batch" }, { label: "memory", stroke: colours.activations, width: 2, value: (_, v) => (v == null ? "" : bytes(v)) }];
+  const axes = [axis({ incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000] }), axis({ size: 62, splits: even, values: gib })];
+  if (timed) {
+    series.push({ label: "samples/s", scale: "speed", stroke: colours.logits, width: 2, value: (_, v) => (v == null ? "" : v.toPrecision(3)) });
+    axes.push(axis({ side: 1, scale: "speed", grid: { show: false } }));
+  }
+  draw(into, {
+    series, axes, hooks: { draw: [(u) => line(u, "y", total)] },
+    scales: { x: { time: false }, y: { range: (_, lo, hi) => [0, hi * 1.05] }, speed: { range: (_, lo, hi) => [0, hi * 1.1] } },
+  }, timed ? [x, memory, speed] : [x, memory]);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run that the page shows. It is in the page's address, so that a link shows the same run.
+
+export const state = { model: "llama-3.2-1b", gpu: "", values: { batch: 4, seq: 1024, precision: "amp-bf16" }, config: null, profile: "", view: "plan" };
+
+// load reads the run from the address.
+export function load(settings) {
+  const known = new Map(settings.map((s) => [s.name, s]));
+  const query = new URLSearchParams(location.hash.slice(1));
+  if ([...query.keys()].length === 0) return;
+  state.values = {};
+  for (const [key, text] of query) {
+    if (key === "config") state.config = JSON.parse(text);
+    else if (key === "model" || key === "gpu" || key === "view") state[key] = text;
+    else if (known.has(key)) state.values[key] = parse(known.get(key), text);
+  }
+}
+
+// parse returns the value of a setting that was written as text; undefined for none.
+export function parse(setting, text) {
+  if (text === "") return undefined;
+  switch (setting.kind) {
+    case "whole number": case "number": return Number(text);
+    case "true or false": return text === "true";
+    case "list of names": return text.split(",").map((s) => s.trim()).filter(Boolean);
+    default: return text;
+  }
+}
+
+// save writes the run into the address.
+export function save() {
+  const query = new URLSearchParams();
+  if (state.config) query.set("config", JSON.stringify(state.config));
+  else if (!state.profile) query.set("model", state.model);
+  if (state.gpu) query.set("gpu", state.gpu);
+  for (const [name, value] of Object.entries(state.values)) query.set(name, value);
+  if (state.view !== "plan") query.set("view", state.view);
+  history.replaceState(null, "", "#" + query);
+}
+
+// setup returns the run as a setup, as FORMATS.md describes it.
+export function setup() {
+  const out = { model: {} };
+  if (state.profile) out.model.profile = state.profile;
+  else if (state.config) out.model.config = state.config;
+  else out.model.name = state.model;
+  for (const [name, value] of Object.entries(state.values)) {
+    const [outer, inner] = name.split(".");
+    if (inner) (out[outer] ??= {})[inner] = value;
+    else out[outer] = value;
+  }
+  return out;
+}
+
+export function question() {
+  return state.gpu ? { setup: setup(), gpu: state.gpu } : { setup: setup() };
+}
+
+// command returns the command line that asks the same.
+export function command(settings) {
+  const words = ["snug", "estimate"];
+  if (state.profile) words.push("--model", "memory.snug");
+  else if (state.config) words.push("--config", "config.json");
+  else words.push(state.model);
+  for (const s of settings) {
+    const value = state.values[s.name];
+    if (value === undefined) continue;
+    if (s.name === "quantization.bits") words.push(`--load-in-${value}bit`);
+    else if (s.flag && s.kind === "true or false") words.push(value ? s.flag : `${s.flag}=false`);
+    else if (s.flag) words.push(s.flag, String(value));
+  }
+  if (state.gpu) words.push("--gpu", state.gpu);
+  return words.map((w) => (/^[\w./:,=+-]+$/.test(w) ? w : `'${w.replaceAll("'", `'\\''`)}'`)).join(" ");
+}

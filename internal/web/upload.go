@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"snug/internal/estimate"
+	"snug/internal/files"
+	"snug/internal/snapshot"
+)
+
+// mostUploads is how many profiles, and how many snapshots, are kept; the oldest goes first.
+const mostUploads = 8
+
+// uploads are the files that the page was given. They are in memory only, and a question can name no others.
+type uploads struct {
+	mu        sync.Mutex
+	next      int
+	profiles  []upload[[]byte]
+	snapshots []upload[*snapshot.Recording]
+}
+
+type upload[T any] struct {
+	id    string
+	value T
+}
+
+// keep adds an upload to a list and returns its name.
+func keep[T any](u *uploads, list *[]upload[T], prefix, suffix string, value T) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.next++
+	id := fmt.Sprintf("%s%d%s", prefix, u.next, suffix)
+	*list = append(*list, upload[T]{id, value})
+	if len(*list) > mostUploads {
+		*list = (*list)[1:]
+	}
+	return id
+}
+
+// found returns an upload by its name.
+func found[T any](u *uploads, list *[]upload[T], id string) (value T, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, x := range *list {
+		if x.id == id {
+			return x.value, true
+		}
+	}
+	return value, false
+}
+
+// open opens an uploaded profile. It is the only way in which a question reaches a file.
+func (u *uploads) open(name string) (io.ReadCloser, error) {
+	data, ok := found(u, &u.profiles, name)
+	if !ok {
+		return nil, fmt.Errorf("%q is not an upload; a request cannot name files: send the contents of a config.json as model.config, or upload a profile", name)
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+func (s *server) uploadProfile(w http.ResponseWriter, r *http.Request) (any, error) {
+	data, err := files.ReadAll(http.MaxBytesReader(w, r.Body, maxProfile), maxProfile)
+	if err != nil {
+		return nil, tooLarge(err, maxProfile)
+	}
+	if _, err := estimate.ReadProfile(bytes.NewReader(data)); err != nil {
+		return nil, invalid("%w", err)
+	}
+	return map[string]string{"profile": keep(&s.uploads, &s.uploads.profiles, "upload-", ".snug", data)}, nil
+}

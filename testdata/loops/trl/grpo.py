@@ -1,0 +1,42 @@
+from dataclasses import dataclass, field
+
+import torch
+from datasets import Dataset
+from transformers import AutoConfig, AutoModelForCausalLM, HfArgumentParser
+from trl import GRPOConfig, GRPOTrainer, ModelConfig, get_peft_config
+from words import text, tokenizer
+
+
+@dataclass
+class DataArguments:
+    config: str = field(default="models/gpt2")
+    prompt_len: int = field(default=128)
+    examples: int = field(default=32)
+
+
+def length(completions, **kwargs):
+    return [float(len(c) % 7) for c in completions]
+
+
+def main():
+    parser = HfArgumentParser((DataArguments, GRPOConfig, ModelConfig))
+    data_args, training_args, model_args = parser.parse_args_into_dataclasses()
+    config = AutoConfig.from_pretrained(data_args.config)
+    model = AutoModelForCausalLM.from_config(config, dtype=getattr(torch, model_args.dtype))
+    model.save_pretrained("saved")
+    model.config._name_or_path = "saved"
+    prompts = [text(config.vocab_size, data_args.prompt_len) for _ in range(data_args.examples)]
+    trainer = GRPOTrainer(
+        model=model,
+        reward_funcs=length,
+        args=training_args,
+        train_dataset=Dataset.from_dict({"prompt": prompts}),
+        processing_class=tokenizer(config.vocab_size),
+        peft_config=get_peft_config(model_args),
+    )
+    trainer.train()
+    print([(row.get("completions/min_length"), row.get("completions/max_length")) for row in trainer.state.log_history])
+
+
+if __name__ == "__main__":
+    main()
