@@ -77,6 +77,8 @@ type Started struct {
 
 // Behaviour is what a trainer does differently from others.
 type Behaviour struct {
+	// UnknownDefaults means that nothing is known about the trainer but that it is the user's own.
+	UnknownDefaults bool
 	// UsesTRL means that the trainer's behaviour depends on the installed TRL.
 	UsesTRL bool
 	// RefusesTwoSwitches means that it does not start if its own checkpointing and that of the sharding
