@@ -58,7 +58,7 @@ const watchExample = `  snug watch
   snug watch --plain --prometheus :9835`
 
 const watchExits = `A command's own exit code is snug's. Otherwise snug exits with 1 if the run
-leaked or ran out of memory.`
+leaked, even if it then ended well, or ran out of memory.`
 
 func newWatch(env Env) *cobra.Command {
 	var o watchOptions

@@ -294,7 +294,7 @@ func (s *watching) verdict(err error) error {
 		}
 		return nil
 	}
-	if s.seen[watch.OutOfMemory] || s.watcher.Now().State == watch.Leaking {
+	if s.seen[watch.OutOfMemory] || s.seen[watch.Leaking] {
 		return found{}
 	}
 	return nil

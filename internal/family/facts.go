@@ -39,7 +39,7 @@ type Facts struct {
 	// Output is the last name of the layer that computes logits. PEFT's all-linear
 	// and bitsandbytes skip it.
 	Output string
-	// Classes is the last name of that layer for sequence-classification; "" means classifier.
+	// Classes is the last name of that layer for sequence-classification; "" means classifier, and score in decoders.
 	Classes string
 	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there
@@ -51,8 +51,9 @@ type Facts struct {
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
 	RowsMeasured bool // runs with positives and negatives were measured
 	Experts      bool
-	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py).
-	Liger bool
+	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py), which are simulated; LigerToo, that
+	// it has some that are not.
+	Liger, LigerToo bool
 	// OwnLoss is how its forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
 	// Torchtune means that torchtune has it too, built from its own modules.
@@ -97,9 +98,10 @@ type Dims struct {
 const maxPositions = "max_position_embeddings"
 
 var (
-	decoderHeads = []string{CausalLM, Encoder, SequenceClassification}
-	encoderHeads = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
-	qv           = []string{"q_proj", "v_proj"}
+	decoderHeads  = []string{CausalLM, Encoder, SequenceClassification}
+	unsortedHeads = []string{CausalLM, Encoder} // of decoders without a ForSequenceClassification
+	encoderHeads  = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
+	qv            = []string{"q_proj", "v_proj"}
 )
 
 // families maps model_type to facts, with the defaults of transformers 5.17.
@@ -121,11 +123,11 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: []string{"query_key_value"}, Quantizes: true, Dims: Dims{64, 8, 2},
 	},
 	"cohere": {
-		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newCohere, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"cohere2": {
-		make: newCohere2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
+		make: newCohere2, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 8192},
 		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{8192, 64, 40},
 	},
 	"deberta-v2": {
@@ -146,7 +148,7 @@ var families = map[string]Facts{
 	},
 	"gemma": {
 		make: newGemma1, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
-		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{3072, 16, 28},
+		Blocks: []string{"model.layers"}, Output: "lm_head", LoRA: qv, Quantizes: true, LigerToo: true, Dims: Dims{3072, 16, 28},
 	},
 	"gemma2": {
 		make: newGemma2, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 8192},
@@ -162,7 +164,7 @@ var families = map[string]Facts{
 	},
 	"glm4": {
 		make: newGLM4, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 131072},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 40},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 40},
 	},
 	"gpt2": {
 		make: newGPT2, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: "n_positions", Default: 1024, Learned: true},
@@ -185,8 +187,8 @@ var families = map[string]Facts{
 		Blocks: []string{"transformer.h"}, Output: "lm_head", LoRA: qv, Quantizes: true, Dims: Dims{4096, 16, 28},
 	},
 	"granite": {
-		make: newGranite, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		make: newGranite, Heads: unsortedHeads, Positions: Positions{Key: maxPositions, Default: 2048},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"llama": {
 		make: newLlama, Torchtune: true, LitGPT: true, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
@@ -234,11 +236,11 @@ var families = map[string]Facts{
 	},
 	"olmo2": {
 		make: newOLMo2, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"olmo3": {
 		make: newOLMo3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{4096, 32, 32},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{4096, 32, 32},
 	},
 	"opt": {
 		make: newOPT, OwnLoss: ownLoss{until: 449}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 2048, Learned: true},
@@ -274,7 +276,7 @@ var families = map[string]Facts{
 	},
 	"smollm3": {
 		make: newSmolLM3, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 32768},
-		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, Dims: Dims{2048, 16, 36},
+		Blocks: []string{"model.layers"}, Output: "lm_head", Suggested: qv, Quantizes: true, LigerToo: true, Dims: Dims{2048, 16, 36},
 	},
 	"stablelm": {
 		make: newStableLM, OwnLoss: ownLoss{until: 446, upcast: true}, Heads: decoderHeads, Positions: Positions{Key: maxPositions, Default: 4096},
@@ -341,6 +343,9 @@ func (f Facts) prepare(b *nn.Builder, head string) {
 func (f Facts) output(head string) string {
 	switch head {
 	case SequenceClassification:
+		if slices.Contains(f.Heads, CausalLM) {
+			return "score"
+		}
 		return cmp.Or(f.Classes, "classifier")
 	case TokenClassification:
 		return "classifier"

@@ -25,6 +25,9 @@ func (r Run) checkLiger(model string, f Facts) error {
 	case len(r.Liger) == 0:
 		field = "loss"
 	}
+	if f.LigerToo {
+		return refuse(field, "Liger's kernels for %s are not simulated; remove this setting, or measure the run: snug profile -- <your command>", model)
+	}
 	return refuse(field, "Liger has no kernels for %s and does not change it; remove this setting; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 

@@ -13,7 +13,7 @@ import (
 func newOLMo2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 50304})
 	m := newOLMo2Stack(b, c, run, s)
-	m.norm = newOLMo2Norm(b, run, "model.norm", s.hidden)
+	m.norm = newOLMo2Norm(b, "model.norm", s.hidden)
 	m.rotary = sharedRotary(b, c, s.dim)
 	m.rotary.inFloat32()
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)
@@ -32,12 +32,12 @@ func newOLMo2Stack(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 			Path: shadow.Path(at),
 			attn: &olmoAttention{
 				llamaAttention: attn,
-				qNorm:          newOLMo2Norm(b, run, at+".self_attn.q_norm", s.heads*s.dim),
-				kNorm:          newOLMo2Norm(b, run, at+".self_attn.k_norm", s.kv*s.dim),
+				qNorm:          newOLMo2Norm(b, at+".self_attn.q_norm", s.heads*s.dim),
+				kNorm:          newOLMo2Norm(b, at+".self_attn.k_norm", s.kv*s.dim),
 			},
 			mlp:      newLlamaMLP(b, run, at+".mlp", s.hidden, s.inter, false, act),
-			postAttn: newOLMo2Norm(b, run, at+".post_attention_layernorm", s.hidden),
-			postFeed: newOLMo2Norm(b, run, at+".post_feedforward_layernorm", s.hidden),
+			postAttn: newOLMo2Norm(b, at+".post_attention_layernorm", s.hidden),
+			postFeed: newOLMo2Norm(b, at+".post_feedforward_layernorm", s.hidden),
 		}
 	})
 }
@@ -68,11 +68,10 @@ func (l *olmo2Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 type olmo2Norm struct {
 	shadow.Path
 	weight *shadow.Tensor
-	liger  bool
 }
 
-func newOLMo2Norm(b *nn.Builder, run Run, at string, width int) *olmo2Norm {
-	return &olmo2Norm{shadow.Path(at), b.Parameter(at+".weight", width), run.liger("norm")}
+func newOLMo2Norm(b *nn.Builder, at string, width int) *olmo2Norm {
+	return &olmo2Norm{shadow.Path(at), b.Parameter(at+".weight", width)}
 }
 
 // orNone applies the norm, if there is one.
@@ -85,9 +84,6 @@ func (n *olmo2Norm) orNone(x *shadow.Tensor) *shadow.Tensor {
 
 // Forward is the module's forward.
 func (n *olmo2Norm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {
-	if n.liger {
-		return hidden.LigerRMSNorm(n.weight, false)
-	}
 	dtype := hidden.DType()
 	fn.Set(&hidden, hidden.To(shadow.Float32))
 	variance := fn.Let(hidden.Pow().Mean(true, -1))

@@ -11,7 +11,7 @@ func newOLMo3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	window := c.window(4096)
 	s.masks = layerMasks{windows: c.layerWindows(s.layers, window, func(i int) bool { return (i+1)%4 != 0 }), window: window, both: true}
 	m := newOLMo2Stack(b, c, run, s)
-	m.norm = newOLMo2Norm(b, run, "model.norm", s.hidden)
+	m.norm = newOLMo2Norm(b, "model.norm", s.hidden)
 	m.rotary = rotaryByType(b, c, s.dim, s.masks.windows)
 	m.rotary.inFloat32()
 	m.head = newCausalHead(b, c, run, s.hidden, m.embed, false)

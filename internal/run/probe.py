@@ -1041,9 +1041,8 @@ class Live:
             self.put(home, "reset_peak_memory_stats", reset_peaks)
 
     def merge(self, stats):
-        for name, pools in self.kept.items():
-            for pool, peak in pools.items():
-                stats[name][pool]["peak"] = max(stats[name][pool]["peak"], peak)
+        for path, counter in self.counters(stats):
+            counter["peak"] = max(counter["peak"], self.kept.get(path, 0))
 
     # -- events of the run
 
@@ -1110,11 +1109,17 @@ class Live:
         self.spent += time.perf_counter() - began
 
     def keep_peaks(self, stats):
-        for name, pools in stats.items():
-            if isinstance(pools, dict):
-                mine = self.kept.setdefault(name, {})
-                for pool, values in pools.items():
-                    mine[pool] = max(mine.get(pool, 0), values["peak"])
+        for path, counter in self.counters(stats):
+            self.kept[path] = max(self.kept.get(path, 0), counter["peak"])
+
+    def counters(self, stats):
+        """Yields the counters that have a peak. Most are split by pool; those of oversize blocks are not."""
+        for name, value in stats.items():
+            if isinstance(value, dict) and "peak" in value:
+                yield (name,), value
+            elif isinstance(value, dict):
+                for pool, counter in value.items():
+                    yield (name, pool), counter
 
     def log(self, fields, now):
         """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second."""

@@ -50,7 +50,7 @@ func TestQuantizedRefusals(t *testing.T) {
 		{"a slip", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
 		{"no object", map[string]any{"quantization": true}, "quantization is true; it must be an object"},
 		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind ddp"},
-		{"not quantized by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "falcon"}}, "lora.targets": []any{"dense"}}, "which layers of falcon are quantized"},
+		{"not quantized by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "dbrx"}}, "lora.targets": []any{"dense"}}, "which layers of dbrx are quantized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Decode(quantizedFields(c.change), Source{}); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -199,17 +199,17 @@ func (e *Event) check() error {
 	}
 	for _, x := range sizes {
 		if x.n < 0 || x.n > mostBytes {
-			return fmt.Errorf("%q is %d, which is no size of memory", x.name, x.n)
+			return fmt.Errorf("%q is %d, which is not a size of memory", x.name, x.n)
 		}
 	}
 	for _, p := range g.Procs {
 		if p.Used < 0 || p.Used > mostBytes {
-			return fmt.Errorf("process %d uses %d bytes, which is no size of memory", p.PID, p.Used)
+			return fmt.Errorf("process %d uses %d bytes, which is not a size of memory", p.PID, p.Used)
 		}
 	}
 	switch {
 	case math.Abs(e.T) > 1e12:
-		return fmt.Errorf(`"t" is %g seconds, which is no time`, e.T)
+		return fmt.Errorf(`"t" is %g seconds, which is not a time`, e.T)
 	case s.N < 0 || s.Retries < 0 || g.Index < 0 || e.PID < 0:
 		return errors.New("a count is negative")
 	case s.Phase != "" && s.Phase != Train && s.Phase != Eval:

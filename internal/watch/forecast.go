@@ -40,10 +40,28 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	middle := at(p.leak.slope, riskMiddle)
 	pause := p.leak.part / 2 // a staircase fails at its next step
 	low, high := min(at(p.leak.high, riskLow), middle-pause), max(at(p.leak.low, riskHigh), middle+pause)
+	if soonest, likely, ok := p.untilFull(capacity); ok {
+		low, middle = min(low, soonest), min(middle, likely)
+	}
 	r.StepsToOOM = &[3]int{whole(low), whole(middle), whole(high)}
 	if s := p.stepSeconds(); s > 0 {
 		r.SecondsToOOM = &[3]float64{round(max(low, 0) * s), round(middle * s), round(high * s)}
 	}
+}
+
+// untilFull returns after how many steps PyTorch will have reserved all that it can get. Tensors that stay can split the
+// cache: each holds a piece of a block that a later step would have used whole, so that PyTorch reserves another one, and
+// cannot give the first one back. Then memory runs out although much of it is not allocated. Only growth that is as even
+// as a leak's counts, and only if all batches are alike: other growth is a cache that is given back.
+func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool) {
+	if !p.filling || p.fills.slope <= p.leak.slope || len(p.peaks) == 0 {
+		return 0, 0, false
+	}
+	room := capacity - p.peaks[len(p.peaks)-1].reserved
+	if room <= 0 {
+		return 0, 0, false
+	}
+	return room / p.fills.high, room / p.fills.slope, true
 }
 
 // levels returns what stays allocated now, by the trend through the last steps, and what recent steps needed above it.

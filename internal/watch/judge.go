@@ -16,6 +16,8 @@ const (
 	thrashSteps  = 50
 	thrashLeast  = 4    // of those steps
 	followsShape = 0.6  // correlation of a batch's size and its memory
+	raggedSpread = 0.10 // by which steps differ, as a share of the largest; less does not matter
+	slightSpread = 0.02 // the same for batches that only grow, for they go on, and once the state is ragged
 	cacheGrowth  = 0.03 // of the capacity, in the recent steps
 	cacheRises   = 3    // times that it grew in them: once is an evaluation, or a longer batch
 )
@@ -102,8 +104,8 @@ func (w *Watcher) evaluating(p *process, r *Reading) bool {
 }
 
 func (w *Watcher) warmingUp(p *process, r *Reading) bool {
-	early := p.trained < earlySteps
-	if !early && (p.trained >= slowStart || !p.growing()) {
+	early := p.trained < earlySteps || p.shapesUnclear()
+	if !early && (p.trained >= slowStart || p.steady) {
 		return false
 	}
 	r.State = WarmingUp
@@ -120,6 +122,9 @@ func (w *Watcher) otherProcess(p *process, r *Reading) bool {
 		return false
 	}
 	sum, pid := c.otherProcess()
+	if room := float64(c.total-sum) - float64(mostOutside); p.limit > 0 && float64(p.limit) <= room {
+		return false // the cap binds first, so the others take nothing from this run
+	}
 	if float64(sum) < otherShare*float64(c.total) {
 		return false
 	}
@@ -167,7 +172,11 @@ func (w *Watcher) starved(p *process, r *Reading) bool {
 
 func (w *Watcher) ragged(p *process, r *Reading) bool {
 	s := p.shapes()
-	if !s.varies || s.correlation < followsShape {
+	least := raggedSpread
+	if s.grows || w.now.State == Ragged {
+		least = slightSpread
+	}
+	if !s.varies || s.correlation < followsShape || s.spread < least {
 		return false
 	}
 	r.State = Ragged
@@ -187,19 +196,41 @@ func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
 		return false
 	}
 	first, last := recent[0], recent[len(recent)-1]
-	rises, newest := 0, 0
-	for i := 1; i < len(recent); i++ {
-		if recent[i].reserved > recent[i-1].reserved {
-			rises, newest = rises+1, i
-		}
+	c := cacheOf(recent)
+	if c.rises < cacheRises || c.newest < len(recent)/2 || c.largest > c.grown/2 {
+		return false
 	}
-	if rises < cacheRises || newest < len(recent)/2 || last.reserved-first.reserved < cacheGrowth*capacity || last.allocated-first.allocated > cacheGrowth*capacity/4 {
+	if c.grown < cacheGrowth*capacity || last.allocated-first.allocated > cacheGrowth*capacity/4 {
 		return false
 	}
 	r.State = CacheOnly
-	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, what is in use did not: this is no leak", gib(last.reserved-first.reserved), last.step-first.step)
+	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, what is in use did not: this is not a leak", gib(c.grown), last.step-first.step)
 	r.Advice = adviceCache
 	return true
+}
+
+// cacheGrows describes how the cache grew in some steps.
+type cacheGrows struct {
+	grown   float64 // in all, less what came with evaluations
+	rises   int     // times that it grew
+	largest float64 // most that it grew at once
+	newest  int     // index of the last step in which it grew
+}
+
+// cacheOf returns how the cache grew. What an evaluation has added is not counted: the next one takes it again.
+func cacheOf(steps []stepPeak) cacheGrows {
+	var c cacheGrows
+	for i := 1; i < len(steps); i++ {
+		by := steps[i].reserved - steps[i-1].reserved
+		if steps[i].afterEval && by > 0 {
+			continue
+		}
+		c.grown += by
+		if by > 0 {
+			c.rises, c.newest, c.largest = c.rises+1, i, max(c.largest, by)
+		}
+	}
+	return c
 }
 
 // share is the last check: the run is steady, and uses much or little of what it can get.

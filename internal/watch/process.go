@@ -23,8 +23,10 @@ type process struct {
 	limit   int64
 	steps   history // allocated at the end of training steps
 	peaks   []stepPeak
-	trained int // training steps seen
-	step    int // number of the newest
+	cache   history // reserved at the peak of training steps
+	trained int     // training steps seen
+	steady  bool    // memory did not rise in one of them, after the first
+	step    int     // number of the newest
 	stepT   float64
 	seconds []float64 // between recent training steps
 	waits   []float64 // for data, in recent training steps
@@ -51,6 +53,8 @@ type process struct {
 	leak     trend
 	leaks    bool
 	leakUpTo float64 // the leak holds until this step without new evidence
+	fills    trend   // while it leaks: how what PyTorch reserves grows
+	filling  bool    // fills was found
 	present  bool    // on the card in the newest sample
 	gone     bool
 }
@@ -63,6 +67,7 @@ type stepPeak struct {
 	retries         int
 	step            int
 	shapeOK         bool
+	afterEval       bool // an evaluation came before: the peak is not this step's own, and the cache may have grown for it
 }
 
 // addStep takes a step.
@@ -94,10 +99,12 @@ func (p *process) addStep(t float64, s Step) {
 	}
 	at := newPoint(float64(s.N), float64(s.Allocated), s.Shape)
 	p.steps.add(at)
-	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0})
+	p.cache.add(newPoint(at.x, float64(s.PeakReserved), s.Shape))
+	p.peaks = append(p.peaks, stepPeak{size: at.size, allocated: at.y, peak: at.y + above, reserved: float64(s.PeakReserved), retries: s.Retries, step: s.N, shapeOK: len(s.Shape) > 0, afterEval: afterEval})
 	if len(p.peaks) > 2*kept {
 		p.peaks = append(p.peaks[:0], p.peaks[kept:]...)
 	}
+	p.steady = p.steady || p.trained >= earlySteps && !p.growing()
 	p.trainPeak = 0
 	for _, x := range p.recentPeaks(kept) {
 		p.trainPeak = max(p.trainPeak, x.peak-x.allocated)
@@ -130,8 +137,8 @@ func (p *process) countStep(t float64, s Step) {
 
 // restart forgets the steps: their numbers began again, as they do in the next trial of a search.
 func (p *process) restart() {
-	p.steps, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, nil, 0, false, nil, nil
-	p.evalPeak, p.trainPeak = 0, 0
+	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
+	p.evalPeak, p.trainPeak, p.steady = 0, 0, false
 }
 
 // staying returns what stays allocated between steps.
@@ -174,13 +181,18 @@ func (p *process) look(capacity float64) {
 	if capacity == 0 && len(p.peaks) > 0 {
 		floor = 0.02 * p.peaks[0].allocated
 	}
-	got, ok := p.steps.find(test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6})
+	t := test{least: leastPoints, floor: floor, equal: 3, about: 0.15, certain: 4, pairs: 6}
+	got, ok := p.steps.find(t)
 	if ok {
 		p.leak, p.leaks = got, true
 		p.leakUpTo = float64(p.step) + max(got.part, 16)
 	}
 	if p.leaks && float64(p.step) > p.leakUpTo {
 		p.leaks = false
+	}
+	p.filling = false
+	if p.leaks && !p.shapes().varies {
+		p.fills, p.filling = p.cache.find(t)
 	}
 }
 
@@ -239,6 +251,22 @@ func (p *process) retried(n int) int {
 	return count
 }
 
+// shapeSteps is how many steps are needed to tell whether memory follows the batch.
+const shapeSteps = 8
+
+// shapesUnclear reports whether batches differ, in too few steps to tell whether memory follows them.
+func (p *process) shapesUnclear() bool {
+	if len(p.peaks) >= shapeSteps {
+		return false
+	}
+	for _, x := range p.peaks {
+		if x.shapeOK && x.size != p.peaks[0].size {
+			return true
+		}
+	}
+	return false
+}
+
 // shapes describes how batches and memory vary together in the recent steps.
 type shapes struct {
 	varies      bool    // a fifth or more of the batches have another size than the most common
@@ -246,12 +274,13 @@ type shapes struct {
 	low, high   float64 // sizes
 	lowPeak     float64 // least that a step took
 	highPeak    float64 // most
+	spread      float64 // their difference, as a share of the most
 	grows       bool    // each batch is as large as the one before, or larger
 }
 
 func (p *process) shapes() shapes {
-	recent := p.recentPeaks(recentSteps)
-	if len(recent) < 8 {
+	recent := slices.DeleteFunc(slices.Clone(p.recentPeaks(recentSteps)), func(x stepPeak) bool { return x.afterEval })
+	if len(recent) < shapeSteps {
 		return shapes{}
 	}
 	sizes := map[float64]int{}
@@ -271,6 +300,9 @@ func (p *process) shapes() shapes {
 	}
 	out.varies = float64(len(recent)-common) >= 0.2*float64(len(recent)) && out.high > 1.02*out.low
 	out.correlation = correlation(xs, ys)
+	if out.highPeak > 0 {
+		out.spread = (out.highPeak - out.lowPeak) / out.highPeak
+	}
 	return out
 }
 

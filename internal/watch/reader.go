@@ -73,7 +73,7 @@ func (r *Reader) Next() (Event, error) {
 		return Event{}, err
 	}
 	if r.events == 0 {
-		return Event{}, errors.New("there is no event in it; a recording has one JSON object a line")
+		return Event{}, errors.New("there is no event in it; a recording has one JSON object per line")
 	}
 	return Event{}, io.EOF
 }

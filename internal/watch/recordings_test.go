@@ -57,7 +57,7 @@ func TestRecordings(t *testing.T) {
 		"underused":    {WarmingUp, Underused, Ended},
 		"evaluates":    {WarmingUp, Underused, Evaluating, Good, Ended}, // 28 % of the cap before the first evaluation
 		"curriculum":   {WarmingUp, Ragged, Good, Ended},
-		"varying":      {WarmingUp, Good, Ragged, Ended},
+		"varying":      {WarmingUp, Ragged, Ended},
 		"starved":      {WarmingUp, Good, Starved, Ended},
 		"leak_graph":   {WarmingUp, Leaking, OutOfMemory},
 		"leak_outputs": {WarmingUp, Leaking, OutOfMemory},
@@ -65,6 +65,17 @@ func TestRecordings(t *testing.T) {
 		"staircase":    {WarmingUp, Underused, Leaking, OutOfMemory},
 		"two_a":        {WarmingUp, Underused, OtherProcess, Ended},
 		"two_b":        {WarmingUp, OtherProcess, Underused, Ended},
+
+		"watched_good":        {WarmingUp, Good, Ended},
+		"watched_underused":   {WarmingUp, Underused, Ended},
+		"watched_evaluates":   {WarmingUp, Underused, Evaluating, Good, Ended}, // 27 % of the cap before the first evaluation
+		"watched_leak_0005":   {WarmingUp, Leaking, OutOfMemory},
+		"watched_leak_001":    {WarmingUp, Leaking, OutOfMemory},
+		"watched_leak_004":    {WarmingUp, Leaking, OutOfMemory},
+		"watched_ragged_leak": {WarmingUp, Underused, Leaking, OutOfMemory},
+		"watched_staircase":   {WarmingUp, Underused, Leaking, Ended},
+		"watched_two_a":       {WarmingUp, Underused, OtherProcess, Underused, Ended},
+		"watched_two_b":       {WarmingUp, OtherProcess, Ended},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +112,11 @@ func TestRecordingsFromTheDriver(t *testing.T) {
 	}
 }
 
-// TestRecordedLeaks checks when each leak is seen, and the forecasts.
+// TestRecordedLeaks checks when each leak is seen, and the forecasts. In watched_leak_004 memory runs out with 43 % of it
+// reserved but not allocated.
 func TestRecordedLeaks(t *testing.T) {
-	for _, name := range []string{"leak_graph", "leak_outputs", "leak_slow", "staircase"} {
+	names := []string{"leak_graph", "leak_outputs", "leak_slow", "staircase", "watched_leak_0005", "watched_leak_001", "watched_leak_004", "watched_ragged_leak"}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			events := recording(t, name)
 			last := 0

@@ -47,6 +47,9 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 		r.Why = fmt.Sprintf("the process's memory has grown along a straight line for %.0f s, by %v per second; without the probe it cannot be told whether tensors or PyTorch's cache fill it", c.t-p.leak.from, gib(p.leak.slope))
 		w.forecastMemory(p, capacity, &r)
 		r.Advice = adviceLeakUnprobed
+	case w.own && w.started[p.pid] && c.t-p.holds < idleSeconds:
+		r.State = WarmingUp
+		r.Why = fmt.Sprintf("no step yet; %v in use after %.0f s", gib(p.used), c.t-p.holds)
 	case p.memoryRises(c):
 		r.State = WarmingUp
 		r.Why = fmt.Sprintf("%v in use after %.0f s", gib(p.used), c.t-p.holds)

@@ -46,8 +46,8 @@ type Watcher struct {
 	now     Reading
 	told    bool // now holds a reading
 	next    State
-	agreed  int // times in a row that next was the verdict
-	before  State
+	agreed  int     // times in a row that next was the verdict
+	before  Reading // the one before the state changed
 	ended   bool
 	stepped int    // training steps in all
 	own     bool   // only processes that report are watched
@@ -204,6 +204,9 @@ func (w *Watcher) card(p *process) *card {
 	return nil
 }
 
+// mostOutside is the most that a process is taken to hold besides PyTorch's memory: its context and libraries.
+const mostOutside = 2 * units.GiB
+
 // capacity returns how much PyTorch could reserve in a process: its cap, or what the card has left for it.
 func (w *Watcher) capacity(p *process) float64 {
 	most := float64(w.total)
@@ -212,7 +215,7 @@ func (w *Watcher) capacity(p *process) float64 {
 		if p.used == 0 {
 			outside = 0
 		}
-		taken := float64(c.used-p.used) + min(outside, float64(2*units.GiB))
+		taken := float64(c.used-p.used) + min(outside, float64(mostOutside))
 		if p.used == 0 { // the driver does not list the process
 			taken = max(0, float64(c.used)-float64(p.last.Reserved))
 		}
@@ -258,7 +261,7 @@ func (w *Watcher) read(e Event) (Reading, bool) {
 	if !w.told || w.settled(r, e) {
 		changed := !w.told || r.State != w.now.State
 		if changed && w.told {
-			w.before = w.now.State
+			w.before = w.now
 		}
 		w.now, w.told = r, true
 		return r, changed
@@ -277,7 +280,7 @@ func (w *Watcher) settled(r Reading, e Event) bool {
 	switch r.State {
 	case OutOfMemory, Ended, Evaluating, Leaking:
 		return true
-	case w.before:
+	case w.before.State:
 		if w.now.State == Evaluating {
 			return true
 		}
@@ -322,9 +325,12 @@ func (w *Watcher) last(r Reading) Reading {
 	if w.stepped > 0 {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
 	}
-	state := w.now.State
-	if state != "" && state != Ended && state != WarmingUp {
-		out.Why += fmt.Sprintf("; before that: %s, %s", state, w.now.Why)
+	was := w.now
+	if was.State == Evaluating { // many runs end with an evaluation, which says nothing about them
+		was = w.before
+	}
+	if was.State != "" && was.State != Ended && was.State != WarmingUp {
+		out.Why += fmt.Sprintf("; before that: %s, %s", was.State, was.Why)
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func ParseState(text string) (watch.State, error) {
 	if s := watch.State(text); slices.Contains(watch.States, s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("%q is no state; the states are %s", text, stateNames())
+	return "", fmt.Errorf("%q is not a state; the states are %s", text, stateNames())
 }
 
 func stateNames() string {

@@ -9,7 +9,9 @@ now = dict(allocated=100 * MIB, reserved=200 * MIB, allocated_peak=150 * MIB, re
 def stats(device=None):
     def pools(what):
         return dict(all=dict(current=now[what], peak=now[what + "_peak"], allocated=0, freed=0))
-    return dict(allocated_bytes=pools("allocated"), reserved_bytes=pools("reserved"), num_alloc_retries=0)
+    oversize = dict(current=0, peak=0, allocated=0, freed=0)  # not split by pool, as in PyTorch
+    return dict(allocated_bytes=pools("allocated"), reserved_bytes=pools("reserved"), oversize_allocations=oversize,
+                oversize_segments=oversize, num_alloc_retries=0)
 
 
 def reset(device=None):
