@@ -60,7 +60,35 @@ func (f *setupFlags) requestsIn(env Env, p *projectFlags) (requests, error) {
 	f.warnings = briefly(project.Warnings(fields))
 	spend(fields)
 	f.from, f.project = "settings of "+project.Origin(), fromProject(project)
-	return f.requestsOver(env, fields)
+	out, err := f.requestsOver(env, fields)
+	if file, _ := project.Main(); err != nil || fields["model"] != nil || filepath.Ext(file) == ".py" {
+		return out, err // the code of a program says more than its names
+	}
+	return p.describing(project, out), nil
+}
+
+// describing returns requests whose errors say what the files tell about the model, where the program's code shows none.
+func (f *projectFlags) describing(project *config.Project, rs requests) requests {
+	return func(yield func(request, error) bool) {
+		for r, err := range rs {
+			if errors.Is(r.err, setup.ErrUnknownModel) {
+				r.err = f.described(project, r.err)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// described returns what the files say about a model that the program's code does not show; err if they say nothing.
+func (f *projectFlags) described(project *config.Project, err error) error {
+	for _, m := range project.Missing() {
+		if m.Setting == "model" && m.Say != meaning.NoModel {
+			return f.lacksModel(project, m)
+		}
+	}
+	return err
 }
 
 // unusable returns the error for a configuration that exists but cannot be used.

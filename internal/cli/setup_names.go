@@ -103,7 +103,8 @@ func (o origin) located(err error) string {
 	if o.spell != nil && field != nil && field.Field == "model.name" && o.flags["model.name"] == "" {
 		text += fmt.Sprintf(" (one like it: --config-path %s --model NAME)", o.place) // a model alone asks about no file
 	}
-	if place == "" || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
+	var l lacking // says itself where
+	if place == "" || errors.As(err, &l) || strings.HasPrefix(text, "--") || strings.HasPrefix(text, place+":") {
 		return text
 	}
 	return place + ": " + text

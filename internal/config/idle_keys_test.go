@@ -57,6 +57,7 @@ const (
 	swiftLoRA       = swiftBase + "lora, lora_rank: 8, target_modules: [c_attn]"
 	oumiBase        = "{model: {model_name: gpt2, model_max_length: 64}, training: {trainer_type: TRL_SFT, per_device_train_batch_size: 4"
 	litBase         = "{checkpoint_dir: checkpoints/gpt2, precision: bf16-true, train: {micro_batch_size: 2, global_batch_size: 8, max_seq_length: 64"
+	xtunerBase      = "{max_length: 64, train_dataloader: {batch_size: 4}, optim_wrapper: {dtype: bfloat16}, model: {llm: {pretrained_model_name_or_path: gpt2}"
 	lf1Base         = "{model: gpt2, train_dataset: x, micro_batch_size: 2, cutoff_len: 64"
 )
 
@@ -97,6 +98,7 @@ var keyBases = map[string][]keyBase{
 	"hf-script":  {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard}", gpus: 4}, {text: hfLoRA + "}"}, {text: hfLoRA + fourBit + "}"}, {text: hfBase + ", use_liger_kernel: true}"}, {text: hfBase + ", eval_strategy: steps}"}},
 	"trl-script": {{text: trlBase + "}"}, {text: trlBase + ", fsdp: full_shard}", gpus: 4}, {text: trlBase + ", per_device_eval_batch_size: 1}"}, {text: trlBase + "}", beside: olderTRL}, {text: trlBase + ", use_liger_kernel: true}", beside: olderTRL},
 		{text: trlLoRA + "}"}, {text: trlLoRA + fourBit + "}"}, {text: trlBase + ", use_liger_kernel: true}"}, {text: trlBase + ", eval_strategy: steps}"}},
+	"xtuner":         {{text: xtunerBase + "}}"}, {text: xtunerBase + ", lora: {r: 8}}}"}, {text: strings.Replace(xtunerBase, "gpt2}", "gpt2, quantization_config: {load_in_4bit: true}}", 1) + ", lora: {r: 8}}}"}},
 	"nanogpt":        {{text: "{batch_size: 4, block_size: 64, n_layer: 2, n_head: 2, n_embd: 64, gradient_accumulation_steps: 2, compile: false}"}},
 	"shell":          {{text: hfBase + "}"}, {text: hfBase + ", fsdp: full_shard, nproc_per_node: 4}"}, {text: ownBase + "}"}, {text: ownLoRA + "}"}, {text: ownLoRA + fourBit + "}"}, {text: hfBase + ", nproc_per_node: 4}"}, {text: hfBase + ", eval_strategy: steps}"}, {text: ownBase + ", nproc_per_node: 4}"}},
 	"deepspeed-chat": {{text: chatBase + "}"}, {text: chatBase + ", zero_stage: 2, num_gpus: 4}"}, {text: chatBase + ", lora_dim: 8}"}, {text: chatBase + ", num_gpus: 4}"}},

@@ -58,7 +58,7 @@ func (b binder) hydraMain(words []string) (file string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	file, ok = config.HydraMain(script, text, words)
+	file, ok = projects.HydraMain(script, text, words)
 	if file = b.files.local(file); !b.files.isRegular(file) {
 		file = ""
 	}

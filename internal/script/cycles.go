@@ -8,8 +8,10 @@ package script
 
 // puts checks a value before it is put into a container.
 func (in *interpreter) puts(v, into value) {
-	if isUnknown(into) {
-		return // an item of something unknown is lost, whatever it is
+	switch into.(type) {
+	case *list, *dict:
+	default:
+		return // what is not known may be equal to something else that is not
 	}
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {

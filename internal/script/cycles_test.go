@@ -22,6 +22,8 @@ func TestHostileContainers(t *testing.T) {
 		"a cycle of long lists":                    {"x, y = [], [0] * 3000\ny.append(x)\nx.append(y)\nsomewhere.f(x)\n", "contains itself"},
 		"a long list of weights":                   {"from torch import nn\nr = nn.LSTM(4, 4, num_layers=10**9)\n", "statements"},
 		"a layer wrapped often":                    {wraps + "for i in range(3000):\n    model.transformer.h[0].mlp = W(model.transformer.h[0].mlp)\n", "modules are nested more than"},
+		"operands with tensors":                    {"a, b = [{1: torch.ones(2)}], [1]\nc = a + b * 2\nd = (a, 1) < (b, 2)\ne = a - b\n", ""},
+		"unknown in unknown":                       {"import somewhere\na, b = somewhere.a(), somewhere.b()\na[0] = b[1]\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := follow(t, training+tt.code+strings.Replace(batches, "%s", "", 1))

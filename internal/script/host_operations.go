@@ -115,8 +115,10 @@ func (in *interpreter) hostFunction(path string, a arguments) (v value, ok bool)
 // hostOperation returns l op r and true if both are in host memory. If tensorOperation does not know the operator,
 // only the result's shape and type are known.
 func (in *interpreter) hostOperation(op string, l, r value) (value, bool) {
-	if !hostOnly(l, r) {
-		return nil, false
+	_, left := l.(*hostTensor)
+	_, right := r.(*hostTensor)
+	if !left && !right || !hostOnly(l, r) {
+		return nil, false // tensors in a list or dict are not the operands
 	}
 	v := in.onHost(arguments{pos: []value{l, r}}, func(a arguments) value {
 		v, _ := in.tensorOperation(op, a.pos[0], a.pos[1])

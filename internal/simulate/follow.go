@@ -131,6 +131,9 @@ func planned(s *setup.Setup) map[string]any {
 		n := max(s.Accumulation, 1)
 		out["gradient_accumulation_steps"], out["accumulate_grad_batches"] = n, n
 	}
+	if s.Changed("checkpointing") {
+		out["gradient_checkpointing"] = s.Checkpointing
+	}
 	if s.IsLaunched() && autocastType(s.Precision) != shadow.None {
 		out["launched_precision"] = strings.TrimPrefix(s.Precision, "amp-")
 	}
@@ -344,7 +347,7 @@ func (n *net) Parameters() []*shadow.Tensor { return n.params }
 func (n *net) Call(b family.Batch, mode script.Mode) family.Outputs {
 	r := n.r
 	var out family.Outputs
-	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: mode.Checkpointing, Unchecked: mode.Unchecked, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
+	*r.calling = family.Calling{Keep: &out, Cache: !mode.NoCache, States: mode.States, Checkpointing: r.checkpointing(mode), Unchecked: mode.Unchecked, Reentrant: mode.Reentrant, Items: mode.Items, Padded: mode.Padded, Every: mode.Every, Chunks: mode.Chunks, SkipLogits: mode.SkipLogits, Base: mode.Base, Last: mode.Last, Past: mode.Past, Grow: mode.Grow}
 	n.builder.NoisyInputs(mode.Noise)
 	if mode.InputGrads {
 		n.builder.EnableInputRequireGrads()
@@ -373,4 +376,13 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+// checkpointing reports whether a call of the model recomputes its layers: as the script turned it on or off, unless a plan
+// changes that.
+func (r *run) checkpointing(mode script.Mode) bool {
+	if r.s.Changed("checkpointing") {
+		return r.s.Checkpointing
+	}
+	return mode.Checkpointing
 }

@@ -102,9 +102,13 @@ class Check:
                 self.say(f"objective: {name}", "path", self.got["path"])
 
     def own_model(self):
-        own = sorted({str(v) for k, v, _ in self.facts if k in ("(loads)", "(code).(loads)")})
+        own = sorted({str(v) for k, v, _ in self.facts if re.sub(r"^\(code\)\.", "", k).startswith("(loads)") and self._is_on(k.partition("(loads)")[2][1:])})
         if own and not self.noted(*own) and not self.noted("no model that snug knows", "is not followed", "not followed"):
             self.say("a model class of the project's own", "class", " ".join(own))
+
+    def _is_on(self, switch):
+        """Whether a switch of the program is given, or on by default; nothing is always on."""
+        return not switch or any(_true(v) for _, v, _ in self.values(switch))
 
     def attention(self):
         flash = [x for x in self.values("flash_attention", "use_flash_attn", "use_flash_attention_2", "use_flash_attention", "flash_attn", "attn_implementation", "attn_impl", "use_flash_attn_2", "_attn_implementation")
@@ -120,6 +124,8 @@ class Check:
         seen = set()
         for k, v, _ in self.facts:
             leaf = k.split(".")[-1].lower()
+            if leaf == "_component_" and not k.startswith(("loss", "model")):
+                continue  # torchtune's dataset or optimizer
             if k == "(program)" or _OBJECTIVE_KEYS.match(leaf) and isinstance(v, str) and not k.startswith("(code)"):
                 self._objective_word(leaf if k != "(program)" else "program", str(v), seen)
             elif k in ("(call)", "(code).(call)"):
@@ -268,7 +274,7 @@ class Check:
         if stages and not self.several and f"zero{_int(stages[0][1])}" not in took and not self.noted("zero", "deepspeed", "gpus"):
             self.say("ZeRO stage", *stages[0])
         fsdp = [x for x in self.values("fsdp") if x[1] and str(x[1]).strip() not in ("[]", "", "False", "None") and not x[0].startswith(("(code)", "(default)"))]
-        if fsdp and "fsdp" not in took and not self.noted("fsdp", "gpus"):
+        if fsdp and not self.several and "fsdp" not in took and not self.noted("fsdp", "gpus"):
             self.say("FSDP", *fsdp[0])
 
     def gpus(self):
@@ -304,6 +310,8 @@ class Check:
             if self._LOOKS.match(leaf) or ".quantizer." in path or path.startswith(("qat.", "fp8.", "quantizer.")):
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
+                    if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
+                        continue  # another key turns it on, and is noted
                     if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)

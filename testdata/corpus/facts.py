@@ -10,14 +10,17 @@ from runs import training_command
 _LINKS = re.compile(r"^(deepspeed|deepspeed_config|deepspeed_config_file|ds_config|config_file|config|fsdp_config|accelerate_config|deepspeed_config_name)$")
 
 
-def of(root, run):
-    """The facts of one run."""
+def of(root, run, took=""):
+    """The facts of one run. took is the file that its settings came from, if it is known."""
     path = os.path.join(root, run["path"])
     if run["kind"] == "config":
         doc = reading.document(path)
         facts = [(k, v, run["path"]) for k, v in reading.flat(doc).items()] if isinstance(doc, dict) else []
     elif run["kind"] == "script":
         facts = _script(root, path, run["path"])
+        chosen = took.split(" (")[0]
+        if chosen.endswith((".yaml", ".yml")) and chosen in reading.text_of(path):  # one of several branches
+            facts = [x for x in facts if not x[0].startswith("(file)")] + _file(root, root, chosen)
     else:
         facts = program(path, run["path"])
     return facts + _linked(root, os.path.dirname(path), facts)
@@ -85,6 +88,8 @@ def program(path, name):
     for called, kw, args in reading.calls(tree):
         if called == "add_argument":
             facts += _argument(kw, args, name)
+        elif called == "dict":  # MMEngine's: dict(type=BitsAndBytesConfig, load_in_4bit=True)
+            facts += [(f"dict.{k}", v, name) for k, v in kw.items() if v is not None]
         elif _SETTERS.search(called) and called:
             facts += [(f"{called}.{k}", v, name) for k, v in kw.items() if v is not None]
             facts.append(("(call)", called, name))
@@ -94,7 +99,7 @@ def program(path, name):
             facts.append(("(call)", called, name))
     facts += _dataclasses(tree, name)
     facts += [(k, v, name) for k, v in reading.constants(tree).items() if not isinstance(v, (list, dict, tuple))]
-    return facts + [("(import)", n, name) for n in _imports(tree)] + [("(loads)", n, name) for n in _own_models(tree)]
+    return facts + [("(import)", n, name) for n in _imports(tree)] + [(f"(loads){c}", n, name) for n, c in _own_models(tree)]
 
 
 def _argument(kw, args, name):
@@ -136,14 +141,18 @@ _LIBRARIES = ("transformers", "peft", "trl", "unsloth", "timm", "torchvision", "
 
 
 def _own_models(tree):
-    """Classes of the project's own that load a model."""
+    """Classes of the project's own that load a model, each with the attribute that has to be on for it: .use_liger_kernel, or nothing."""
     known = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").split(".")[0] in _LIBRARIES and not n.level for a in n.names}
     defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
     defined |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").split(".")[0] not in _LIBRARIES) for a in n.names}
+    needs = {}
+    for n in ast.walk(tree):
+        if isinstance(n, ast.If) and isinstance(n.test, ast.Attribute):
+            needs.update({id(x): "." + n.test.attr for part in n.body for x in ast.walk(part)})
     out = set()
     for n in ast.walk(tree):
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "from_pretrained" and isinstance(n.func.value, ast.Name):
             who = n.func.value.id
             if who in defined and who not in known and not re.search(r"Tokenizer|Config|Processor|Extractor", who):
-                out.add(who)
-    return out
+                out.add((who, needs.get(id(n), "")))
+    return sorted(out)

@@ -20,7 +20,7 @@ import score
 
 def verdict(corpus, got):
     root = os.path.join(corpus, got["project"].replace("/", "+", 1))
-    said = facts.of(root, got)
+    said = facts.of(root, got, score.setup(got["shown"])["files"] if got["outcome"] == "answered" else "")
     if got["outcome"] == "answered":
         got["setup"] = score.setup(got["shown"])
         found = compare.suspicions(got, said)

@@ -73,17 +73,20 @@ def _from_flags(root, got, facts, text):
 
 def _cannot_run(root, got, facts, text):
     """The files say something that fails, or that needs a word only the user has."""
-    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default", text):
+    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set in the script|it is set in a branch)|PyTorch's GradScaler (stops at that|cannot unscale)", text):
         return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
     m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
     if m and os.path.exists(os.path.join(root, m.group(1))):
         return "helpful", [("the rank is in the program", text[:160])]
-    m = re.search(r": ((?:\w+\.){2,}\w+) is not a model that snug knows", text)
-    if m and _in_files(root, got, facts, m.group(1)):
+    if "quantized weights are simulated on one GPU or under ddp" in text or "it runs token by token, which is simulated for" in text:
+        return "helpful", [("not simulated: " + shape(text)[:90], text[:160])]
+    m = re.search(r": ((?:\w+\.)*\w+) is not a model that snug knows", text)
+    named = re.search(r"([\w./-]+\.ya?ml):\d+: ", text)
+    if m and (_in_files(root, got, facts, m.group(1)) or named and _in_files(root, dict(got, path=named.group(1)), facts, m.group(1))):
         return "helpful", [("a class of a model that is not known", m.group(1))]
     if "which does not exist here; if another config includes this file, name that one" in text:
         return "helpful", [("a part of a config, which another one includes", text[:160])]
-    m = re.search(r": (?:--)?([\w.]+)(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
+    m = re.search(r": (?:--)?([\w.]+)(?:#\d+)?(?: \S+)?: the run .* instead of predicting tokens; give its head", text)
     if m and _in_files(root, got, facts, m.group(1).split(".")[-1]):
         return "helpful", [("another head, which the file asks for: " + m.group(1), text[:160])]
     return None

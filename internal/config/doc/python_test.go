@@ -23,6 +23,9 @@ cfg.train.steps = 100
 cfg["seed"] = 1
 n = int(os.environ["N"])
 model_args = dict(block=batch_size)
+base = (
+    "google/gemma-7b"  # needs 4.38
+)
 
 class Config:
     batch: int = 8  # field
@@ -59,6 +62,7 @@ func TestPython(t *testing.T) {
 		{name: "default of an argument", before: nano, path: "--batch-size", value: 64, after: replace("default=512", "default=64")},
 		{name: "trainer without a name", before: "A.MyTrainer(m, args=T(a=1), b=(2)).train()\n", path: "MyTrainer.args.a", value: 2, after: "A.MyTrainer(m, args=T(a=2), b=(2)).train()\n"},
 		{name: "under main", before: nano, path: "epochs", value: 5, after: replace("epochs = 3", "epochs = 5")},
+		{name: "in parentheses", before: nano, path: "base", value: "gpt2", after: replace("google/gemma-7b", "gpt2")},
 		{name: "through a name", before: nano, path: "model_args.block", value: 5, after: replace("= 12 #", "= 5 #")},
 		{name: "call in a function", before: nano, path: "main.args.bf16", value: false, after: replace("bf16=True", "bf16=False")},
 		{name: "in a function", before: "def main():\r\n  args = T(a = 1)\r\n", path: "main.args.a", value: 2, after: "def main():\r\n  args = T(a = 2)\r\n"},

@@ -20,6 +20,8 @@ func (p *pyParser) value(tokens []pyToken, depth int) *node {
 	switch {
 	case len(tokens) == 1:
 		p.single(n, tokens[0])
+	case isParenthesized(tokens):
+		return p.value(tokens[1:len(tokens)-1], depth+1)
 	case enclosed(tokens) && tokens[0].text == "{":
 		p.dict(n, tokens, depth)
 	case enclosed(tokens):
@@ -105,6 +107,19 @@ func pyUnquote(text string) (string, bool) {
 // enclosed reports whether the first bracket closes at the last token.
 func enclosed(tokens []pyToken) bool {
 	return tokens[0].closing > 0 && tokens[0].closing == len(tokens)-1
+}
+
+// isParenthesized reports whether tokens are one expression in parentheses, and no tuple.
+func isParenthesized(tokens []pyToken) bool {
+	if len(tokens) < 3 || !enclosed(tokens) || tokens[0].text != "(" {
+		return false
+	}
+	for i := 1; i < len(tokens)-1; i += 1 + tokens[i].closing {
+		if tokens[i].text == "," || tokens[i].text == "for" {
+			return false
+		}
+	}
+	return true
 }
 
 // isCall reports whether tokens are name(…) or a.b.name(…).

@@ -30,6 +30,9 @@ func (r *Run) settleLoop(out map[string]any) {
 
 // programLoop returns the program with its arguments; "" if it is not in the folder.
 func (r *Run) programLoop() string {
+	if r.Primary.System.OnlyAssigns {
+		return ""
+	}
 	if r.Primary.Tree.Layers[0].Doc.Format() == doc.Python {
 		var args []string
 		if r.Starter != nil {

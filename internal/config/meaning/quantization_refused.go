@@ -59,7 +59,7 @@ func (r *Run) quantizationWarnings(run map[string]any) []string {
 	switch {
 	case own && !r.inCode() && b.Key.Quantizer == nil:
 		return []string{fmt.Sprintf("%s: %s quantizes weights; no file says whether the program casts the rest to float32 (prepare_model_for_kbit_training); it is counted in the type it is loaded in, or in float32 with --prepare-kbit", b.Where(), b.Path)}
-	case r.inCode() && !r.prepares() && r.Trainer().QuantizedAdapters == "":
+	case r.inCode() && !r.prepares() && !r.Trainer().PreparesQuantized && r.Trainer().QuantizedAdapters == "":
 		return []string{fmt.Sprintf("%s: %s quantizes weights; the rest is counted in the type it is loaded in, since prepare_model_for_kbit_training is not called here", b.Where(), b.Path)}
 	}
 	return nil

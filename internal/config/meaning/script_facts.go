@@ -49,11 +49,11 @@ var newAdapters = pattern.New(`(?m)^[^#\n]*\b(?:get_peft_model|LoraConfig)\(`, "
 
 // unknownDefaults returns the note that a script starts a program whose defaults are not known.
 func (r *Run) unknownDefaults() []string {
-	if r.Primary == nil || r.Trainer().Commands == nil {
+	if r.Primary == nil || r.Primary.System.Commands == nil || r.Trainer().Commands == nil && !r.Trainer().UnknownDefaults {
 		return nil
 	}
 	d := r.Primary.Tree.Layers[0].Doc
-	at := r.Trainer().Commands.OwnDefaults.Index(d.Text())
+	at := r.Primary.System.Commands.OwnDefaults.Index(d.Text())
 	if at == nil {
 		return nil
 	}

@@ -33,6 +33,8 @@ func TestUnread(t *testing.T) {
 		"on":                 {"a.yaml", "per_device_train_batch_size: 2\nmax_length: 64\nlora_r: 8\nuse_peft: true\n", ""},
 		"no effect, by name": {"a.yaml", "base_model: gpt2\nmicro_batch_size: 2\nsequence_len: 64\nadapter:\nlora_r: 8\n", "a.yaml:5: lora_r has no effect in Axolotl unless adapter names them"},
 		"bits of a tuner":    {"a.yaml", hf + "lora_rank: 8\ntrain_mode: qlora\n", "a.yaml:5: train_mode qlora is not read; weights are counted as not quantized"},
+		"split":              {"a.yaml", hf + "device_map: auto\n", "a.yaml:4: device_map auto is not read; its effect on memory is not counted"},
+		"a method's file":    {"a.yaml", hf + "spectrum_config_path: a/b.yaml\n", "a.yaml:4: spectrum_config_path a/b.yaml is not read; all weights are counted as trained"},
 		"attention":          {"a.yaml", "batch_size: 2\nflash_attn: true\n", "a.yaml:2: flash_attn true is not read; sdpa is counted"},
 	} {
 		t.Run(name, func(t *testing.T) {

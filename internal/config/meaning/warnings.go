@@ -36,6 +36,9 @@ func (r *Run) Warnings(run map[string]any) []string {
 	out = append(out, r.largerEvaluation(run)...)
 	out = append(out, r.unknownTokens()...)
 	out = append(out, r.unknownDefaults()...)
+	if r.Defaults != "" {
+		out = append(out, fmt.Sprintf("%s: the program takes its settings from flags, which are counted with their defaults; for others, name the shell script that starts it: --config-path run.sh", r.Defaults))
+	}
 	out = append(out, r.quantizationWarnings(run)...)
 	out = append(out, r.quantizedBySwitch(run)...)
 	out = append(out, r.computedSettings(run)...)

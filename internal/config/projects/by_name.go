@@ -198,5 +198,9 @@ func fits(k *systems.Key, v doc.Value) bool {
 		text, _ := v.Data.(string)
 		return slices.Contains(k.Endings, path.Ext(text))
 	}
+	if k.Setting == "lora" && k.ByCustom() && v.Kind == doc.Text {
+		_, ok := systems.AsBool(v)
+		return ok // lora may also be the folder of an adapter
+	}
 	return k.Kind != systems.Schedule
 }

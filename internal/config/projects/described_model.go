@@ -27,7 +27,7 @@ type DescribedModel struct {
 var (
 	modelSections = []string{"model", "models", "net", "network", "architecture"}
 	classNames    = []string{"_target_", "_name", "_component_", "class_path", "class_name", "target", "name", "type", "arch", "model_type"}
-	widthNames    = []string{"hidden_size", "d_model", "n_embd", "embed_dim", "encoder_embed_dim", "model_dim", "hidden_dim", "dim", "emb_dim"}
+	widthNames    = []string{"hidden_size", "d_model", "n_embd", "embed_dim", "encoder_embed_dim", "model_dim", "hidden_dim", "dim", "emb_dim", "hidden_states"}
 	depthNames    = []string{"num_layers", "n_layers", "n_layer", "num_hidden_layers", "encoder_layers", "encoder_num_layers", "depth"}
 )
 

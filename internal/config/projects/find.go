@@ -80,6 +80,9 @@ func Find(files Files, root string, names ...string) (*Found, error) {
 		if len(p.Notes) > 0 {
 			return nil, nothingFound{root, likeliest(p.Notes)}
 		}
+		if len(names) > 0 {
+			return nil, p.silent(names[0])
+		}
 		return nil, fmt.Errorf("%w in %s; name one with --config-path FILE, or write a snug.yaml: snug init", ErrNothing, root)
 	}
 	p.settle()
@@ -200,7 +203,7 @@ func (p *Found) sources(names []string) ([]*Source, error) {
 		case err != nil:
 			return nil, err
 		case s == nil:
-			s = p.startingScript(name)
+			s = cmp.Or(p.startingScript(name), p.configOfScript(name), p.hydraConfig(name), p.parsingProgram(name))
 		}
 		if s == nil {
 			return nil, p.silent(name)

@@ -4,10 +4,13 @@ package projects
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"snug/internal/config/doc"
 	"snug/internal/config/systems"
+	"snug/internal/config/tree"
 	"snug/internal/pattern"
 )
 
@@ -19,16 +22,46 @@ import (
 var parsesFlags = pattern.New(`(?m)^[^#\n]*\b(?:(TrlParser|HfArgumentParser|H4ArgumentParser|ArgumentParserPlus)\(\s*(?:\w+\s*=\s*)?[(\[]?([^)\]]*)|(argparse\.ArgumentParser|ArgumentParser|fire\.Fire|simple_parsing\.parse)\()`,
 	"Parser(", "Parser((", "Fire(", "simple_parsing")
 
+// parsingProgram returns a program that takes its settings from a trainer's flags, as it is without any: their defaults are
+// settings if they include a model. It returns nil for anything else.
+func (p *Found) parsingProgram(name string) *Source {
+	data, err := p.files.ReadFile(name)
+	parser := systems.OfParser(string(data))
+	if err != nil || parser == nil {
+		return nil
+	}
+	d, err := doc.Open(name, data)
+	if err != nil || d.Format() != doc.Python {
+		return nil
+	}
+	system := *parser
+	system.AlsoTelling = []string{"model"}
+	s := NewSource(name, &system, tree.New(tree.Layer{File: name, Doc: d}))
+	found, err := s.Bind()
+	if err != nil || !slices.ContainsFunc(found, func(b Bound) bool {
+		_, named := b.Value.(string)
+		return b.Setting == "model" && named && len(b.rivals) == 0
+	}) {
+		return nil
+	}
+	p.Defaults = name
+	return s
+}
+
 // withoutSettings returns the error for a named file without settings of a run.
 func (p *Found) withoutSettings(name string) error {
 	data, err := p.files.ReadFile(name)
-	if format, _ := doc.FormatOf(name, data); err != nil || format != doc.Python {
+	format, _ := doc.FormatOf(name, data)
+	switch {
+	case err == nil && format == doc.Shell:
+		return p.scriptWithoutSettings(name)
+	case err != nil || format != doc.Python:
 		return noSettings(name)
 	}
 	text := string(data)
 	at := parsesFlags.Index(text)
 	if at == nil {
-		return noSettings(name)
+		return programWithoutSettings(name, text)
 	}
 	by := text[at[0]:at[1]]
 	line := 1 + strings.Count(text[:at[1]], "\n") - strings.Count(strings.TrimLeft(by, "\n"), "\n")
@@ -43,6 +76,46 @@ func (p *Found) withoutSettings(name string) error {
 		by = text[at[6]:at[7]]
 	}
 	return fmt.Errorf("%s:%d: the program takes its settings from flags (%s); name the shell script that starts it with them: --config-path run.sh, or give them: --model NAME --batch N --seq N", name, line, by)
+}
+
+// programWithoutSettings returns the error for a program that takes no flags and has no settings that can be read.
+func programWithoutSettings(name, text string) error {
+	if word, does := systems.ObjectiveOfProgram(path.Base(name)); does != "" {
+		return fmt.Errorf("training: %s: by its name (%s) it %s; this is not estimated; measure it: snug profile -- python3 %s", name, word, does, name)
+	}
+	at := trainsHere.Index(text)
+	if at == nil {
+		return noSettings(name)
+	}
+	line := 1 + strings.Count(text[:at[2]], "\n")
+	return fmt.Errorf("%s:%d: %s trains a model here, but no file contains the batch; give --model NAME --batch N --seq N, or measure it: snug profile -- python3 %s",
+		name, line, strings.TrimLeft(text[at[2]:at[3]], "= \t"), name)
+}
+
+// trainsHere matches what a program trains with: a backward pass, or the method of a trainer.
+var trainsHere = pattern.New(`(?m)^[^#\n]*?(\b[\w.]+\.backward|\b\w*(?:[tT]rainer|lightning|pl)\w*\.(?:fit|train|run)|=\s*[\w.]*Trainer)\(`, "backward(", "rainer", "fit(")
+
+// scriptWithoutSettings returns the error for a shell script whose commands get no setting that is known.
+func (p *Found) scriptWithoutSettings(name string) error {
+	d := p.opened(name)
+	if d == nil {
+		return noSettings(name)
+	}
+	s := NewSource(name, systems.Shell(), tree.New(tree.Layer{File: name, Doc: d}))
+	for _, c := range s.System.Commands.Refuses {
+		if at := c.Text.Index(d.Text()); at != nil {
+			return fmt.Errorf("training: %s: %s %s; this is not estimated; measure it: snug profile -- <your command>", s.LineOf(d, at[2]), Submatch(d, at, 1), c.Does)
+		}
+	}
+	started := slices.DeleteFunc(s.Started(), func(p StartedProgram) bool { return strings.HasPrefix(p.Name, "python") })
+	if len(started) == 0 {
+		return noSettings(name)
+	}
+	first := started[0]
+	if word, does := systems.ObjectiveOfProgram(first.Name); does != "" {
+		return fmt.Errorf("training: %s:%d: %s %s, by its name (%s); this is not estimated; measure it: snug profile -- bash %s", name, first.Line, first.Name, does, word, name)
+	}
+	return fmt.Errorf("%s:%d: %s gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N", name, first.Line, first.Name)
 }
 
 // noSettings returns the error for a file that is not a config.

@@ -42,6 +42,7 @@ type Found struct {
 	AbsentFiles []Bound      // keys that name files which are not there
 	Unreadable  []BrokenFile // files that might be configurations and could not be read
 
+	Defaults   string // the program whose flags are read as their defaults, "" for none
 	Unsearched string // what a search did not read, "" if it read all
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestPatterns compares patterns with their regular expressions.
 func TestPatterns(t *testing.T) {
-	patterntest.FindAsExpressions(t, "AutoModel.from_pretrained(x, dtype=bfloat16", newDType, fromPretrainedCall, exampleProgram, quotient)
+	patterntest.FindAsExpressions(t, "AutoModel.from_pretrained(x, dtype=bfloat16", newDType, fromPretrainedCall, exampleProgram, quotient, hydraCall, trainsHere)
 }
 
 // TestWhatIsReadByHand compares functions with the regular expressions that they replace.

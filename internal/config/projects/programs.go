@@ -38,6 +38,9 @@ func (s *Source) programTrainer(files Files) *systems.System {
 					return known.Trainer
 				}
 			}
+			if systems.HasOwnParser(string(text)) {
+				return systems.UnknownProgram()
+			}
 		}
 	}
 	return nil

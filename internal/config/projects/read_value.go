@@ -17,6 +17,9 @@ import (
 // TrainingArguments; Composer and Ultralytics find a batch themselves. It is never overwritten.
 const Auto = "auto"
 
+// requiredLater is Hydra's and OmegaConf's value for what a command has to give.
+const requiredLater = "???"
+
 // Phase is one step of an accumulation schedule: from an epoch on, a number of forward passes per
 // optimizer step.
 type Phase struct {
@@ -32,6 +35,9 @@ type valueReader struct{ *systems.Key }
 func (k valueReader) read(t tree.Tree, at tree.Place) (any, error) {
 	v := at.Value
 	if v.Kind == doc.Null && k.Kind != systems.Word || at.Computed != "" {
+		return nil, nil
+	}
+	if v.Data == requiredLater {
 		return nil, nil
 	}
 	if text, ok := v.Data.(string); ok && strings.EqualFold(text, "auto") && k.Kind != systems.Word && k.Kind != systems.Present {
@@ -123,6 +129,9 @@ func (k valueReader) readType(v doc.Value) any {
 	name, typed := strings.CutPrefix(v.Text, "torch.")
 	if means, known := systems.Meaning(k.Words, name); typed && known {
 		return means
+	}
+	if means, known := k.Understand(v.Text); known && k.Kind == systems.Word && k.Setting == "optimizer" {
+		return means // the class itself
 	}
 	return nil
 }

@@ -80,6 +80,9 @@ func (k valueReader) readNames(t tree.Tree, at tree.Place) (any, error) {
 			return nil, err
 		}
 		text, ok := systems.AsText(item.Value)
+		if !ok && item.Value.Kind == doc.Expression {
+			return nil, nil // names that a program makes
+		}
 		if !ok {
 			return nil, k.wrong(item)
 		}

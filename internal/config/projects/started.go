@@ -145,6 +145,40 @@ func (p *Found) startingScript(name string) *Source {
 	return s
 }
 
+// configOfScript returns the only config that a script without settings of its own passes to its program by any flag, as in
+// --train_args_file args.json; nil if there is none, or several.
+func (p *Found) configOfScript(name string) *Source {
+	d := p.opened(name)
+	if d == nil || d.Format() != doc.Shell {
+		return nil
+	}
+	found := map[string]*Source{}
+	for _, c := range d.Commands() {
+		for _, word := range c.Words {
+			_, value, glued := strings.Cut(word, "=")
+			if glued {
+				word = value
+			}
+			if !slices.Contains([]string{".yaml", ".yml", ".json", ".toml"}, path.Ext(word)) || path.IsAbs(word) || strings.Contains(word, "$") {
+				continue
+			}
+			for _, at := range []string{path.Clean(word), path.Join(path.Dir(name), word)} {
+				if s, _, err := readSource(p.files, at, false); err == nil && s != nil && !s.System.Tied {
+					found[at] = s
+					break
+				}
+			}
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	for _, s := range found {
+		return s
+	}
+	return nil
+}
+
 // namedFiles returns the files that a script names by a flag or by their place in a command.
 func (s *Source) namedFiles() []string {
 	out := links(s)

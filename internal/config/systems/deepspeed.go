@@ -38,6 +38,7 @@ func deepspeedKeys() []Key {
 		offloads("zero_optimization.offload_optimizer.device", offloadsStates, deepspeedZero),
 		offloads("zero_optimization.offload_param.device", offloadsWeights, deepspeedZero),
 		less("zero_optimization.cpu_offload", offloadsStates, deepspeedZero+" (deprecated)"),
+		either("quantize_training.enabled", "rounds weights to fewer bits while it trains", "deepspeed 0.3 to 0.8, runtime/config.py"),
 		splits("tensor_parallel.autotp_size", "deepspeed 0.19, runtime/tensor_parallel/config.py"),
 		shares("sequence_parallel_size", deepspeedArgs),
 	}

@@ -51,8 +51,11 @@ var (
 // TopicOf returns what a key is about, judging by the words in its name; "" if it has nothing to do with memory.
 func TopicOf(key string) Topic {
 	words := nameWords(key)
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(idleWords, w) }) && !slices.Contains(words, "4bit") && !slices.Contains(words, "8bit") {
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(idleWords, w) }) && !slices.ContainsFunc(words, namesMethod) {
 		return ""
+	}
+	if splitsModel(words) {
+		return OfMemory
 	}
 	if isLength(words) {
 		return OfLength
@@ -64,6 +67,13 @@ func TopicOf(key string) Topic {
 	}
 	return ""
 }
+
+// namesMethod reports whether a word names a method by itself, so that a key with it counts whatever its other words are:
+// spectrum_config_path turns Spectrum on.
+func namesMethod(word string) bool { return word == "4bit" || word == "8bit" || word == "spectrum" }
+
+// splitsModel reports whether the words of a key are about one process that spreads a model's layers over several GPUs.
+func splitsModel(words []string) bool { return slices.Equal(words, []string{"device", "map"}) }
 
 // ChangesAdapters reports whether a key about adapters, or about frozen weights, makes counted adapters different: others, on
 // other layers, or weights that are trained as well.

@@ -22,7 +22,7 @@ var wordsOf = map[string]string{
 	"rollout": samplesFirst, "critic": samplesFirst,
 	"gkd": distils, "kd": distils, "opd": distils, "minillm": distils, "teacher": distils,
 	"distill": distils, "distil": distils, "distillation": distils, "distilling": distils,
-	"diffusion": denoises, "setfit": comparesTexts,
+	"diffusion": denoises, "dreambooth": denoises, "controlnet": denoises, "mezo": withoutBackward, "setfit": comparesTexts,
 }
 
 // programWords are further words in the names of programs; models and layers have such names too.

@@ -11,6 +11,7 @@ const (
 	scoresAnswers   = "trains a head that scores answers, two for each sample"
 	distils         = "also runs a teacher model"
 	comparesTexts   = "compares texts by their embeddings, several for each sample"
+	withoutBackward = "estimates gradients from forward passes, without a backward pass"
 	denoises        = "trains a diffusion model"
 	notTokens       = "is not a loss over tokens"
 )

@@ -28,9 +28,9 @@ func plainKeys() []Key {
 			out = append(out, k)
 		}
 	}
-	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id")
+	add(Key{Setting: "model", Kind: Name}, "model_name_or_path", "pretrained_model_name_or_path", "base_model", "base_model_name", "model_name", "model_id", "partial_pretrain", "llm_backbone")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU"}, "micro_batch_size", "per_device_train_batch_size", "per_gpu_train_batch_size",
-		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs", "bsz")
+		"per_device_batch_size", "per_gpu_batch_size", "device_batch_size", "device_train_microbatch_size", "local_batch_size", "train_batch_size", "batch_size.train", "batch_size", "batchsize", "bs", "bsz")
 	add(Key{Setting: "batch", Kind: Whole, Unit: "samples per GPU", Short: true}, "batch")
 	add(Key{Setting: "accumulation", Kind: Schedule, Unit: "forwards by epoch"}, "gradient_accumulation.scheduling", "accumulation_schedule")
 	add(Key{Setting: "accumulation", Kind: Whole, Unit: "forwards"}, "accumulate_grad_batches", "gradient_accumulation_steps", "grad_accumulation_steps",
@@ -58,7 +58,8 @@ func plainKeys() []Key {
 	add(Key{Setting: "attention", Kind: Switch, Means: "flash"}, "use_flash_attn", "use_flash_attention", "use_flash_attention_2")
 	add(Key{Setting: "liger", Kind: Switch}, "use_liger_kernel", "enable_liger_kernel", "use_liger")
 	add(Key{Setting: "clip", Kind: Above0}, "max_grad_norm", "gradient_clip_val", "clip_grad_norm", "grad_clip")
-	add(Key{Setting: "lora", Kind: Switch}, "use_lora", "use_peft", "use_peft_lora", "use_qlora", "lora_enable", "enable_lora")
+	add(Key{Setting: "lora", Kind: Switch}, "use_lora", "use_peft", "use_peft_lora", "use_qlora", "lora_enable", "enable_lora",
+		"apply_lora", "do_lora", "with_lora", "lora", "qlora")
 	add(Key{Setting: "lora.rank", Kind: Whole}, "lora_r", "lora_rank", "lora.r", "lora.rank", "lora_dim")
 	add(Key{Setting: "lora.dora", Kind: Switch}, "use_dora")
 	add(Key{Setting: "lora.alpha", Kind: Number}, "lora_alpha", "lora.alpha")

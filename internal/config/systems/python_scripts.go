@@ -50,6 +50,18 @@ func scriptKeys(keys []Key) []Key {
 	return out
 }
 
+// OfParser returns the system of a Python program that passes a trainer's class of arguments to a parser, and so takes them
+// from flags; nil if it does not.
+func OfParser(text string) *System {
+	switch {
+	case parsesSFT.In(text):
+		return &trlScript
+	case parsesHF.In(text):
+		return &hfScript
+	}
+	return nil
+}
+
 // unmistakable returns keys without short words, which are never arguments of a trainer.
 func unmistakable(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool { return k.Short })

@@ -2,12 +2,17 @@
 
 package systems
 
-import "snug/internal/pattern"
+import (
+	"strings"
+
+	"snug/internal/pattern"
+)
 
 // shellCommands are the trainers that scripts start.
 var shellCommands = Commands{
-	Starts:      []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
-	Refuses:     []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"}},
+	Starts: []Started{{startsSFT, &trl}, {startsSwift, &swift}, {startsFactory, &llamaFactory}},
+	Refuses: []RefusedCommand{{startsMegatron, trainsMegatron}, {startsRLHF, samplesOrCompares}, {startsAdapter, "trains LLaMA-Adapter's prompts, which are not simulated"},
+		{startsFairseq, "builds models of fairseq's own"}},
 	Parses:      []Started{{parsesSFT, &trl}, {trlScript.Makes, &trl}, {hfScript.Makes, &hf}, {parsesHF, &hf}},
 	Flag:        TrainerBatch,
 	Trainer:     &hf,
@@ -26,6 +31,9 @@ var (
 	startsRLHF     = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(swift\s+rlhf|swift/cli/rlhf\.py)\b`, "swift")
 )
 
+// startsFairseq matches fairseq's command lines, and the programs behind them.
+var startsFairseq = pattern.New(`(?m)^[^#\n]*?(?:^|[\s;&|("'/])(fairseq-(?:hydra-)?train|fairseq_cli/(?:hydra_)?train\.py)\b`, "fairseq")
+
 const samplesOrCompares = "trains on pairs of answers or on sampled ones, usually with a reference model"
 
 // othersDefaults matches programs that take TrainingArguments' flags and have other defaults: command
@@ -41,6 +49,15 @@ var startsPEFT = pattern.New(`(?:^|[\s;&|("'/])(?:trl|swift|llamafactory-cli|lmf
 // making one itself.
 var parsesSFT = pattern.New(`(?m)^[^#\n]*\b(?:TrlParser|HfArgumentParser)\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bSFTConfig\b`,
 	"TrlParser(", "HfArgumentParser(")
+
+// HasOwnParser reports whether a program defines its flags itself and mentions no trainer's arguments, so that its flags may be
+// called like the trainer's and have other defaults.
+func HasOwnParser(text string) bool {
+	return ownParser.In(text) && !strings.Contains(text, "TrainingArguments") && !strings.Contains(text, "HfArgumentParser") && !strings.Contains(text, "SFTConfig")
+}
+
+// ownParser matches the call that makes a parser of one's own.
+var ownParser = pattern.New(`(?m)^[^#\n]*\bArgumentParser\(`, "ArgumentParser(")
 
 // parsesHF matches a program whose flags are TrainingArguments'.
 var parsesHF = pattern.New(`(?m)^[^#\n]*\bHfArgumentParser\(\s*(?:\w+\s*=\s*)?[(\[]?[^)\]]*\bTrainingArguments\b`, "HfArgumentParser(")

@@ -19,7 +19,7 @@ var snugFile = System{
 func SnugFile() *System { return &snugFile }
 
 // unknownProgram is the system of a run whose program is not known.
-var unknownProgram = System{Keys: keysOf(func() []Key { return nil })}
+var unknownProgram = System{Behaviour: Behaviour{UnknownDefaults: true}, Keys: keysOf(func() []Key { return nil })}
 
 // UnknownProgram returns the system of a run whose program is not known: it has no defaults.
 func UnknownProgram() *System { return &unknownProgram }

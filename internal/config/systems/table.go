@@ -145,8 +145,8 @@ func All() []*System {
 	return []*System{
 		&deepspeed, &accelerate, &axolotl, &llamaFactory, &llamaFactoryV1, &torchtune, &oumi, &litgpt, &litgptPretrain, &composer,
 		&nanotron, &torchtitan, &kohya, &ultralytics, &swift, &openInstruct, &trl, &hf, &hydra,
-		&lightning, &trlScript, &hfScript, &nanogpt,
-		&deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &swiftShell, &factoryShell, &shell, &plain,
+		&xtuner, &lightning, &trlScript, &hfScript, &nanogpt,
+		&swiftShell, &factoryShell, &deepspeedChat, &openRLHF, &openInstructFlags, &lmflow, &qlora, &shell, &plain,
 	}
 }
 

@@ -21,6 +21,8 @@ type Finding struct {
 	AlsoTelling []string
 	// Startable means that its files are programs with their own settings, which a script may start.
 	Startable bool
+	// OnlyAssigns means that its files are Python without a loop, which another program executes and then reads.
+	OnlyAssigns bool
 	// OwnProgram means that the user's own program reads the file, which may have further keys.
 	OwnProgram bool
 	// Launcher means that a file belongs to any run started in its folder, if it is the only one.
@@ -75,6 +77,8 @@ type Started struct {
 
 // Behaviour is what a trainer does differently from others.
 type Behaviour struct {
+	// UnknownDefaults means that nothing is known about the trainer but that it is the user's own.
+	UnknownDefaults bool
 	// UsesTRL means that the trainer's behaviour depends on the installed TRL.
 	UsesTRL bool
 	// RefusesTwoSwitches means that it does not start if its own checkpointing and that of the sharding
