@@ -28,14 +28,14 @@ const diagnoseLong = `Explain why a run ran out of memory.
 Give it the run's output, the error text, a memory snapshot, several of these,
 or a job's folder; - is standard input. It understands the messages of every
 PyTorch version, and those of CUDA libraries, data loaders, the operating
-system, JAX and TensorFlow. If the run itself is known, from flags, from a config
-next to the script or from the folder, the fixes are simulated. A snapshot also
-shows what held the memory and what grew. Given two snapshots, it compares them.
+system, JAX and TensorFlow. If the run itself is known, from flags, a config
+next to the script or the folder, the fixes are simulated. A snapshot also shows
+what held the memory and what grew. Given two snapshots, it compares them.
 
 With --watch, everything after -- is your training command. It runs unchanged,
 with a record of its allocations. When a request fails, a snapshot is kept, and
-when the run has failed, the verdict is printed. If the command fails for another
-reason, snug exits with its exit code.`
+when the run has failed, the verdict is printed. If the command fails for
+another reason, snug exits with its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
   snug diagnose train.log oom.pickle

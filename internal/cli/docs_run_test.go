@@ -80,7 +80,7 @@ var placeholder = regexp.MustCompile(`^[<\[]|^[A-Z@=,|.]+$|\.\.\.|…`)
 func runShown(t *testing.T, line string) {
 	t.Helper()
 	args := words(line)
-	starts := args[0] == "profile" || args[0] == "tune" || slices.Contains(args, "--profile") || slices.Contains(args, "--watch")
+	starts := args[0] == "profile" || args[0] == "tune" || args[0] == "serve" || args[0] == "watch" || slices.Contains(args, "--profile") || slices.Contains(args, "--watch")
 	var out, said bytes.Buffer
 	env := Env{
 		Stdin: strings.NewReader(`{"current":{"settings":{"batch":4}},"recommended":{"settings":{"batch":8}}}`), Stdout: &out, Stderr: &said,
@@ -112,6 +112,7 @@ func runShown(t *testing.T, line string) {
 
 // lacks has what the folder lacks for some commands.
 var lacks = map[string]string{
+	"max-batch --json":                                                       "--gpu, --gpu-memory or --limit is required",
 	"check --gpu RTX-4090 --base origin/main":                                "is in no git repository",
 	"check --gpu A100-80GB --base origin/main":                               "is in no git repository",
 	"check --gpu-memory 24 --config-path conf/train.yaml --base HEAD --json": "is in no git repository",

@@ -39,12 +39,15 @@ var (
 	evalBase   = modernBase.with(fieldBase{"evaluation.batch": 4, "evaluation.batches": 2})
 )
 
+// answersBase is a run that compares answers.
+var answersBase = fieldBase{"model.name": "gpt2", "batch": 2, "seq": 64, "loop": "trl-dpo", "steps": 2}
+
 // fieldBases are the bases of fields that need more than plainBase, by their names or the beginnings of those.
 var fieldBases = []struct {
 	field string
 	base  fieldBase
 }{
-	{"weights", modernBase},
+	{"weights", modernBase}, {"completion", answersBase}, {"reference", answersBase},
 	{"loss", modernBase}, {"liger", modernBase}, {"clip", modernBase},
 	{"target_seq", fieldBase{"model.name": "t5-small", "batch": 2, "seq": 64, "steps": 2}},
 	{"positives", fieldBase{"model.name": "bert-base", "model.head": "encoder", "batch": 4, "seq": 32}},
@@ -69,7 +72,7 @@ var fieldValues = map[string][]any{
 	"lora.targets": {[]string{"q_proj"}, []string{"all-linear"}}, "lora.save": {[]string{"embed_tokens"}}, "dist.world": {8}, "liger": {[]string{"all"}, []string{"rope"}, []string{"norm"}, []string{"mlp"}},
 	"evaluation.batch": {16}, "evaluation.every": {1, 100}, "evaluation.batches": {8}, "quantization.bits": {8},
 	"versions.torch": {"2.4", "2.12"}, "versions.transformers": {"4.45", "5.10"}, "versions.cuda": {"12.4"}, "versions.bitsandbytes": {"0.45"},
-	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"},
+	"versions.peft": {"0.17"}, "versions.trl": {"1.15", "1.10", "0.29"}, "versions.accelerate": {"1.2"}, "completion": {16}, "reference": {"precomputed"},
 }
 
 // impliedDefaults are the values that fields have where the table has none, in their bases.

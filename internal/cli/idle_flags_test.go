@@ -112,6 +112,8 @@ var flagsBeside = map[string]string{
 	"optimize --vary":    "is for --profile: optimize_measured.txtar",
 	"profile":            "starts the user's program: profile*.txtar has every flag",
 	"history":            "reads the store of measured runs: history.txtar",
+	"check":              "compares with a git revision: check.txtar",
+	"serve":              "serves until it is stopped: TestServe",
 	"tune":               "starts the user's program: tune*.txtar has every flag",
 	"watch":              "watches a machine or a run: watch.txtar has every flag",
 }

@@ -75,6 +75,8 @@ func evaluationNotes(s *setup.Setup) []string {
 	switch {
 	case e == nil || s.Model.Program != nil:
 		return nil
+	case setup.ComparesAnswers(s.Loop):
+		return []string{fmt.Sprintf("evaluation is not simulated with loop %s: the figures are for training alone, and too low if the evaluation has a much larger batch", s.Loop)}
 	case s.Dist != nil:
 		return []string{"evaluation is simulated on one GPU only: the figures are for training alone, and may be too low"}
 	case e.Every > s.Steps:
