@@ -98,3 +98,16 @@ func TestAsyncMessage(t *testing.T) {
 		t.Errorf("got %+v", m.Message)
 	}
 }
+
+// TestUsersFrames: neither snug's probe nor C++ is the user's code.
+func TestUsersFrames(t *testing.T) {
+	for file, want := range map[string]bool{
+		"train.py": true, "/home/me/project/model.py": true,
+		"/tmp/snug-1/sitecustomize.py": false, "/pytorch/torch/csrc/profiler/combined_traceback.cpp": false, "memory_snapshot.cpp": false, "??": false,
+		"/usr/lib/python3.12/runpy.py": false, "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py": false,
+	} {
+		if got := (Frame{File: file}).users(); got != want {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+	}
+}

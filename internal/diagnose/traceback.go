@@ -23,8 +23,12 @@ func (f Frame) Where() string {
 	return path.Base(strings.ReplaceAll(f.File, `\`, "/")) + ":" + strconv.Itoa(f.Line)
 }
 
-// libraries are parts of the paths of code that the user did not write.
-var libraries = []string{"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib"}
+// libraries are parts of the paths of code that the user did not write. sitecustomize.py is how snug's probe is loaded,
+// and the last ones are frames of C++, which snapshots with all stacks contain.
+var libraries = []string{
+	"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib",
+	"sitecustomize.py", ".cpp", ".cc", "??",
+}
 
 // ownTorch matches PyTorch's files where it is not installed as a package, as in NVIDIA's containers.
 var ownTorch = pattern.New(`(?:^|/)torch/(?:nn|optim|autograd|utils|distributed|cuda|amp|fx|jit|multiprocessing|_\w+|functional\.py|serialization\.py|storage\.py|overrides\.py)`, "torch/")
