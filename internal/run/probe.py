@@ -915,6 +915,7 @@ class Live:
         self.socket.setblocking(False)
         self.counts, self.depth = {}, {}
         self.steps, self.shape, self.waited, self.inside = 0, None, 0.0, 0
+        self.elements = -1  # of the largest batch since the last report, which the peaks are of; self.shape is its shape
         self.spent, self.since, self.logged = 0.0, None, 0.0
         self.kept, self.started = {}, False
 
@@ -1052,7 +1053,8 @@ class Live:
             return
         for _, x in tensors_of(self.torch, (args, kwargs)):
             if x.dim() > 0:
-                self.shape = list(x.shape)
+                if x.numel() > self.elements:
+                    self.shape, self.elements = list(x.shape), x.numel()
                 return
 
     def returned(self, module, args, output):
@@ -1103,7 +1105,7 @@ class Live:
         self.send("step", step=self.steps, phase=phase, shape=self.shape, retries=stats.get("num_alloc_retries", 0), wait=round(self.waited, 6), **fields)
         self.keep_peaks(stats)
         self.reset_peaks()
-        self.waited = 0.0
+        self.waited, self.elements = 0.0, -1
         if self.wandb:
             quietly(self.log)(fields, began)
         self.spent += time.perf_counter() - began
