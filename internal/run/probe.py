@@ -915,6 +915,7 @@ class Live:
         self.socket.setblocking(False)
         self.counts, self.depth = {}, {}
         self.steps, self.shape, self.waited, self.inside = 0, None, 0.0, 0
+        self.full = False  # nobody has read the last datagrams
         self.elements = -1  # of the largest batch since the last report, which the peaks are of; self.shape is its shape
         self.spent, self.since, self.logged = 0.0, None, 0.0
         self.kept, self.started = {}, False
@@ -922,10 +923,17 @@ class Live:
     put, take_back = Watch.put, Watch.take_back
 
     def send(self, kind, **fields):
-        try:
-            self.socket.sendto(json.dumps(dict(kind=kind, pid=os.getpid(), **fields)).encode(), os.path.join(HOME, "watch.sock"))
-        except OSError:
-            pass  # snug is busy or gone; the run goes on
+        text = json.dumps(dict(kind=kind, pid=os.getpid(), **fields)).encode()
+        for _ in range(1 if self.full else 10):
+            try:
+                self.socket.sendto(text, os.path.join(HOME, "watch.sock"))
+                self.full = False
+                return
+            except BlockingIOError:  # few datagrams wait for a reader; snug may be about to read them
+                time.sleep(0.002)
+            except OSError:
+                return  # snug is gone; the run goes on
+        self.full = True
 
     # -- hooking in
 
