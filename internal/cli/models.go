@@ -4,14 +4,11 @@ package cli
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"snug/internal/catalog"
-	"snug/internal/family"
+	"snug/internal/setup"
 )
 
 const modelsLong = `List the models that --model knows by name, or those whose names contain all
@@ -36,16 +33,8 @@ func newModels(env Env) *cobra.Command {
 	return cmd
 }
 
-// modelAnswer is one model that is known by name.
-type modelAnswer struct {
-	Name   string `json:"name"`
-	Hub    string `json:"hub,omitempty"`    // its name on the Hugging Face hub
-	Type   string `json:"model_type"`       // as in its config.json; torchvision for its models
-	Params int    `json:"params,omitempty"` // as published
-}
-
 func showModels(env Env, query string, asJSON bool) error {
-	list := modelsLike(query)
+	list := setup.KnownModels(query)
 	if len(list) == 0 {
 		return fmt.Errorf("no model's name contains all the words in %q; snug models lists all models, and --model accepts a folder with a config.json", query)
 	}
@@ -60,25 +49,7 @@ func showModels(env Env, query string, asJSON bool) error {
 	return printLines(env.Stdout, modelTable(list))
 }
 
-// modelsLike returns the models whose names contain all words of a query.
-func modelsLike(query string) []modelAnswer {
-	var out []modelAnswer
-	like := catalog.Like(query)
-	for _, e := range catalog.Entries() {
-		if query == "" || slices.Contains(like, e.Name) {
-			kind, _ := e.Config["model_type"].(string)
-			out = append(out, modelAnswer{e.Name, e.Hub, kind, e.Params})
-		}
-	}
-	for _, name := range family.NamedModels() {
-		if strings.Contains(name, strings.ToLower(query)) {
-			out = append(out, modelAnswer{Name: name, Type: path.Dir(name)})
-		}
-	}
-	return out
-}
-
-func modelTable(list []modelAnswer) []string {
+func modelTable(list []setup.KnownModel) []string {
 	width := len("name")
 	for _, m := range list {
 		width = max(width, len(m.Name))

@@ -4,40 +4,18 @@ package web
 
 import (
 	"net/http"
-	"path"
-	"slices"
 	"strings"
 
-	"snug/internal/catalog"
-	"snug/internal/family"
 	"snug/internal/gpu"
 	"snug/internal/setup"
 )
 
-// modelAnswer is one model that is known by name, as snug models --json prints it.
-type modelAnswer struct {
-	Name   string `json:"name"`
-	Hub    string `json:"hub,omitempty"`
-	Type   string `json:"model_type"`
-	Params int    `json:"params,omitempty"`
-}
-
 func (s *server) models(_ http.ResponseWriter, r *http.Request) (any, error) {
-	query := r.URL.Query().Get("q")
-	like := catalog.Like(query)
-	out := []modelAnswer{}
-	for _, e := range catalog.Entries() {
-		if query == "" || slices.Contains(like, e.Name) {
-			kind, _ := e.Config["model_type"].(string)
-			out = append(out, modelAnswer{e.Name, e.Hub, kind, e.Params})
-		}
+	list := setup.KnownModels(r.URL.Query().Get("q"))
+	if list == nil {
+		list = []setup.KnownModel{}
 	}
-	for _, name := range family.NamedModels() {
-		if strings.Contains(name, strings.ToLower(query)) {
-			out = append(out, modelAnswer{Name: name, Type: path.Dir(name)})
-		}
-	}
-	return map[string]any{"models": out}, nil
+	return map[string]any{"models": list}, nil
 }
 
 // cardAnswer is a card that one can plan for.

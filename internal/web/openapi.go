@@ -78,7 +78,7 @@ func schemas() map[string]schema {
 	out := map[string]schema{
 		"Setup":    setupSchema(),
 		"Settings": object(map[string]schema{"settings": listOf(typeSchema(reflect.TypeFor[settingAnswer]())), "version": {"type": "string"}}),
-		"Models":   object(map[string]schema{"models": listOf(typeSchema(reflect.TypeFor[modelAnswer]()))}),
+		"Models":   object(map[string]schema{"models": listOf(typeSchema(reflect.TypeFor[setup.KnownModel]()))}),
 		"Cards":    object(map[string]schema{"cards": listOf(typeSchema(reflect.TypeFor[cardAnswer]())), "here": {"type": "string"}}),
 		"Upload":   object(map[string]schema{"profile": {"type": "string"}}),
 		"Problem":  object(map[string]schema{"error": {"type": "string"}}),
