@@ -50,7 +50,7 @@ const (
 	Float32  DType = "fp32"
 	BFloat16 DType = "bf16"
 	Float16  DType = "fp16"
-	// Saved is the type that the model's files have. It is for Setup.Weights alone.
+	// Saved is the type in the model's files. Only Setup.Weights accepts it.
 	Saved DType = "saved"
 )
 

@@ -48,7 +48,7 @@ func (p *player) claim(id uint32, i int) error {
 // block returns the block of a living allocation.
 func (p *player) block(what string, id uint32) (int32, error) {
 	if int(id) >= len(p.live) || p.live[id] == notAlive || p.live[id] < zeroBytes {
-		return 0, fmt.Errorf("%s of allocation %d, which is not alive: never allocated, or freed before", what, id)
+		return 0, fmt.Errorf("%s of allocation %d, which is not alive: never allocated, or already freed", what, id)
 	}
 	return p.live[id], nil
 }

@@ -27,7 +27,7 @@ func Entries() []Entry {
 }
 
 // Like lists the names that contain all words of a query, those with the fewest other words first. A short name
-// counts with its name on the hub; the result has the short one. The order counts for the hint about an unknown
+// matches by its name on the hub too; the result has the short one. The order matters for the hint about an unknown
 // model: modelHint in setup/model.go, which says how many are shown. snug models lists in the order of Entries.
 func Like(query string) []string {
 	type hit struct {

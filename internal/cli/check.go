@@ -34,7 +34,7 @@ than before. Made for pull requests and commit hooks.
 The run is read from the config files of the folder, as snug estimate reads it.
 With --base, it is also read from the files of that git revision, and the two
 are compared: memory by component, and training speed. The working tree and the
-repository are not changed. Flags that describe the run apply to both sides.
+repository are not changed. Flags that describe the run apply to both.
 
 The exit code is 1 if the run does not fit, or is slower than the base by more
 than --slower percent. Speed is not compared if only the memory of the card is
@@ -95,7 +95,7 @@ func runCheck(ctx context.Context, env Env, o checkOptions) error {
 func (o *checkOptions) check() error {
 	switch {
 	case math.IsNaN(o.slower) || o.slower < 0:
-		return fmt.Errorf("--slower %v: write a percentage from 0", o.slower)
+		return fmt.Errorf("--slower %v: write a percentage of 0 or more", o.slower)
 	case o.flags.Changed("slower") && o.against == "":
 		return errors.New("--slower needs --base REVISION to compare with")
 	}

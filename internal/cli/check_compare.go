@@ -138,7 +138,7 @@ func (c *comparison) text(s term.Screen) string {
 		return b.String()
 	}
 	was := fmt.Sprintf("%s (%s)", c.base, c.Base.Commit[:12])
-	fmt.Fprintf(&b, "Compared with %s: %s of GPU memory\n\n", was, moreOrLess(c.Difference.DevicePeak))
+	fmt.Fprintf(&b, "Compared with %s: %s\n\n", was, moreOrLess(c.Difference.DevicePeak))
 	for _, line := range s.Table(c.table()) {
 		b.WriteString(line + "\n")
 	}
@@ -189,9 +189,9 @@ func signed(n int64) string {
 func moreOrLess(n int64) string {
 	switch {
 	case n > 0:
-		return units.Bytes(n).String() + " more"
+		return units.Bytes(n).String() + " more GPU memory"
 	case n < 0:
-		return units.Bytes(-n).String() + " less"
+		return units.Bytes(-n).String() + " less GPU memory"
 	}
-	return "the same amount"
+	return "the same amount of GPU memory"
 }

@@ -32,9 +32,9 @@ system, JAX and TensorFlow. If the run itself is known, from flags, a config
 next to the script or the folder, the fixes are simulated. A snapshot also shows
 what held the memory and what grew. Given two snapshots, it compares them.
 
-With --watch, everything after -- is your training command. It runs unchanged,
-with a record of its allocations. When a request fails, a snapshot is kept, and
-when the run has failed, the verdict is printed. If the command fails for
+With --watch, everything after -- is your training command. It runs unchanged
+while snug records its allocations. When an allocation fails, snug keeps a
+snapshot; when the run fails, it prints the verdict. If the command fails for
 another reason, snug exits with its exit code.`
 
 const diagnoseExample = `  snug diagnose train.log
@@ -83,7 +83,7 @@ func newDiagnose(env Env) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.html, "html", "", "write the snapshot's timeline, flame graph and map to an HTML `file`")
 	f.BoolVar(&o.watch, "watch", false, "run the command after --, and diagnose it if it runs out of memory")
-	f.IntVar(&o.last, "last", 3, "with --watch, keep snapshots of the last `N` requests that failed")
+	f.IntVar(&o.last, "last", 3, "with --watch, keep snapshots of the last `N` failed allocations")
 	f.StringVar(&o.keep, "keep", "snug-oom", "with --watch, the `folder` to keep them in")
 	return cmd
 }

@@ -28,7 +28,7 @@ func (o *diagnoseOptions) compute(ctx context.Context, env Env, v *diagnose.Verd
 	described := o.describes()
 	if !sized[v.Code] || v.Message == nil {
 		if described {
-			env.note("the flags that describe the run change nothing: the verdict is not about its size")
+			env.note("the flags that describe the run have no effect: the cause is not its size")
 		}
 		return nil
 	}

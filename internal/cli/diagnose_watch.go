@@ -51,7 +51,7 @@ func runDiagnoseWatch(ctx context.Context, env Env, o diagnoseOptions, command [
 		return readErr
 	}
 	for _, s := range failed.Snapshots {
-		env.say("kept " + s)
+		env.say("saved " + s)
 	}
 	if failed.Err() == nil {
 		return nil // it may have tried again with less, and succeeded

@@ -113,9 +113,9 @@ func runShown(t *testing.T, line string) {
 // lacks has what the folder lacks for some commands.
 var lacks = map[string]string{
 	"max-batch --json":                                                       "--gpu, --gpu-memory or --limit is required",
-	"check --gpu RTX-4090 --base origin/main":                                "is in no git repository",
-	"check --gpu A100-80GB --base origin/main":                               "is in no git repository",
-	"check --gpu-memory 24 --config-path conf/train.yaml --base HEAD --json": "is in no git repository",
+	"check --gpu RTX-4090 --base origin/main":                                "is not in a git repository",
+	"check --gpu A100-80GB --base origin/main":                               "is not in a git repository",
+	"check --gpu-memory 24 --config-path conf/train.yaml --base HEAD --json": "is not in a git repository",
 	"history delete 3 4":                                                     "there is no run 3",
 	"revert --changes 3":                                                     "changes can be undone, not 3",
 	"predict a.pickle@batch=2,seq=128 b.pickle@batch=3,seq=128      c.pickle@batch=2,seq=192 --at batch=16,seq=512": "reading c.pickle",

@@ -12,8 +12,8 @@ import (
 // By default the last value of a repeated flag wins: --gpu A100 --gpu L4 would silently answer for the L4
 // alone. Every flag with a single value refuses this.
 
-// refuseTwice makes the flags of a command and its subcommands refuse a second value. Lists collect theirs
-// and are left alone.
+// refuseTwice makes the flags of a command and its subcommands refuse a second value. List flags
+// collect their values and are not affected.
 func refuseTwice(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); !list {

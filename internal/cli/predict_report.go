@@ -86,7 +86,7 @@ func basis(program *profile.Program) string {
 		text += fmt.Sprintf(",\n%s are workspaces with measured sizes", term.Count(n[profile.Measured]))
 	}
 	if n[profile.Fitted] > 0 {
-		text += fmt.Sprintf(",\n%s follow formulas that another recording could check", term.Count(n[profile.Fitted]))
+		text += fmt.Sprintf(",\n%s follow formulas that need another recording to confirm", term.Count(n[profile.Fitted]))
 	}
 	if n[profile.Bounded] > 0 {
 		text += fmt.Sprintf(",\n%s have no formula; they are bounded by the recorded sizes", term.Count(n[profile.Bounded]))

@@ -26,14 +26,14 @@ type serveOptions struct {
 	token   string
 }
 
-const serveLong = `Serve a page on this machine: the planner with every setting as a control, the
-step over time, the curve over batches, the cards compared, and a viewer for
-memory snapshots. The page is part of this program and works offline. The same
+const serveLong = `Serve a web page on this machine: the planner with a control for every setting,
+one step over time, memory against batch size, all cards compared, and a viewer
+for memory snapshots. The page is built into snug and works offline. The same
 answers are available as JSON; /api/v1/openapi.json describes the API.
 
 Only this machine can connect, unless --address names another interface. Then
-every request needs a token: the one of --token, or a new one, which is part of
-the printed address. Requests cannot read files; uploads stay in memory.`
+every request needs a token: the one given with --token, or a new one, which is
+part of the printed address. Requests cannot read files; uploads stay in memory.`
 
 func newServe(env Env) *cobra.Command {
 	var o serveOptions
@@ -57,7 +57,7 @@ func runServe(ctx context.Context, env Env, o serveOptions) error {
 		return fmt.Errorf("--address %s: %w; write host:port, such as 127.0.0.1:7684", o.address, err)
 	}
 	if env.Listen == nil {
-		return errors.New("this program cannot open ports")
+		return errors.New("this build of snug cannot open ports")
 	}
 	listener, err := env.Listen(o.address)
 	if err != nil {

@@ -34,7 +34,7 @@ type tuneOptions struct {
 
 const tuneLong = `Find the fastest settings that fit, by short trials of your own command.
 
-Starts at the settings that snug predicts to be the fastest, verifies them, and
+Starts with the settings that snug predicts to be fastest, verifies them, and
 then tries neighbours that may be faster: another batch, checkpointing off, a
 fused optimizer. The effective batch (batch x accumulation x GPUs) is kept. Each
 trial runs the command after -- for up to --max-steps steps, fewer if its speed
@@ -43,8 +43,8 @@ the command has {batch}, {accumulation}, {checkpointing}, ..., also in variables
 before it (BATCH={batch} python train.py), or into copies of the config files.
 A model that snug does not know is first recorded at two small batches.
 
-Trials are kept as they end: after an interruption, the same command goes on
-where it was. snug history trials lists them.`
+Each trial is saved when it ends. After an interruption, run the same command
+again to continue. snug history trials lists all trials.`
 
 const tuneExample = `  snug tune -- python train.py --batch-size {batch} --grad-accum {accumulation}
   snug tune --limit 20GiB --html tune.html -- python train.py --config conf.yaml
@@ -83,11 +83,11 @@ func newTune(env Env) *cobra.Command {
 	f.IntVar(&o.steps, "max-steps", 100, "take at most `N` steps in a trial")
 	f.Float64Var(&o.steady, "steady", 0.01, "end a trial once its speed is known to within this `share`; 0 for never")
 	f.BoolVar(&o.worstFirst, "worst-first", true, "begin each trial with the longest samples of the data set")
-	f.DurationVar(&o.start, "start-timeout", 10*time.Minute, "`time` until the first step of a trial; 0 for any")
-	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` from one step to the next; 0 for any")
-	f.DurationVar(&o.end, "end-timeout", 20*time.Second, "`time` for the command to end after its last step")
+	f.DurationVar(&o.start, "start-timeout", 10*time.Minute, "`time` limit for the first step of a trial; 0 for none")
+	f.DurationVar(&o.step, "step-timeout", 5*time.Minute, "`time` limit from one step to the next; 0 for none")
+	f.DurationVar(&o.end, "end-timeout", 20*time.Second, "`time` limit for the command to exit after its last step")
 	f.DurationVar(&o.timeout, "timeout", record.DefaultTimeout, "`time` limit for one trial; 0 for none")
-	f.BoolVar(&o.fresh, "fresh", false, "do not use the trials of an earlier tune of the same command")
+	f.BoolVar(&o.fresh, "fresh", false, "start over, without the earlier trials of the same command")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be tried, and run nothing")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the output of the command")
 	f.BoolVar(&o.apply, "apply", false, "write the settings into the config files")

@@ -164,7 +164,7 @@ func (t *tuner) checkPlaces() error {
 		return err
 	}
 	if t.session.CheckBind("accumulation", 2) != nil && !slices.Contains(trimmed(t.o.lock), "accumulation") && t.o.accumulationMatters() {
-		t.notes = append(t.notes, "the accumulation has no place in the command or its files, so the batch cannot change without changing the effective batch; write {accumulation} where it goes")
+		t.notes = append(t.notes, "neither the command nor its files set the accumulation, so the batch cannot change without changing the effective batch; write {accumulation} where it goes")
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func (t *tuner) nothingFits() error {
 	if t.base != nil && t.base.Limit > 0 {
 		text = "nothing fits the limit"
 	}
-	return found{text + ": no setting that may change makes the run small enough; snug optimize says what it needs, --allow and --target-effective-batch permit more"}
+	return found{text + ": no setting that may change makes the run small enough; snug optimize shows what it needs; --allow and --target-effective-batch permit more changes"}
 }
 
 // recorded records the run at small batches, as it is and without checkpointing, and returns the candidates that
@@ -310,7 +310,7 @@ func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 		return nil, errors.New("no config file here contains the batch, so the effective batch to keep is not known; give --batch and --accumulation, or --target-effective-batch")
 	}
 	if t.o.dryRun {
-		return nil, errors.New("snug does not know this model, so it has to be recorded before anything can be predicted, and --dry-run runs nothing; run snug profile --vary batch=2,3 first, then give --model memory.snug")
+		return nil, errors.New("snug does not know this model and would have to record it first, but --dry-run runs nothing; run snug profile --vary batch=2,3 first, then give --model memory.snug")
 	}
 	if err := t.useRecording(ctx); err != nil {
 		var failed *record.ExitError // the command itself
@@ -329,7 +329,7 @@ func (t *tuner) recorded(ctx context.Context) ([]tune.Candidate, error) {
 			return nil, err
 		}
 		if err != nil {
-			t.notes = append(t.notes, "without checkpointing the run could not be recorded, so that is not tried: "+oneLine(err.Error()))
+			t.notes = append(t.notes, "the run could not be recorded without checkpointing, so that is not tried: "+oneLine(err.Error()))
 		}
 		out = fastestFirst(append(out, more...))
 	}
@@ -348,7 +348,7 @@ func (t *tuner) useRecording(ctx context.Context) error {
 	}
 	t.base, err = tunable(t.today, nil)
 	if err == nil && t.base == nil {
-		err = errors.New("the recording does not make a model")
+		err = errors.New("the recording is not a model")
 	}
 	return err
 }
@@ -356,11 +356,11 @@ func (t *tuner) useRecording(ctx context.Context) error {
 // unpredicted returns candidates that nothing is predicted about, today's settings first: every batch that divides
 // the effective batch. The climb then goes by what it measures.
 func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, error) {
-	t.notes = append(t.notes, "nothing could be predicted, so the climb started at the current batch: "+oneLine(why.Error()))
+	t.notes = append(t.notes, "there is no prediction, so trials start at the current batch: "+oneLine(why.Error()))
 	t.o.recorded = ""
 	batch, accumulation := t.o.currentBatch(t.env)
 	if !t.writable("accumulation", 2) {
-		return nil, fmt.Errorf("%w; and the accumulation has no place in the command, so no other batch keeps the effective batch; write {accumulation} where it goes", why)
+		return nil, fmt.Errorf("%w; and the command does not set the accumulation, so no other batch keeps the effective batch; write {accumulation} where it goes", why)
 	}
 	limit, err := t.o.askedLimit()
 	if err != nil {
@@ -503,11 +503,11 @@ func (t *tuner) recordVariant(ctx context.Context, values setup.Values) (string,
 		Command: t.words, Sizes: sizes, Configs: names, Settings: rest, Steps: record.DefaultSteps, Stacks: true,
 		Timeout: record.DefaultTimeout, Quiet: !t.o.verbose, Out: file,
 	}
-	what := "as it is"
+	what := "unchanged"
 	if len(values) > 0 {
 		what = "with " + values.String()
 	}
-	t.env.say(fmt.Sprintf("this model is not known, so the run is recorded first, %s, at %v and %v", what, sizes[0], sizes[1]))
+	t.env.say(fmt.Sprintf("snug does not know this model, so it first records the run, %s, at %v and %v", what, sizes[0], sizes[1]))
 	t.session.Close() // one session listens to signals at a time
 	r, err := record.Run(ctx, t.env.recording(record.Events{Say: t.env.say}, "", true), p)
 	if again := t.open(ctx); again != nil {

@@ -60,7 +60,7 @@ func (t *tuner) resume() error {
 		t.earlier++
 	}
 	if t.earlier > 0 {
-		t.env.say(fmt.Sprintf("an earlier tune of this command has run %s, which count; --fresh runs them again", counted(t.earlier, "trial")))
+		t.env.say(fmt.Sprintf("reusing %s from an earlier run of this command; --fresh starts over", counted(t.earlier, "trial")))
 	}
 	return nil
 }

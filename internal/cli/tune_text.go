@@ -230,10 +230,10 @@ func (t *tuner) allNotes() []string {
 			out = append(out, x.Longest)
 		}
 		if x.Growth > 0 {
-			out = append(out, fmt.Sprintf("memory still grew by %v per step at the end of the trial; if that goes on, the run ends: snug lint and snug diagnose find what keeps it", units.Bytes(x.Growth)))
+			out = append(out, fmt.Sprintf("memory still grew by %v per step at the end of the trial; if that continues, the run will run out of memory; snug lint and snug diagnose find the cause", units.Bytes(x.Growth)))
 		}
 		if x.Noise >= 0.05 {
-			out = append(out, fmt.Sprintf("the speed varies a lot (%s); more steps make it more certain: --max-steps, --steady 0", noiseText(x.Noise)))
+			out = append(out, fmt.Sprintf("the speed varies a lot (%s); measure more steps with --max-steps and --steady 0", noiseText(x.Noise)))
 		}
 		break
 	}
@@ -274,7 +274,7 @@ func (t *tuner) showPlan() error {
 		return err
 	}
 	defer x.Discard() //nolint:errcheck // closing the session tries again
-	b.WriteString(paragraph(fmt.Sprintf("At most %s of these would be run, first:", counted(t.o.trials, "trial")), s))
+	b.WriteString(paragraph(fmt.Sprintf("snug tune would run at most %s, starting with:", counted(t.o.trials, "trial")), s))
 	b.WriteString("  " + x.CommandLine() + "\n")
 	_, err = io.WriteString(t.env.Stdout, b.String())
 	return err

@@ -130,7 +130,7 @@ func (t *tuner) trial(ctx context.Context, c tune.Candidate) (tune.Result, error
 	}
 	t.env.say(t.resultText(c, r))
 	if x.DiskIsFull() {
-		return r, fmt.Errorf("the command failed at %s: %s; make room on the disk and run snug tune again, which goes on from here", c.Name(), r.Why)
+		return r, fmt.Errorf("the command failed at %s: %s; free some disk space and run snug tune again to continue from here", c.Name(), r.Why)
 	}
 	if r.Outcome == tune.Fits {
 		if err := t.session.Remember(x, t.reference(c)); err != nil {
@@ -147,7 +147,7 @@ func (t *tuner) interrupted(x *record.Trial) error {
 	if errors.As(x.Err(), &exit) {
 		code = exit.Code
 	}
-	return &record.ExitError{Code: code, Text: fmt.Sprintf("interrupted; %s kept, and the same command goes on from there", wereKept(t.climb.Runs()))}
+	return &record.ExitError{Code: code, Text: fmt.Sprintf("interrupted; %s saved, and the same command continues from there", wereKept(t.climb.Runs()))}
 }
 
 func wereKept(n int) string {
@@ -178,7 +178,7 @@ func (t *tuner) bind(c tune.Candidate) (*record.Trial, error) {
 		}
 		value := now.Get(name)
 		if value == nil {
-			return nil, fmt.Errorf("the command has {%s}, and its value is not known; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
+			return nil, fmt.Errorf("the command has {%s}, but its value is not known; write it there, or give --%s", name, strings.ReplaceAll(name, "_", "-"))
 		}
 		rest = rest.With(name, value)
 	}

@@ -38,17 +38,19 @@ type watchOptions struct {
 	hooks   []export.Hook // from --on and --notify
 }
 
-const watchLong = `Watch a training run and say what its GPU memory does: whether it is steady,
-follows the batches or leaks, how many steps are left, and what to do.
+const watchLong = `Watch a training run and report how its GPU memory behaves: whether it is
+steady, varies with the batches or leaks, how many steps are left, and what to
+do.
 
-Without arguments all GPUs of this machine are watched, with the processes on
-them. Everything after -- is a training command that snug starts: then it also
-knows the steps, and can tell a leak from PyTorch's cache. On a terminal the
-view fills the screen; otherwise a line is printed when the state changes.
+Without arguments, snug watches all GPUs of this machine and the processes on
+them. Everything after -- is a training command for snug to start; snug then
+also sees its steps and can tell a leak from PyTorch's cache. On a terminal the
+view fills the screen; otherwise snug prints a line when the state changes.
 
 The states are warming-up, good, underused, near-limit, leaking, cache-only,
-ragged (memory follows the batch), evaluating, thrashing (the allocator finds no
-room), starved (the GPU waits), other-process, out-of-memory and ended.`
+ragged (memory varies with the batch), evaluating, thrashing (the allocator
+keeps flushing its cache), starved (the GPU waits for data), other-process,
+out-of-memory and ended.`
 
 const watchExample = `  snug watch
   snug watch -- python train.py
@@ -57,14 +59,14 @@ const watchExample = `  snug watch
   snug watch --on leaking 'notify-send "$SNUG_WHY"' -- python train.py
   snug watch --plain --prometheus :9835`
 
-const watchExits = `A command's own exit code is snug's. Otherwise snug exits with 1 if the run
-leaked, even if it then ended well, or ran out of memory.`
+const watchExits = `With a command, snug exits with the command's exit code. Otherwise it exits with
+1 if the run leaked, even if it then finished normally, or ran out of memory.`
 
 func newWatch(env Env) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:     "watch [-- COMMAND...]",
-		Short:   "Watch a run: its state, leaks, and how long its memory lasts",
+		Short:   "Watch a run: its state, leaks, and when memory runs out",
 		Long:    watchLong + "\n\n" + watchExits,
 		Example: watchExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,16 +82,16 @@ func newWatch(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntSliceVar(&o.gpus, "gpu", nil, "watch only these GPUs, as nvidia-smi counts (`0,1`)")
+	f.IntSliceVar(&o.gpus, "gpu", nil, "watch only these GPUs, numbered as in nvidia-smi (`0,1`)")
 	f.IntSliceVar(&o.pids, "pid", nil, "watch only these `processes`")
-	f.Float64Var(&o.rate, "rate", 1, "samples a second, up to 10 (`N`)")
+	f.Float64Var(&o.rate, "rate", 1, "samples per second, up to 10 (`N`)")
 	f.StringVar(&o.record, "record", "", "write a recording to this `file`")
 	f.StringVar(&o.replay, "replay", "", "show a recording instead: a `file` that --record wrote; - is standard input")
-	f.Float64Var(&o.speed, "speed", 1, "replay at `N` times the speed of the run; 0 is at once (default 1 on the full screen, else 0)")
+	f.Float64Var(&o.speed, "speed", 1, "replay at `N` times the speed of the run; 0 does not wait (default 1 on the full screen, else 0)")
 	f.BoolVar(&o.plain, "plain", false, "print a line of text when the state changes, and at the end")
 	f.BoolVar(&o.json, "json", false, "print a line of JSON when the state changes, and at the end")
 	f.IntVar(&o.every, "every", 0, "print a line every `N` steps as well")
-	f.BoolVar(&o.once, "once", false, "watch for a few seconds, print one reading and end")
+	f.BoolVar(&o.once, "once", false, "watch for a few seconds, print one reading and exit")
 	f.StringVar(&o.csv, "csv", "", "write samples and steps to this `file`")
 	f.StringVar(&o.board, "tensorboard", "", "write an event file for TensorBoard into this `folder`")
 	f.StringVar(&o.prometheus, "prometheus", "", "serve metrics for Prometheus at this `address`, like localhost:9835")
@@ -158,17 +160,17 @@ func (o *watchOptions) check() error {
 	case o.replay == "" && o.paced:
 		return errors.New("--speed is for --replay")
 	case o.speed < 0:
-		return fmt.Errorf("--speed %g: write a number above 0, or 0 for at once", o.speed)
+		return fmt.Errorf("--speed %g: write a number above 0, or 0 for no waiting", o.speed)
 	case !(o.rate > 0 && o.rate <= mostRate):
 		return fmt.Errorf("--rate %g: write a number above 0, up to %d", o.rate, mostRate)
 	case len(o.pids) > 0 && len(o.command) > 0:
-		return errors.New("--pid is for runs that snug has not started; leave it out, or the command")
+		return errors.New("--pid is for runs that snug did not start; give --pid or a command, not both")
 	case o.every < 0:
 		return fmt.Errorf("--every %d: write at least 1", o.every)
 	case o.every > 0 && o.once:
-		return errors.New("--every prints many lines and --once prints one; leave one out")
+		return errors.New("--every and --once cannot be combined; give one of them")
 	case o.plain && o.json:
-		return errors.New("--plain and --json are two forms of the same lines; leave one out")
+		return errors.New("--plain and --json cannot be combined; give one of them")
 	case o.wandb && len(o.command) == 0:
 		return errors.New("--wandb works inside a run that snug starts: snug watch --wandb -- python train.py")
 	}

@@ -96,7 +96,7 @@ func (s *watching) openSinks() error {
 			return err
 		}
 		s.sinks = append(s.sinks, p)
-		s.env.say("metrics are at http://" + p.Address() + "/metrics")
+		s.env.say("serving metrics at http://" + p.Address() + "/metrics")
 	}
 	if len(o.hooks) > 0 {
 		s.sinks = append(s.sinks, &export.Hooks{List: o.hooks, Run: s.runHook, Warn: s.warn})
@@ -104,14 +104,14 @@ func (s *watching) openSinks() error {
 	return nil
 }
 
-// createOver creates a file, or replaces one of the same kind, which begins alike. Another file is not touched.
+// createOver creates a file, or replaces one that starts with the same prefix. It does not touch any other file.
 func createOver(path, begins string) (*os.File, error) {
 	if old, err := files.Open(path); err == nil {
 		head := make([]byte, len(begins))
 		n, _ := io.ReadFull(old, head)
 		old.Close()
 		if n > 0 && string(head[:n]) != begins[:n] {
-			return nil, errors.New("the file exists and snug has not written it, so it was not replaced; name another file")
+			return nil, errors.New("the file exists and was not written by snug, so it was not replaced; name another file")
 		}
 	}
 	return os.Create(path)
@@ -138,11 +138,11 @@ func (s *watching) runHook(ctx context.Context, args, vars []string) error {
 	return cmd.Run()
 }
 
-// warn tells the user about something that does not end the watching.
+// warn tells the user about a problem that does not stop the watching.
 func (s *watching) warn(text string) { s.env.note(text) }
 
-// untilInterrupted returns a context that ends with a signal. A command gets the signal itself, and ends the watching by
-// ending.
+// untilInterrupted returns a context that a signal cancels. A command gets the signal itself, and the watching stops when
+// the command exits.
 func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	run.Notify(s.signals)
@@ -214,15 +214,15 @@ func (s *watching) feed(ctx context.Context) error {
 	return firstOf(err, s.failed)
 }
 
-// noteEvent tells the user what the watching met. On the full screen the note is part of the picture.
+// noteEvent prints a note for the user. On the full screen the note is part of the view.
 func (s *watching) noteEvent(text string) {
 	if !s.fullScreen() {
 		s.env.note(text)
 	}
 }
 
-// Once watches for so long: enough to tell a steady run from one that warms up. Unless a rate is given, it samples more
-// often than usual.
+// --once watches for this long, enough to tell a steady run from one that is warming up. Unless a rate is given, it
+// samples more often than usual.
 const (
 	onceRate    = 4
 	onceSeconds = 5

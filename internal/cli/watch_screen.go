@@ -64,8 +64,8 @@ func (s *watching) title() string {
 	return ""
 }
 
-// redirect sends what the command prints to the view, until release; then to where it would have gone. The command has no
-// standard input: the keys are the view's.
+// redirect sends what the command prints to the view until release, and to its original destination after that. The
+// command has no standard input, because the view reads the keys.
 func (s *watching) redirect(p *screen.Program) *redirected {
 	r := &redirected{to: p.Output()}
 	if s.command == nil {
@@ -84,10 +84,10 @@ type redirected struct {
 	kept  []byte    // the last of what was written before release
 }
 
-// mostKept is how much of a command's output appears again when the full screen is left.
+// mostKept is how much of a command's output is printed again after the full screen closes.
 const mostKept = 1 << 14
 
-// Write writes to the destination of the moment.
+// Write writes to the current destination.
 func (r *redirected) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *redirected) Write(p []byte) (int, error) {
 	return r.to.Write(p)
 }
 
-// release lets the output go to where it would have gone, beginning with the last of what the view has shown.
+// release sends the output to its original destination, starting with the last part that the view showed.
 func (r *redirected) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,7 +34,7 @@ func TestOpenErrors(t *testing.T) {
 			"a.sh:2: train.py gets no batch here, and no file contains the batch; if it reads a config, name that: --config-path FILE, or give --model NAME --batch N --seq N"},
 		{"a script of fairseq", map[string]string{"a.sh": "fairseq-train data --arch transformer\n"}, []string{"a.sh"}, "training: a.sh:1: fairseq-train builds models of fairseq's own; this is not estimated"},
 		{"a script of another objective", map[string]string{"a.sh": "python train_dpo.py --foo 1\n"}, []string{"a.sh"}, "training: a.sh:1: train_dpo.py trains on pairs of answers"},
-		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb: notebooks are not read; write its cells into a script"},
+		{"a notebook", map[string]string{"a.ipynb": "{}"}, []string{"a.ipynb"}, "a.ipynb: notebooks are not supported; convert it to a script"},
 		{"unknown kind", map[string]string{"a.ini": "batch_size=1\n"}, []string{"a.ini"}, "a.ini: not a kind of file that snug can edit"},
 		{"a list", map[string]string{"a.yaml": "train:\n  batch_size: [4, 8]\n"}, []string{"a.yaml"},
 			"a.yaml:2:15: train.batch_size is a list, but a whole number is expected (batch)"},

@@ -52,13 +52,13 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	case Evaluation:
 		return []Fix{{Change: "evaluate under torch.inference_mode() with a smaller batch"}, {Change: "move predictions to the host batch by batch (.cpu(); the Trainer's eval_accumulation_steps), or keep only the metric", Saves: growthBytes(c)}}
 	case LongBatch:
-		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so a failure shows at once", Command: "snug estimate --lengths FILE"}}
+		return []Fix{{Change: "cut long samples (max_length), or group batches by the number of tokens"}, {Change: "run the longest batch first, so that it fails early", Command: "snug estimate --lengths FILE"}}
 	case Leak:
 		return []Fix{{Change: "keep numbers, not tensors: loss.item(), or .detach().cpu() for what must be kept", Saves: growthBytes(c)}, {Change: "find the line that keeps it", Command: "snug lint ."}}
 	case Fragmentation:
 		return c.joined(v.Retry)
 	case OtherProcess:
-		return []Fix{{Change: "end the other processes, or use another card (CUDA_VISIBLE_DEVICES)", Saves: c.message.Others, Command: "nvidia-smi"}}
+		return []Fix{{Change: "stop the other processes, or use another card (CUDA_VISIBLE_DEVICES)", Saves: c.message.Others, Command: "nvidia-smi"}}
 	case PrivatePool:
 		return append(c.raiseCap(), Fix{Change: "capture fewer graphs, or have them share one pool (torch.cuda.graph(…, pool=…))", Saves: c.message.Private})
 	case Resume:

@@ -52,7 +52,7 @@ var titles = map[Code]string{
 	Resume:             "The checkpoint does not fit next to the run",
 	HostMemory:         "Host memory ran out",
 	BadDriver:          "The driver refused memory that was free",
-	None:               "No sign that memory ran out",
+	None:               "No sign of an out-of-memory error",
 }
 
 // Place returns where held memory was made, "" if that is unknown.

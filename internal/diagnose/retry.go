@@ -90,11 +90,11 @@ func (r *Retry) why() string {
 	case r == nil:
 		return ""
 	case r.Fits:
-		return fmt.Sprintf("; played again with expandable segments, the request is met with %v reserved", units.Bytes(r.Needs))
+		return fmt.Sprintf("; replayed with expandable segments, the allocation succeeds with %v reserved", units.Bytes(r.Needs))
 	case r.Unsure:
-		return "; whether expandable segments would have met it depends on the limit, which a snapshot does not have: give the log too"
+		return "; whether expandable segments would have helped depends on the limit, which the snapshot does not contain: give the log too"
 	}
-	return "; played again with expandable segments, the request fails too"
+	return "; replayed with expandable segments, the allocation fails too"
 }
 
 // variable returns the line that sets expandable segments, for the device of a message.

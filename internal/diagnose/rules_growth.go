@@ -95,7 +95,7 @@ func (c *failure) lengthens() (v Verdict, ok bool) {
 	}
 	low, high := c.lengths()
 	if high > 0 && float64(high) >= 1.2*float64(low) && !c.memoryGrew() {
-		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches differ in length (%d to %d so far), and one came that needs more: %s", low, high, c.request())}, true
+		return Verdict{Code: LongBatch, Confidence: Likely, Why: fmt.Sprintf("batches differ in length (%d to %d so far), and one needed more: %s", low, high, c.request())}, true
 	}
 	return v, false
 }
@@ -143,7 +143,7 @@ func (c *failure) grewInLog() (v Verdict, ok bool) {
 	keeps := users && keepsCode.In(at.Code)
 	switch {
 	case c.memoryGrew():
-		return Verdict{Code: Leak, Confidence: Certain, Why: "memory use rises from step to step, as the log itself shows: each step leaves something behind"}, true
+		return Verdict{Code: Leak, Confidence: Certain, Why: "the log shows memory use rising from step to step: each step leaves something behind"}, true
 	case c.finished() < leastSteps || c.Recorded != nil:
 		return v, false
 	case keeps:

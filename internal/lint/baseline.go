@@ -40,7 +40,7 @@ func ReadBaseline(name string, data []byte) (Baseline, error) {
 		}
 		var k known
 		if err := json.Unmarshal(lines.Bytes(), &k); err != nil || k.Rule == "" {
-			return nil, fmt.Errorf("%s:%d: this line does not belong in a baseline; write the file again with --write-baseline", name, n)
+			return nil, fmt.Errorf("%s:%d: this line is not a baseline entry; regenerate the file with --write-baseline", name, n)
 		}
 		count := max(k.Count, 1)
 		k.Count = 0

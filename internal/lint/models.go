@@ -69,7 +69,7 @@ func notModel(name string) bool {
 	return hasWord(name, "optim", "sched", "scaler", "trainer", "agent", "env", "loss", "criterion", "tokenizer", "metric", "data", "loader", "sampler", "cfg", "config", "args")
 }
 
-// isModelName reports whether a name alone says that it is a model.
+// isModelName reports whether a name by itself suggests a model.
 func isModelName(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "model", "net", "network", "netg", "netd", "backbone", "ddp_model", "raw_model", "base_model", "student", "generator", "discriminator":

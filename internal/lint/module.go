@@ -200,11 +200,11 @@ const (
 // is nil for all others.
 func (m *module) generated() error {
 	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside them
-		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a file that people write", n, mostFunctions)}
+		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a hand-written file", n, mostFunctions)}
 	}
 	for _, f := range m.functions {
 		if n := len(f.calls); n > mostCalls {
-			return SkippedError{fmt.Sprintf("%s has %d calls, more than the %d of a function that people write", f.title(), n, mostCalls)}
+			return SkippedError{fmt.Sprintf("%s has %d calls, more than the %d of a hand-written function", f.title(), n, mostCalls)}
 		}
 	}
 	return nil

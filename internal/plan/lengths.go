@@ -33,8 +33,8 @@ func (x settings) vary(s, base *setup.Setup) {
 	}
 }
 
-// otherOrders returns in how many further orders a candidate has to fit: none if lengths are given in order, or the
-// room may be used up.
+// otherOrders returns the number of further orders in which a candidate has to fit: none if the lengths have a fixed
+// order, or if the candidate may use all of the room.
 func (s *search) otherOrders(r room) int {
 	if s.base.Lengths == nil || s.base.Lengths.Each != nil || !r.careful {
 		return 0

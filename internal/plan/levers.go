@@ -138,7 +138,7 @@ func (s *search) pullable() []lever {
 		func(x *settings) { x.precision = setup.BF16 })
 	add(!x.checkpointing && !images, "checkpointing", "", func(x *settings) { x.checkpointing = true })
 	add(fused[x.optimizer] != "" && !s.isRecorded(), "optimizer "+fused[x.optimizer], "", func(x *settings) { x.optimizer = fused[x.optimizer] })
-	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "states in 8 bits, needs bitsandbytes",
+	add(strings.HasPrefix(x.optimizer, "adamw") && x.optimizer != "adamw-8bit" && !s.isRecorded(), "optimizer adamw-8bit", "8-bit states; needs bitsandbytes",
 		func(x *settings) { x.optimizer = "adamw-8bit" })
 	add(x.attention == setup.Eager && !images, "attention sdpa", "", func(x *settings) { x.attention = setup.SDPA })
 	add(x.attention != setup.Flash && x.precision != setup.FP32 && s.req.Card.Flash() && !images, "attention flash", "needs flash-attn installed",

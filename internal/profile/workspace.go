@@ -30,8 +30,8 @@ func (w *writer) moment(i int) bool {
 //
 // So if two recordings explain a workspace as a constant and a growing part, that is assumed. A
 // workspace that grew faster, or shrank, changed its kernel; then the growing part is what copies of the
-// call's tensors would need, and the rest is constant. One sum for each image is no longer used when
-// copies take less.
+// call's tensors would need, and the rest is constant. Once copies take less memory than
+// one sum per image, those sums are no longer used.
 func (w *writer) workspaceFormula(i int) *formula {
 	c := w.call(i)
 	f := w.base[w.events[i].ID]

@@ -97,8 +97,8 @@ func (r *Result) FarApart() bool {
 	})
 }
 
-// Residual returns how far off an estimate of a setup on a card may be, given these measured runs: the range
-// of errors of such estimates on this machine, or else of these runs. For a card other than theirs it is
+// Residual returns how far off an estimate of a setup on a card may be, given these measured runs: the range of
+// errors of such estimates on this machine or, if there are none, of these runs. For a card other than theirs it is
 // at least the usual range. It is nil if nothing was compared.
 func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
 	off := r.residual()

@@ -150,13 +150,13 @@ func (t *Trial) roomless() string {
 func (t *Trial) hung() string {
 	m := t.session.plan.Measure
 	if t.Outcome.Hung == run.BeforeSteps {
-		return fmt.Sprintf("it took no step in %v and was ended; --start-timeout gives it more", m.StartTimeout)
+		return fmt.Sprintf("it took no step in %v and was stopped; --start-timeout gives it more", m.StartTimeout)
 	}
 	steps := 0
 	for _, x := range t.Outcome.Reports {
 		steps = max(steps, len(x.Steps))
 	}
-	return fmt.Sprintf("it took no further step in %v after step %d and was ended; --step-timeout gives it more", m.StepTimeout, steps)
+	return fmt.Sprintf("it took no further step in %v after step %d and was stopped; --step-timeout gives it more", m.StepTimeout, steps)
 }
 
 // diskFull is what programs print if there is no room for their files.

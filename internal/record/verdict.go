@@ -53,7 +53,7 @@ func (t *Trial) tooSlow() string {
 	if t.Report != nil {
 		steps = len(t.Report.Steps)
 	}
-	return fmt.Sprintf("the command took %d of %d steps%s in %v and was ended", steps, plan.Steps, t.AtSize(), plan.Timeout)
+	return fmt.Sprintf("the command took %d of %d steps%s in %v and was stopped", steps, plan.Steps, t.AtSize(), plan.Timeout)
 }
 
 // failedEarly describes the end of a run that trained but ended before its steps were done.

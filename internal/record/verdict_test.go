@@ -30,7 +30,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{name: "it trained", report: trained + `{"event":"snapshot","file":"x"}`, want: "-"},
 		{name: "interrupted", out: run.Outcome{Stopped: syscall.SIGTERM}, code: 143, want: "interrupted; no profile was written"},
-		{name: "too slow", out: run.Outcome{TimedOut: true}, want: "the command took 0 of 2 steps at batch=2 in 1m0s and was ended; give it more with --timeout, or a smaller size"},
+		{name: "too slow", out: run.Outcome{TimedOut: true}, want: "the command took 0 of 2 steps at batch=2 in 1m0s and was stopped; give it more with --timeout, or a smaller size"},
 		{name: "out of memory", report: trained + `{"event":"oom","asked":1073741824}`, want: "the command ended at batch=2 after 1 of 2 steps: it ran out of GPU memory, asking for 1.00 GiB; record at a smaller size"},
 		{name: "exception", report: trained + `{"event":"exception","type":"ValueError","what":"no\nway"}`, out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the command failed with exit code 1 at batch=2 after 1 of 2 steps: ValueError: no"},
 		{name: "killed", report: trained, out: run.Outcome{Exit: run.Exit{Code: 137, Signal: syscall.SIGKILL}}, code: 137, want: "the command was ended by signal 9 (killed) at batch=2 after 1 of 2 steps; the system does this when CPU memory is full"},

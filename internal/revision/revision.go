@@ -2,7 +2,7 @@
 
 // Package revision reads the files of a git revision, for a comparison with the working tree.
 //
-// It asks git for the tree and its blobs and writes them into a folder of its own. The repository is only read:
+// It reads the tree and its blobs with git and writes them into a separate folder. The repository is only read:
 // no checkout, no index, no hooks, and none of the filters that .gitattributes name, so that files which Git LFS
 // keeps elsewhere stay pointers and nothing is downloaded for them.
 package revision
@@ -30,7 +30,7 @@ const MaxBytes = 64 << 20
 // maxLink is longer than any path to which a link can point.
 const maxLink = 1 << 16
 
-// ErrNoGit means that there is no git to ask.
+// ErrNoGit means that git is not available.
 var ErrNoGit = errors.New("git is not installed, or not in PATH")
 
 // Tree is a revision whose files have been written to a folder.
@@ -48,7 +48,7 @@ func Extract(ctx context.Context, folder, revision, into string) (*Tree, error) 
 	g := git{ctx, folder}
 	prefix, err := g.ask("rev-parse", "--show-prefix")
 	if err != nil {
-		return nil, fmt.Errorf("%s is in no git repository: %w", folder, err)
+		return nil, fmt.Errorf("%s is not in a git repository: %w", folder, err)
 	}
 	commit, err := g.commit(revision)
 	if err != nil {
@@ -68,7 +68,7 @@ func Extract(ctx context.Context, folder, revision, into string) (*Tree, error) 
 	return out, err
 }
 
-// git asks about the repository that a folder is in.
+// git runs git commands in the repository that a folder is in.
 type git struct {
 	ctx    context.Context
 	folder string
@@ -80,7 +80,7 @@ func (g git) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ask returns what a command prints, without the line's end.
+// ask returns what a command prints, without the final newline.
 func (g git) ask(args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := g.command(args...)
@@ -103,7 +103,7 @@ func failure(err error, stderr string) error {
 
 // commit returns the full name of the commit that a revision refers to.
 func (g git) commit(revision string) (string, error) {
-	unknown := fmt.Errorf("%q is no revision of this repository; git fetch gets those of a remote, and a shallow clone needs --depth or --unshallow", revision)
+	unknown := fmt.Errorf("%q is not a revision in this repository; run git fetch for those of a remote, in a shallow clone with --depth or --unshallow", revision)
 	if revision == "" || strings.HasPrefix(revision, "-") {
 		return "", unknown
 	}
@@ -135,7 +135,7 @@ func (g git) entries(commit string) ([]entry, error) {
 		facts, path, named := strings.Cut(row, "\t")
 		words := strings.Fields(facts) // mode, type, name, size
 		if !named || len(words) != 4 {
-			return nil, fmt.Errorf("git ls-tree printed %q, which is no entry of a tree", row)
+			return nil, fmt.Errorf("git ls-tree printed %q, which is not a tree entry", row)
 		}
 		if words[1] != "blob" {
 			continue

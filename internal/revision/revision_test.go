@@ -101,11 +101,11 @@ func TestExtract(t *testing.T) {
 func TestExtractErrors(t *testing.T) {
 	dir := repository(t, map[string]string{"a": "1"}, nil)
 	for _, c := range []struct{ folder, revision, want string }{
-		{dir, "nothing", `"nothing" is no revision`},
-		{dir, "--output=x", `"--output=x" is no revision`},
-		{dir, "HEAD:a", `"HEAD:a" is no revision`},
-		{dir, "", `"" is no revision`},
-		{t.TempDir(), "HEAD", "is in no git repository: git: not a git repository"},
+		{dir, "nothing", `"nothing" is not a revision`},
+		{dir, "--output=x", `"--output=x" is not a revision`},
+		{dir, "HEAD:a", `"HEAD:a" is not a revision`},
+		{dir, "", `"" is not a revision`},
+		{t.TempDir(), "HEAD", "is not in a git repository: git: not a git repository"},
 	} {
 		_, err := Extract(t.Context(), c.folder, c.revision, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), c.want) {

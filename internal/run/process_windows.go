@@ -14,7 +14,7 @@ func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Signal ends the command with all it started: Windows has no gentler way that
+// Signal ends the command and everything it started: Windows has no gentler way that
 // reaches another console group.
 func (p *local) Signal(os.Signal) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.cmd.Process.Pid)).Run()

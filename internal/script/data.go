@@ -444,8 +444,8 @@ func (in *interpreter) measure(size []int) {
 	}
 }
 
-// beyond returns how many tokens longer than the sequence the script's samples are: one if inputs and labels are cut
-// from the same row.
+// beyond returns by how many tokens the script's samples exceed the sequence: one if inputs and labels are cut from the
+// same row.
 func (in *interpreter) beyond(length int) int {
 	if off := length - in.length0; off >= -1 && off <= 1 {
 		return off

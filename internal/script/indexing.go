@@ -29,7 +29,7 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 		case *shadow.Tensor, *hostTensor, *list:
 			by := in.indices(keys[i:])
 			if len(by) == 0 {
-				in.note("this index of a tensor is not followed")
+				in.note("this kind of tensor index is not simulated")
 				dim++
 				break
 			}
@@ -38,7 +38,7 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 			i += len(by) - 1
 			dropTensors(by)
 		default:
-			in.note("this index of a tensor is not followed")
+			in.note("this kind of tensor index is not simulated")
 			dim++
 		}
 		if next != out {

@@ -39,7 +39,7 @@ func jsonError(data []byte, line int, err error) error {
 	rest := data[at:]
 	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
 		if bytes.HasPrefix(rest, []byte(word)) || bytes.HasPrefix(data[max(at-1, 0):], []byte(word)) {
-			return fmt.Errorf("%d:%d: %s is not a number in JSON; write one", line, column, word)
+			return fmt.Errorf("%d:%d: %s is not a valid JSON number", line, column, word)
 		}
 	}
 	return fmt.Errorf("%d:%d: not JSON: %w", line, column, err)

@@ -115,7 +115,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 2.5}`:                                                                             `batch is 2.5; it must be a whole number`,
 		`{` + gpt2 + `, "batch": "4"}`:                                                                             `batch is "4"; it must be a whole number`,
 		`{` + gpt2 + `, "batch": 1e12}`:                                                                            `batch is 1000000000000; it must be at most 1048576`,
-		`{` + gpt2 + `, "batch": NaN}`:                                                                             `NaN is not a number in JSON`,
+		`{` + gpt2 + `, "batch": NaN}`:                                                                             `NaN is not a valid JSON number`,
 		"model: {config: {model_type: gpt2}}\nbatch: .nan\n":                                                       `batch is NaN; it must be a whole number`,
 		"model: {config: {model_type: gpt2, n_embd: .inf}}\nbatch: 4\n":                                            `config key "n_embd" is +Inf; write a number`,
 		`{` + gpt2 + `, "batch": 4, "precision": "bf61"}`:                                                          `precision "bf61" is not known; did you mean bf16?`,

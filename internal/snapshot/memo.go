@@ -43,7 +43,7 @@ func (m *machine) memoize(slot int) error {
 	}
 	switch r := refTo(v.kind, int(v.n)); {
 	case v.n > refMax:
-		return m.fail("more objects than can be held")
+		return m.fail("too many objects")
 	case slot < len(m.memo):
 		m.memo[slot] = r
 		m.forgetShapes()

@@ -40,8 +40,8 @@ func digits(name string) string {
 	return string(out)
 }
 
-// beginning returns the name that got begins with or that begins with got: people
-// write words out, or cut them short.
+// beginning returns the name that is a prefix of got, or that has got as a prefix: people
+// write words out or abbreviate them.
 func beginning(got string, names []string) string {
 	const enough = 3 // letters
 	got = strings.ToLower(got)

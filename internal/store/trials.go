@@ -67,7 +67,7 @@ func (t *Trial) check() error {
 	case t.Predicted >= maxBytes:
 		return errors.New("\"predicted\" should be bytes of a GPU")
 	case t.Tune == "" || t.Outcome == "":
-		return errors.New("it lacks its tune or its outcome")
+		return errors.New("its tune or its outcome is missing")
 	case !json.Valid(t.Result):
 		return errors.New("its result is not JSON")
 	case len(t.Command)+len(t.Settings)+len(t.Result) > maxLine:

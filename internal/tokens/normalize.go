@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer is the functions that change a text before it is split, in order.
+// normalizer is a list of functions that change a text, in order, before it is split.
 type normalizer []func(text string) string
 
 func (n normalizer) apply(text string) string {

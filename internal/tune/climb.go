@@ -16,7 +16,7 @@ type Options struct {
 	Most   int     // trials at most; 0 means DefaultTrials
 }
 
-// DefaultTrials is how many trials a climb runs at most.
+// DefaultTrials is the default maximum number of trials.
 const DefaultTrials = 5
 
 // Climb is the state of a climb. Next says what to try, Record how it went.
@@ -69,7 +69,7 @@ func (c *Climb) Record(x Candidate, r Result) {
 	}
 }
 
-// combined returns a trial that was measured once more. A candidate that failed once does not fit.
+// combined returns a trial that was measured again. A candidate that failed once does not fit.
 func (t Trial) combined(r Result) Trial {
 	n := float64(t.Times)
 	t.Times++
@@ -102,20 +102,20 @@ func (c *Climb) Extend(more []Candidate) error {
 	return nil
 }
 
-// Runs returns the number of trials that were run to an end.
+// Runs returns the number of completed trials.
 func (c *Climb) Runs() int { return c.runs }
 
-// Most returns the number of trials that are run at most.
+// Most returns the maximum number of trials.
 func (c *Climb) Most() int { return c.opts.Most }
 
 // Candidates returns all that may be tried.
 func (c *Climb) Candidates() []Candidate { return slices.Clone(c.candidates) }
 
-// Err returns why the climb cannot go on: the command failed at its first trial, for a reason other than
+// Err returns why the climb cannot continue: the command failed at its first trial, for a reason other than
 // memory.
 func (c *Climb) Err() error { return c.failed }
 
-// Best returns the fastest of what was seen to fit, or nil. Among those that are as fast within the noise, it
+// Best returns the fastest trial that fit, or nil. Among those that are as fast within the noise, it
 // is the one that takes the least memory.
 func (c *Climb) Best() *Trial {
 	var fit []Trial
@@ -243,7 +243,7 @@ func (c *Climb) repeat(best *Trial) *Step {
 		if gain > chance && gain < 2*chance && t.Reserved < best.Reserved {
 			x := best.Candidate
 			return &Step{Verb: "again", Next: &x, Why: fmt.Sprintf(
-				"%s is %s faster than %s, and measurements differ by up to %s: it is measured once more", best.Name(), percent(gain), t.Name(), percent(chance))}
+				"%s is %s faster than %s, and measurements vary by up to %s, so it is measured again", best.Name(), percent(gain), t.Name(), percent(chance))}
 		}
 	}
 	return nil

@@ -4,9 +4,9 @@ package tune
 
 import "math"
 
-// What was tried says more about what was not than any prediction: memory is moved by as much as the
-// predictions of the same variant were off, and the time of a step is fitted to the batches of the variant
-// that were measured.
+// Trials predict the remaining candidates better than any model: predicted memory is scaled by how far the
+// predictions of the same variant were off, and the time of a step is fitted to the measured batches of the
+// variant.
 
 // memory returns the bytes that a candidate will reserve as far as is known; 0 if it is not.
 func (c *Climb) memory(x Candidate) uint64 {
@@ -117,7 +117,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 	return next, expects
 }
 
-// alike is the factor up to which two hopes count as the same.
+// alike is the factor up to which two expected speeds count as the same.
 const alike = 1.001
 
 // nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch

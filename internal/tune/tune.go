@@ -2,11 +2,11 @@
 
 // Package tune decides which settings of a training run to try next on a real GPU, and when to stop. It
 // runs nothing: the caller runs a trial and tells the climb how it went. The same results in the same
-// order lead to the same decisions, so a tune that was interrupted goes on where it was.
+// order lead to the same decisions, so an interrupted tune continues where it stopped.
 //
-// The climb starts at the prediction, not at a batch of 1. What memory a candidate takes is predicted
-// to within a step, so the first trial proves the prediction or shows by how much it is off, and the
-// others are moved by that much. A further trial has to be able to pay: it is run if the candidate may be
+// The climb starts at the prediction, not at a batch of 1. The memory of a candidate is predicted to
+// within a step, so the first trial confirms the prediction or shows how far it is off, and the other
+// predictions are scaled by that factor. A further trial has to be worth its time: it is run if the candidate may be
 // faster than the best so far by more than the noise of the measurements. So usually two or three trials
 // are enough:
 //
@@ -14,9 +14,9 @@
 //	another variant     without checkpointing, with a fused optimizer, …: each is tried once, at
 //	                    its best batch
 //	a neighbour         the next smaller or larger batch of the best variant
-//	once more           if a gain is about as large as the noise, the candidate is measured again
+//	a repeat            if a gain is about as large as the noise, the candidate is measured again
 //
-// Every candidate has the same effective batch. The answer is always a setting that was seen to fit.
+// Every candidate has the same effective batch. The answer always comes from a trial that fit.
 //
 //	tune.go      candidates and results
 //	climb.go     the climb: what is next, what is best

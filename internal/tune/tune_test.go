@@ -213,7 +213,7 @@ func TestDecisions(t *testing.T) {
 	c.Record(all[2], Result{Outcome: Fits, Reserved: 6 * gib, Rate: 100, Noise: 0.001})
 	check(c, "step up", "16 x 1", "40 % less than predicted")
 	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 101.5, Noise: 0.001})
-	check(c, "again", "16 x 1", "is 1.5 % faster than batch 8 x 2, and measurements differ by up to 1.0 %")
+	check(c, "again", "16 x 1", "is 1.5 % faster than batch 8 x 2, and measurements vary by up to 1.0 %")
 	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 99.5, Noise: 0.001})
 	if b := c.Best(); b == nil || b.Batch != 8 {
 		t.Errorf("a gain that did not last is kept: %v", b)

@@ -13,7 +13,7 @@ import (
 // begin returns the first step.
 func (c *Climb) begin() Step {
 	x := c.candidates[c.start]
-	why := "nothing is predicted, so the settings as they are come first"
+	why := "there is no prediction, so the current settings come first"
 	if x.Predicted > 0 {
 		why = fmt.Sprintf("the prediction is %v%s", units.Bytes(x.Predicted), c.ofLimit(x.Predicted))
 	}

@@ -6,15 +6,15 @@ import "fmt"
 
 // What to do about each state.
 const (
-	adviceLeak              = "look for tensors that are kept from step to step: a loss that is added up (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds such lines, and `snug profile` records which line allocates them"
+	adviceLeak              = "look for tensors that are kept from step to step: a running sum of losses (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds such lines, and `snug profile` records which line allocates them"
 	adviceLeakUnprobed      = "start the run with `snug watch -- COMMAND` to see whether tensors or PyTorch's cache grow"
 	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
-	adviceThrash            = "use a smaller batch, or set PYTORCH_ALLOC_CONF=expandable_segments:True so that freed memory can be used in one piece"
-	adviceEval              = "evaluate with a smaller batch: it takes nearly all memory that the run can get"
+	adviceThrash            = "use a smaller batch, or set PYTORCH_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"
+	adviceEval              = "evaluate with a smaller batch: evaluation takes nearly all the memory available to the run"
 	adviceNear              = "use a smaller batch, gradient checkpointing, or PYTORCH_ALLOC_CONF=expandable_segments:True; `snug optimize` computes what each would save"
 	adviceStarved           = "give the DataLoader more workers (num_workers, pin_memory, persistent_workers) or prepare the data beforehand; a larger batch would not help"
-	adviceRagged            = "the longest batch decides: group samples of similar lengths, cap the length, or set PYTORCH_ALLOC_CONF=expandable_segments:True"
-	adviceCache             = "nothing is lost: PyTorch gives the cache back when it needs it; PYTORCH_ALLOC_CONF=expandable_segments:True keeps it smaller"
+	adviceRagged            = "the longest batch sets the peak: group samples of similar lengths, cap the length, or set PYTORCH_ALLOC_CONF=expandable_segments:True"
+	adviceCache             = "nothing is lost: PyTorch frees the cache when it needs the memory; PYTORCH_ALLOC_CONF=expandable_segments:True keeps it smaller"
 	adviceUnderusedUnprobed = "use a larger batch; `snug optimize` computes how large"
 )
 
@@ -22,7 +22,7 @@ func adviceOther(pid int) string {
 	return fmt.Sprintf("see what process %d is (ps -p %d), and move one of the two to another GPU with CUDA_VISIBLE_DEVICES", pid, pid)
 }
 
-// goodShare is the share of the card up to which a batch is raised.
+// goodShare is the share of the card that a suggested batch may use.
 const goodShare = 0.85
 
 // adviceUnderused computes the batch that would use the card well: what stays allocated does not change, the rest of a

@@ -8,7 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// Shares of the memory that a process can get.
+// Shares of the memory available to a process.
 const (
 	fewOf        = 0.30 // less is a waste
 	mostOf       = 0.92 // more is close to the limit
@@ -45,7 +45,7 @@ func (w *Watcher) judge(p *process) Reading {
 
 func (w *Watcher) outOfMemory(p *process, r Reading) Reading {
 	r.State = OutOfMemory
-	r.Why = "a request for GPU memory failed"
+	r.Why = "a GPU memory allocation failed"
 	if p.step > 0 {
 		r.Why += fmt.Sprintf(" after step %d", p.step)
 	}
@@ -65,7 +65,7 @@ func (w *Watcher) leaking(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Leaking
-	r.Why = fmt.Sprintf("what stays allocated has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
+	r.Why = fmt.Sprintf("allocated memory has grown by %v per step since step %.0f", gib(p.leak.slope), p.leak.from)
 	if low, high := gib(p.leak.low).String(), gib(p.leak.high).String(); low != high {
 		r.Why += fmt.Sprintf(" (95 %% interval %s to %s)", low, high)
 	}
@@ -83,7 +83,7 @@ func (w *Watcher) thrashing(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Thrashing
-	r.Why = fmt.Sprintf("in %d of the last %d steps the allocator found no room and flushed its cache, which stops the GPU", n, min(thrashSteps, len(p.peaks)))
+	r.Why = fmt.Sprintf("in %d of the last %d steps the allocator found no room and flushed its cache, which stalls the GPU", n, min(thrashSteps, len(p.peaks)))
 	r.Advice = adviceThrash
 	return true
 }
@@ -93,7 +93,7 @@ func (w *Watcher) evaluating(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Evaluating
-	r.Why = fmt.Sprintf("an evaluation runs after step %d; its batches take up to %v", p.step, gib(p.last.PeakAllocated))
+	r.Why = fmt.Sprintf("an evaluation is running after step %d; its batches take up to %v", p.step, gib(p.last.PeakAllocated))
 	if n := len(p.last.Shape); n > 0 {
 		r.Why += fmt.Sprintf(" (shape %v)", p.last.Shape)
 	}
@@ -111,7 +111,7 @@ func (w *Watcher) warmingUp(p *process, r *Reading) bool {
 	r.State = WarmingUp
 	r.Why = fmt.Sprintf("%d steps so far", p.trained)
 	if !early {
-		r.Why += ", and memory still rises"
+		r.Why += ", and memory is still rising"
 	}
 	return true
 }
@@ -129,11 +129,11 @@ func (w *Watcher) otherProcess(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = OtherProcess
-	r.Why = fmt.Sprintf("process %d holds %v of the same card", pid, gib(c.others[pid]))
+	r.Why = fmt.Sprintf("process %d holds %v on the same card", pid, gib(c.others[pid]))
 	if n := len(c.others); n > 1 {
-		r.Why = fmt.Sprintf("%d other processes hold %v of the same card, process %d most", n, gib(sum), pid)
+		r.Why = fmt.Sprintf("%d other processes hold %v on the same card, process %d the most", n, gib(sum), pid)
 	}
-	r.Why += fmt.Sprintf("; this run holds %v, and %v are free", gib(p.used), gib(c.total-c.used))
+	r.Why += fmt.Sprintf("; this run holds %v, and %v is free", gib(p.used), gib(c.total-c.used))
 	r.Advice = adviceOther(pid)
 	return true
 }
@@ -145,7 +145,7 @@ func (w *Watcher) nearLimit(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = NearLimit
-	r.Why = fmt.Sprintf("steps take up to %v of the %v that the run can get: %.0f %%", gib(peak), gib(capacity), 100*peak/capacity)
+	r.Why = fmt.Sprintf("steps use up to %v of the %v available to the run (%.0f %%)", gib(peak), gib(capacity), 100*peak/capacity)
 	r.Advice = adviceNear
 	return true
 }
@@ -162,7 +162,7 @@ func (w *Watcher) starved(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = Starved
-	r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time and idle in %.0f %% of the samples, while steps went on: it waits for data, or for Python", u.mean, 100*u.idle)
+	r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time and idle in %.0f %% of the samples, while steps continued: it is waiting for data or for Python", u.mean, 100*u.idle)
 	if wait > 0 {
 		r.Why = fmt.Sprintf("the GPU was busy %.0f %% of the time; the run waited for its DataLoader for %.0f %% of each step", u.mean, 100*wait)
 	}
@@ -184,7 +184,7 @@ func (w *Watcher) ragged(p *process, r *Reading) bool {
 	if s.grows {
 		how = "grow"
 	}
-	r.Why = fmt.Sprintf("batches %s (%.0f to %.0f elements), and memory follows them: %v to %v a step, correlation %.2f", how, s.low, s.high, gib(s.lowPeak), gib(s.highPeak), s.correlation)
+	r.Why = fmt.Sprintf("batches %s (%.0f to %.0f elements), and memory varies with them: %v to %v per step, correlation %.2f", how, s.low, s.high, gib(s.lowPeak), gib(s.highPeak), s.correlation)
 	r.Advice = adviceRagged
 	return true
 }
@@ -204,7 +204,7 @@ func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = CacheOnly
-	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, what is in use did not: this is not a leak", gib(c.grown), last.step-first.step)
+	r.Why = fmt.Sprintf("PyTorch's cache grew by %v in %d steps, but memory in use did not: this is not a leak", gib(c.grown), last.step-first.step)
 	r.Advice = adviceCache
 	return true
 }
@@ -233,13 +233,13 @@ func cacheOf(steps []stepPeak) cacheGrows {
 	return c
 }
 
-// share is the last check: the run is steady, and uses much or little of what it can get.
+// share is the last check: the run is steady, and uses much or little of the available memory.
 func (w *Watcher) share(p *process, r *Reading) {
 	capacity := w.capacity(p)
 	peak, reserved := p.highest()
 	r.State = Good
 	if capacity == 0 {
-		r.Why = fmt.Sprintf("steady at %v; how much the card has is not known", gib(reserved))
+		r.Why = fmt.Sprintf("steady at %v; the card's size is not known", gib(reserved))
 		return
 	}
 	part := reserved / capacity

@@ -73,7 +73,7 @@ func (r *Reader) Next() (Event, error) {
 		return Event{}, err
 	}
 	if r.events == 0 {
-		return Event{}, errors.New("there is no event in it; a recording has one JSON object per line")
+		return Event{}, errors.New("it contains no events; a recording has one JSON object per line")
 	}
 	return Event{}, io.EOF
 }
@@ -82,10 +82,10 @@ func (r *Reader) Next() (Event, error) {
 func (r *Reader) Notes() []string {
 	var out []string
 	for kind, n := range r.unknown {
-		out = append(out, fmt.Sprintf("%d lines of kind %q were left out: this snug does not know them", n, kind))
+		out = append(out, fmt.Sprintf("%d lines of kind %q were skipped: this version of snug does not know them", n, kind))
 	}
 	if r.cut {
-		out = append(out, fmt.Sprintf("the recording stops in the middle of line %d; what is before it was read", r.lines))
+		out = append(out, fmt.Sprintf("the recording stops in the middle of line %d; everything before it was read", r.lines))
 	}
 	return out
 }

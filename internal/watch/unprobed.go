@@ -44,7 +44,7 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 		w.vanished(p, &r)
 	case p.leaks:
 		r.State = Leaking
-		r.Why = fmt.Sprintf("the process's memory has grown along a straight line for %.0f s, by %v per second; without the probe it cannot be told whether tensors or PyTorch's cache fill it", c.t-p.leak.from, gib(p.leak.slope))
+		r.Why = fmt.Sprintf("the process's memory has grown linearly for %.0f s, by %v per second; without the probe, snug cannot tell whether tensors or PyTorch's cache are growing", c.t-p.leak.from, gib(p.leak.slope))
 		w.forecastMemory(p, capacity, &r)
 		r.Advice = adviceLeakUnprobed
 	case w.own && w.started[p.pid] && c.t-p.holds < idleSeconds:
@@ -56,7 +56,7 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 	case w.otherProcess(p, &r):
 	case float64(p.used) >= fullCard*capacity:
 		r.State = NearLimit
-		r.Why = fmt.Sprintf("the process holds %v of the %v that it can get; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
+		r.Why = fmt.Sprintf("the process holds %v of the %v available to it; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
 		r.Advice = adviceNear
 	default:
 		w.steadyMemory(p, c, capacity, &r)
@@ -69,7 +69,7 @@ func (w *Watcher) vanished(p *process, r *Reading) {
 	r.State = Ended
 	r.Why = fmt.Sprintf("process %d no longer uses the card; it held %v", p.pid, gib(p.used))
 	if capacity := w.memoryCapacity(p); capacity > 0 && float64(p.used) > fullCard*capacity {
-		r.Why += fmt.Sprintf(" of the %v that it could get, so it may have run out of memory", gib(capacity))
+		r.Why += fmt.Sprintf(" of the %v available to it, so it may have run out of memory", gib(capacity))
 	}
 }
 

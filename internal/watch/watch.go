@@ -299,7 +299,7 @@ func (w *Watcher) settled(r Reading, e Event) bool {
 func (w *Watcher) verdict() Reading {
 	subjects := w.subjects()
 	if len(subjects) == 0 {
-		return Reading{State: WarmingUp, Why: "no process that is watched uses a GPU yet"}
+		return Reading{State: WarmingUp, Why: "no watched process uses a GPU yet"}
 	}
 	var worst Reading
 	rank := len(States)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package web is the local page of snug and the JSON API behind it. Everything is in the binary: the page makes no
-// request to another machine, and no question reads a file of this one. What a user uploads stays in memory.
+// request to another machine, and no API request reads a file on this one. What a user uploads stays in memory.
 //
-//	server.go    the routes, and what the server is told about its surroundings
+//	server.go    the routes and the server's options
 //	guard.go     who may ask: hosts, origins, the token, limits on sizes and on work
 //	question.go  a request becomes a setup and a card; an error becomes an answer
-//	estimate.go  estimates, the largest batch, the step over time, the curve over batches
+//	estimate.go  estimates, the largest batch, one step over time, memory by batch size
 //	optimize.go  plans, and all cards compared
 //	lists.go     models, cards, settings
 //	upload.go    profiles and snapshots that were uploaded
 //	snapshot.go  what a snapshot shows
-//	openapi.go   the API's description, made from the same tables
+//	openapi.go   the API's description, generated from the same tables
 //	static/      the page
 package web

@@ -19,20 +19,20 @@ import (
 	"snug/internal/setup"
 )
 
-// question is what the API is asked about a run: a setup as in a file, and a card.
+// question is a request about a run: a setup as in a file, and a card.
 type question struct {
 	Setup     map[string]any  `json:"setup"`
 	GPU       string          `json:"gpu"`        // the name of a card
 	GPUMemory json.RawMessage `json:"gpu_memory"` // 24 for a card sold with 24 GB, or "24GiB"
 }
 
-// asked is a question that was understood.
+// asked is a decoded question.
 type asked struct {
 	setup *setup.Setup
 	card  gpu.Card
 }
 
-// patience is how long one question may be computed.
+// patience is the time limit for computing one answer.
 const patience = 30 * time.Second
 
 // read reads a question from a request and decodes its setup.
@@ -46,7 +46,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, anyBatch bool) (as
 
 func (s *server) understand(q question, anyBatch bool) (asked, error) {
 	if q.Setup == nil {
-		return asked{}, invalid("setup is missing; it is the run, as FORMATS.md describes it: {\"model\": {\"name\": \"gpt2\"}, \"batch\": 4, \"seq\": 1024}")
+		return asked{}, invalid("setup is missing; it is the run, as docs/setup.md describes it: {\"model\": {\"name\": \"gpt2\"}, \"batch\": 4, \"seq\": 1024}")
 	}
 	card, err := q.card()
 	if err != nil {
@@ -115,10 +115,10 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return invalid("the request is no JSON object of this kind: %w", err)
+		return invalid("the request is not the expected JSON object: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return invalid("something follows the JSON object of the request")
+		return invalid("there is more data after the JSON object of the request")
 	}
 	return nil
 }
@@ -127,12 +127,12 @@ func tooLarge(err error, limit int64) error {
 	var over *http.MaxBytesError
 	var long files.TooLargeError
 	if errors.As(err, &over) || errors.As(err, &long) {
-		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the upload has more than %d MiB", limit>>20)}
+		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the upload is larger than %d MiB", limit>>20)}
 	}
-	return invalid("the request did not arrive whole: %w", err)
+	return invalid("the request is incomplete: %w", err)
 }
 
-// compute runs a question when there is room for it, for a limited time.
+// compute waits for a free slot and answers a question within a time limit.
 func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, error)) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -140,7 +140,7 @@ func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, err
 	case s.work <- struct{}{}:
 		defer func() { <-s.work }()
 	case <-ctx.Done():
-		return nil, &problem{http.StatusServiceUnavailable, "too many questions are being computed; ask again"}
+		return nil, &problem{http.StatusServiceUnavailable, "the server is busy with other requests; try again"}
 	}
 	out, err := do(ctx)
 	var known *problem

@@ -13,15 +13,15 @@ import (
 //go:embed static
 var static embed.FS
 
-// Options is what a server is told about its surroundings.
+// Options configures a server.
 type Options struct {
-	// Version is that of this snug.
+	// Version is the version of snug.
 	Version string
 	// Here is the card of this machine, as the page's default; nil if there is none.
 	Here *gpu.Card
 	// Hosts are the names under which the server may be addressed besides the loopback ones.
 	Hosts []string
-	// Token has to come with each request if it is not empty.
+	// Token, if not empty, is required in each request.
 	Token string
 	// Work is how many questions are computed at once; 0 means one per processor of a small machine, two.
 	Work int
@@ -43,10 +43,10 @@ func New(o Options) http.Handler {
 	return s.guarded(s.routes())
 }
 
-// API is the path that all addresses of the API begin with.
+// API is the path prefix of all API endpoints.
 const API = "/api/v1"
 
-// route is one address of the API. The description of the API is made from the same list.
+// route is one endpoint of the API. The description of the API is generated from the same list.
 type route struct {
 	method, path string
 	what         string // what it answers, for the description
@@ -58,14 +58,14 @@ type route struct {
 // handler answers a request, or returns an error that becomes the answer.
 type handler func(w http.ResponseWriter, r *http.Request) (any, error)
 
-// list returns the addresses of the API.
+// list returns the endpoints of the API.
 func (s *server) list() []route {
 	return []route{
 		{"GET", "/settings", "The settings of a run: names, values, defaults and help", "", "Settings", s.settings},
 		{"GET", "/models", "Models known by name; q narrows the list", "", "Models", s.models},
 		{"GET", "/gpus", "Known cards, and the card of this machine", "", "Cards", s.cards},
 		{"POST", "/estimate", "The memory of a run, as snug estimate --json prints it", "Question", "Estimate", s.estimate},
-		{"POST", "/timeline", "One optimizer step over time, by what the memory is used for, and the tensors alive at the peak", "Question", "Timeline", s.timeline},
+		{"POST", "/timeline", "One optimizer step over time by component, and the tensors alive at the peak", "Question", "Timeline", s.timeline},
 		{"POST", "/max-batch", "The largest batch that fits, as snug max-batch --json prints it", "Question", "MaxBatch", s.maxBatch},
 		{"POST", "/curve", "Memory and speed for growing batches, up to the largest that fits", "Question", "Curve", s.curve},
 		{"POST", "/optimize", "The best settings for a card, as snug optimize --json prints them", "PlanQuestion", "Plan", s.optimize},
@@ -83,7 +83,7 @@ func (s *server) routes() http.Handler {
 		mux.Handle(r.method+" "+API+r.path, answered(r.handle))
 	}
 	mux.Handle(API+"/", answered(func(_ http.ResponseWriter, r *http.Request) (any, error) {
-		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists what there is"}
+		return nil, &problem{http.StatusNotFound, "there is no " + r.Method + " " + r.URL.Path + "; " + API + "/openapi.json lists the endpoints"}
 	}))
 	mux.HandleFunc("GET /snapshots/{id}", s.snapshotPage)
 	files, err := fs.Sub(static, "static")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to the program snug, over its JSON interface."""
+"""Calls the program snug through its JSON interface."""
 import json
 import os
 import shutil
@@ -16,7 +16,7 @@ class Error(Exception):
 
 
 def binary() -> str:
-    """Returns the path of the program: the one that $SNUG_BINARY names, the one of this package, or one in PATH."""
+    """Returns the path of the program: from $SNUG_BINARY, from this package, or from PATH."""
     for path in _places():
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
@@ -59,7 +59,7 @@ def estimate(setup: Optional[Mapping[str, Any]] = None, *, gpu: Optional[str] = 
 
 def max_batch(setup: Optional[Mapping[str, Any]] = None, *, gpu: Optional[str] = None,
               gpu_memory: Union[str, int, float, None] = None, **fields: Any) -> MaxBatch:
-    """Returns the largest batch that trains within a card, or within the setup's limit."""
+    """Returns the largest batch that fits a card, or the setup's limit."""
     return max_batch_of(_ask(["max-batch"], setup, fields, gpu, gpu_memory))
 
 
@@ -141,5 +141,5 @@ def _answer(done: "subprocess.CompletedProcess[str]") -> Dict[str, Any]:
     if done.returncode not in (0, 1) or not answer:
         said = done.stderr.strip().splitlines()
         raise Error(said[-1][len("snug: "):] if said and said[-1].startswith("snug: ") else
-                    "snug ended with code %d and no answer%s" % (done.returncode, ": " + said[-1] if said else ""))
+                    "snug exited with code %d and printed no answer%s" % (done.returncode, ": " + said[-1] if said else ""))
     return answer

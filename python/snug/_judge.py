@@ -14,7 +14,7 @@ class Judge:
     beside the training, so an answer may be a few steps late; the very next step is judged here (next_step_fails)."""
 
     def __init__(self) -> None:
-        self.left: Optional[int] = None  # steps, by the cautious end of the forecast
+        self.left: Optional[int] = None  # steps left, by the low end of the forecast
         self.why = ""
         self.recent: List[Reading] = []
         self.process: Optional["subprocess.Popen[str]"] = None
@@ -49,7 +49,7 @@ class Judge:
             self.failed, self.process = str(err), None
 
     def next_step_fails(self, now: Reading, limit: Optional[int]) -> bool:
-        """Reports whether a step that grows like the last three does not fit: such a run ends before a forecast is certain."""
+        """Reports whether the next step will not fit if memory grows as in the last three: such a run fails before a forecast is certain."""
         self.recent = self.recent[-3:] + [now]
         if len(self.recent) < 4:
             return False

@@ -33,16 +33,16 @@ class Memory:
         self.started = self.over = False
         self.sampled = -1.0
         self.limit: Optional[int] = None
-        self.reason = ""  # why the run is to be stopped
+        self.reason = ""  # why the run should stop
         self.observed = False
         self.snapshot_path = ""
 
     # -- the run
 
     def begin(self, folder: str, rank: int = 0) -> None:
-        """Starts with a training run. Files go to folder unless their names say otherwise; each rank has its own."""
+        """Starts recording a training run. Files go to folder unless their names say otherwise; each rank has its own."""
         if self.file is not None:
-            self.end()  # the run before ended with an error
+            self.end()  # the previous run ended with an error
         self.began, self.started, self.over, self.sampled, self.reason = time.monotonic(), False, False, -1.0, ""
         try:
             self.meter = self.given if self.given is not None else meter_of_this_process()
@@ -58,9 +58,9 @@ class Memory:
                 self.judge = Judge()
                 self.judge.start()
                 if self.judge.failed:
-                    log.warning("snug: only the next step is forecast: %s", self.judge.failed)
+                    log.warning("snug: no long-range forecast, only one step ahead: %s", self.judge.failed)
         except Exception as err:
-            log.warning("snug: the run is not recorded: %s", err)
+            log.warning("snug: cannot record the run: %s", err)
 
     @staticmethod
     def path(name: str, folder: str, rank: int) -> str:
@@ -74,7 +74,7 @@ class Memory:
         try:
             self.tell_step(n, phase, shape)
         except Exception as err:
-            log.warning("snug: step %d is not recorded: %s", n, err)
+            log.warning("snug: cannot record step %d: %s", n, err)
 
     def tell_step(self, n: int, phase: str, shape: Optional[Sequence[int]]) -> None:
         now = self.meter.read()
@@ -108,23 +108,23 @@ class Memory:
         assert self.judge is not None
         left, why = self.judge.left, self.judge.why
         if left is not None and left <= self.within:
-            self.reason = "memory runs out in %d steps: %s" % (left, why)
+            self.reason = "memory will run out in %d steps: %s" % (left, why)
         elif self.judge.next_step_fails(now, self.limit):
-            self.reason = "the next step would run out of memory: each of the last three took more than the one before"
+            self.reason = "the next step would run out of memory: each of the last three used more than the one before"
 
     def out_of_memory(self, asked: int, total: int, free: int) -> None:
-        """Handles a failed request for memory: PyTorch raises its error after this."""
+        """Handles a failed allocation: PyTorch raises its error after this."""
         try:
             if not self.started:
                 self.tell_start()
             self.write("oom", message="CUDA out of memory: tried to allocate %d bytes, %d of %d are free" % (asked, free, total))
             if self.meter.snapshot(self.snapshot_path):
-                log.warning("snug: out of memory; snug diagnose %s says why", self.snapshot_path)
+                log.warning("snug: out of memory; run snug diagnose %s to see why", self.snapshot_path)
         except Exception as err:
             log.warning("snug: no snapshot was written: %s", err)
 
     def end(self) -> None:
-        """Ends with the run; a second call does nothing."""
+        """Stops recording when the run ends; a second call does nothing."""
         if self.over:
             return
         self.over = True

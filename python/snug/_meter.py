@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Optional
 
-Observer = Callable[[int, int, int], None]  # bytes that were asked for, of the card, free
+Observer = Callable[[int, int, int], None]  # bytes: requested, total on the card, free
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Reading:
 
 
 class Meter:
-    """Reads the memory of this process. This one has no card: a run on the CPU has steps and no sizes."""
+    """Reads the memory of this process. This one has no card: a run on the CPU has steps but no memory figures."""
 
     def total(self) -> int:
         """Returns the memory of the card, 0 if there is none."""
         return 0
 
     def limit(self) -> Optional[int]:
-        """Returns the cap on what PyTorch may reserve, if one was set."""
+        """Returns the limit on what PyTorch may reserve, if one was set."""
         return None
 
     def card(self) -> Dict[str, Any]:
@@ -36,14 +36,14 @@ class Meter:
         return {"gpu": 0}
 
     def read(self) -> Optional[Reading]:
-        """Returns the memory, or None if there is no card. Begins new peaks."""
+        """Returns the memory, or None if there is no card. Resets the peaks."""
         return None
 
     def observe(self, observer: Observer) -> None:
-        """Calls the observer when a request for memory has failed."""
+        """Calls the observer when an allocation fails."""
 
     def record(self, entries: int) -> None:
-        """Begins to keep that many events for a snapshot."""
+        """Starts keeping that many events for a snapshot."""
 
     def snapshot(self, path: str) -> bool:
         """Writes a snapshot that snug replay and snug diagnose read. Returns whether there is one."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program answers, as types. Each result keeps the whole answer in raw: newer programs may say more."""
+"""What the program answers, as types. Each result keeps the whole answer in raw, which may have more fields with newer programs."""
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -32,7 +32,7 @@ class MaxBatch:
     id: str
     max_batch: int  # 0 if not even 1 fits
     peak_reserved: int  # of that batch, or of 1
-    sure_batch: int  # the largest that fits even if the estimate is off by as much as earlier ones
+    sure_batch: int  # the largest that fits even if the estimate is as wrong as earlier ones were
     notes: List[str]
     raw: Mapping[str, Any]
 

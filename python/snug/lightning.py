@@ -51,7 +51,7 @@ class SnugCallback(Callback):  # type: ignore[misc,unused-ignore]
         if not self.memory.stop or trainer.should_stop:
             return
         if trainer.strategy.reduce_boolean_decision(bool(self.memory.reason), all=False):
-            self.memory.reason = self.memory.reason or "another rank runs out of memory"
+            self.memory.reason = self.memory.reason or "another rank is running out of memory"
             self.end_run(trainer)
 
     def end_run(self, trainer: Any) -> None:

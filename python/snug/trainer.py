@@ -59,5 +59,5 @@ class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
         flag = torch.tensor(float(bool(self.memory.reason)), device=args.device)
         torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
         if flag.item() and not self.memory.reason:
-            self.memory.reason = "another rank runs out of memory"
+            self.memory.reason = "another rank is running out of memory"
         return bool(flag.item())

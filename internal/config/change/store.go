@@ -63,7 +63,7 @@ func (s *Store) keyed(key string) {
 	s.machine, s.keyless = cmp.Or(machineID(), s.host)+key, key == ""
 }
 
-// at returns a file of the folder as messages name it.
+// at returns the path of a file in the folder, as messages show it.
 func (s *Store) at(name string) string { return filepath.Join(s.root, filepath.FromSlash(name)) }
 
 // prepare makes the folders.

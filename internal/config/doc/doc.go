@@ -118,7 +118,7 @@ func Open(name string, data []byte) (*Document, error) {
 	format, ok := FormatOf(name, data)
 	if !ok {
 		if strings.EqualFold(path.Ext(name), ".ipynb") {
-			return nil, fmt.Errorf("%s: notebooks are not read; write its cells into a script: jupyter nbconvert --to script %s", name, path.Base(name))
+			return nil, fmt.Errorf("%s: notebooks are not supported; convert it to a script: jupyter nbconvert --to script %s", name, path.Base(name))
 		}
 		return nil, fmt.Errorf("%s: not a kind of file that snug can edit (.yaml, .json, .toml, .py or .sh)", name)
 	}
@@ -134,7 +134,7 @@ func OpenAs(name string, format Format, data []byte) (*Document, error) {
 func OpenScript(name string, format Format, data []byte, beside func(name string) (text string, ok bool)) (*Document, error) {
 	d := &Document{beside: beside, name: name, format: format, src: slices.Clone(data), text: string(data), lines: lineStarts(data), counts: characterCounts(data)}
 	if len(data) > maxSize {
-		return nil, d.errorAt(0, fmt.Errorf("%d bytes are too many for a config (at most %d)", len(data), maxSize))
+		return nil, d.errorAt(0, fmt.Errorf("%d bytes is too large for a config (at most %d)", len(data), maxSize))
 	}
 	switch format {
 	case YAML:

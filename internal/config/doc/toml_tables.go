@@ -67,7 +67,7 @@ func (b *tomlBuilder) table(at *node, k tomlKey, line int, key string) *node {
 	case n == nil:
 		return b.add(at, k.name, k.start, &node{kind: Map, start: line, end: line, style: tomlImplicit + key})
 	case isDotted(n):
-		b.refuse("table %s already exists as defined by a dotted key", k.name)
+		b.refuse("table %s is already defined by a dotted key", k.name)
 	case isTables(n):
 		b.refuse("table %s already exists as an array of tables", k.name)
 	case !isTable(n):

@@ -14,8 +14,8 @@ import (
 // People name files, folders and results after what a run does. A name that says LoRA or 4 bits, in a run without them,
 // means that a program decides it: a note says that the figures do not include it.
 
-// methodInName adds to the notes on unread keys the note that the main file, its folder or its results are named after
-// adapters or 4-bit weights that are not counted, if no other note is about them.
+// methodInName adds a note if the main file, its folder or its results are named after adapters or 4-bit weights that
+// are not counted, unless another note already mentions them.
 func (r *Run) methodInName(run map[string]any, notes []string) []string {
 	if r.Primary == nil {
 		return notes

@@ -22,11 +22,11 @@ type candidate struct {
 	rank  int
 }
 
-// hit is a value and the key of a table that its name means.
+// hit is a value and the table key that its name stands for.
 type hit struct{ value, key int }
 
-// candidates finds the candidates of a source that is known by names only, if it contains anything
-// significant.
+// candidates finds the values of a source that can only be recognized by their names. It returns none if nothing in the
+// source is significant.
 func candidates(a *systems.System, t tree.Tree) []candidate {
 	x, keys := t.Index(), a.Keys().All
 	var out []candidate

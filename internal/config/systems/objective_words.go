@@ -110,7 +110,7 @@ func nameWords(name string) []string {
 	return out
 }
 
-// withoutVersion returns a word without the digits at its end and a v before them: PPOv2.
+// withoutVersion removes a version from the end of a word: PPOv2 becomes PPO.
 func withoutVersion(word string) string {
 	short := strings.TrimRight(word, "0123456789")
 	if short == "" {

@@ -86,7 +86,7 @@ func ParseSetting(text string) (name string, value any, err error) {
 	name, raw, ok := strings.Cut(text, "=")
 	name, raw = strings.TrimSpace(name), strings.TrimSpace(raw)
 	if !ok || raw == "" {
-		return "", nil, fmt.Errorf("%q is not a setting and a value; write it like batch=8", text)
+		return "", nil, fmt.Errorf("%q is not setting=value; write it like batch=8", text)
 	}
 	s, err := SettingNamed(name)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 // parameter of which any part is trained requires a gradient as a whole, so the frozen parameters get gradients
 // too, which are reduced with the others. The optimizer updates the trained parameters' parts that are in the shard.
 
-// alignment is how many bytes the parameters of a unit that mixes them are aligned to.
+// alignment is the alignment, in bytes, of the parameters of a mixed unit.
 const alignment = 16
 
-// mix makes all members trained if some are and units mix them, and reports whether the unit is trained.
+// mix reports whether the unit is trained. If units may mix trained and frozen parameters and any member is trained, it
+// marks all members as trained.
 func (u *flatUnit) mix() bool {
 	if !u.f.how.Mixes {
 		return u.members[0].RequiresGrad()

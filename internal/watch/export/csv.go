@@ -57,7 +57,7 @@ func (c *CSV) put(row []string) {
 	c.rows.Flush()
 	if err := c.rows.Error(); err != nil && !c.fails {
 		c.fails = true
-		c.Warn(fmt.Sprintf("writing %s: %v; the watching goes on without it", c.Name, cause(err)))
+		c.Warn(fmt.Sprintf("writing %s: %v; watching continues without it", c.Name, cause(err)))
 	}
 }
 

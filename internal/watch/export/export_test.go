@@ -79,7 +79,7 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		var said []string
 		f := &file{fullFrom: 20, fullTo: 30, part: part}
 		play(t, "good", 6, &Record{Out: f, Name: "run.jsonl", Warn: func(s string) { said = append(said, s) }})
-		want := []string{"writing run.jsonl: no space left on device; the watching goes on, and what cannot be recorded is counted", "run.jsonl can be written again"}
+		want := []string{"writing run.jsonl: no space left on device; watching continues, and missing lines are counted", "run.jsonl can be written again"}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Error(diff)
 		}

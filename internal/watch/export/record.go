@@ -55,7 +55,7 @@ func (r *Record) write(e watch.Event, text []byte) {
 	r.lost++
 	if !r.failed {
 		r.failed = true
-		r.Warn(fmt.Sprintf("writing %s: %v; the watching goes on, and what cannot be recorded is counted", r.Name, cause(err)))
+		r.Warn(fmt.Sprintf("writing %s: %v; watching continues, and missing lines are counted", r.Name, cause(err)))
 	}
 }
 

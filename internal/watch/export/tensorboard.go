@@ -73,7 +73,7 @@ func gpuScalars(g watch.GPU) []scalar {
 func (t *TensorBoard) check(err error) {
 	if err != nil && !t.fails {
 		t.fails = true
-		t.Warn(fmt.Sprintf("writing %s: %v; the watching goes on without it", t.Name, cause(err)))
+		t.Warn(fmt.Sprintf("writing %s: %v; watching continues without it", t.Name, cause(err)))
 	}
 }
 

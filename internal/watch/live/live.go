@@ -147,7 +147,7 @@ func (s *session) send(e watch.Event) {
 		s.began = s.began.Add(time.Duration((t - s.last) * float64(time.Second)))
 		if !s.jumped {
 			s.jumped = true
-			s.emit(watch.Event{T: s.last, Kind: watch.KindNote, Message: fmt.Sprintf("the clock jumped by %.0f s; times go on from before", t-s.last)})
+			s.emit(watch.Event{T: s.last, Kind: watch.KindNote, Message: fmt.Sprintf("the clock jumped by %.0f s; times continue from before the jump", t-s.last)})
 		}
 		t = s.last
 	}

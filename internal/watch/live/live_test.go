@@ -136,7 +136,7 @@ func TestDriverLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "fake does not answer: the driver does not answer: gone; it is asked again\nfake answers"
+	want := "fake is not responding: the driver does not answer: gone; retrying\nfake is responding"
 	if got := notes(events); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -154,7 +154,7 @@ func TestSecondSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := notes(events); !strings.HasSuffix(got, "second answers") {
+	if got := notes(events); !strings.HasSuffix(got, "second is responding") {
 		t.Errorf("got %s", got)
 	}
 	if *second.opened != 1 {
@@ -171,7 +171,7 @@ func TestGPUFallsOffTheBus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := notes(events), "GPU 1 does not answer: it fell off the bus; the others are watched\nGPU 1 answers again"; got != want {
+	if got, want := notes(events), "GPU 1 is not responding: it fell off the bus; still watching the others\nGPU 1 is responding again"; got != want {
 		t.Errorf("got %s", got)
 	}
 	var ones, zeros int
@@ -213,7 +213,7 @@ func TestForeignProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := notes(events); got != "process 7 belongs to another user; only what the driver tells about it is known" {
+	if got := notes(events); got != "process 7 belongs to another user; only what the driver reports about it is known" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestNoSuchProcess(t *testing.T) {
 	}
 }
 
-// TestClockJumps sets the clock back by an hour, and forward by a day: times go on from before.
+// TestClockJumps sets the clock back by an hour, and forward by a day: times continue from before the jump.
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{-time.Hour, 24 * time.Hour} {
 		offset, calls := time.Duration(0), 0

@@ -22,7 +22,7 @@ func (s *session) checkPIDs() error {
 		case Gone:
 			return fmt.Errorf("there is no process %d", pid)
 		case Foreign:
-			s.note(fmt.Sprintf("process %d belongs to another user; only what the driver tells about it is known", pid))
+			s.note(fmt.Sprintf("process %d belongs to another user; only what the driver reports about it is known", pid))
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (c *cards) open(ctx context.Context) error {
 		return nil
 	}
 	if len(failed) == 0 {
-		return errors.New("there is no way to ask for GPUs on this system")
+		return errors.New("snug cannot query GPUs on this system")
 	}
 	return fmt.Errorf("no GPU can be watched (%s)", strings.Join(failed, "; "))
 }
@@ -99,7 +99,7 @@ func (c *cards) ask(ctx context.Context, o *openSource, now time.Time) []gpu.Sam
 	if err == nil || ctx.Err() != nil {
 		return out
 	}
-	c.note(fmt.Sprintf("%s does not answer: %v; it is asked again", o.source.Name(), err))
+	c.note(fmt.Sprintf("%s is not responding: %v; retrying", o.source.Name(), err))
 	o.sampler.Close()
 	o.sampler, o.retry = nil, now.Add(again)
 	return nil
@@ -112,7 +112,7 @@ func (c *cards) reopen(ctx context.Context, o *openSource) bool {
 			continue
 		}
 		if sampler, err := s.Open(ctx); err == nil {
-			c.note(fmt.Sprintf("%s answers", s.Name()))
+			c.note(fmt.Sprintf("%s is responding", s.Name()))
 			o.source, o.sampler = s, sampler
 			return true
 		}
@@ -125,10 +125,10 @@ func (c *cards) answers(x gpu.Sample) bool {
 	switch {
 	case x.Err != nil && !c.silent[x.Index]:
 		c.silent[x.Index] = true
-		c.note(fmt.Sprintf("GPU %d does not answer: %v; the others are watched", x.Index, x.Err))
+		c.note(fmt.Sprintf("GPU %d is not responding: %v; still watching the others", x.Index, x.Err))
 	case x.Err == nil && c.silent[x.Index]:
 		delete(c.silent, x.Index)
-		c.note(fmt.Sprintf("GPU %d answers again", x.Index))
+		c.note(fmt.Sprintf("GPU %d is responding again", x.Index))
 	}
 	return x.Err == nil
 }

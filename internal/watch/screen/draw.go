@@ -166,7 +166,7 @@ func (c Canvas) wrap(text string, most int) []string {
 // cards has one line for each card.
 func (c Canvas) cards(v watch.View) []string {
 	if len(v.Cards) == 0 {
-		return []string{"", c.dim("no sample of a GPU yet")}
+		return []string{"", c.dim("no GPU sample yet")}
 	}
 	out := []string{""}
 	for i, x := range v.Cards {
@@ -201,7 +201,7 @@ func (c Canvas) card(x watch.CardView) string {
 		text += "  slowed: " + strings.Join(x.Throttle, ", ")
 	}
 	if x.Silent {
-		text += "  " + c.bold("no answer")
+		text += "  " + c.bold("no response")
 	}
 	return text
 }
@@ -281,7 +281,7 @@ func (c Canvas) rule() string {
 func (c Canvas) keys(v watch.View) string {
 	keys := "q quit   space pause"
 	if c.Paused {
-		keys = "q quit   space go on (paused)"
+		keys = "q quit   space resume (paused)"
 	}
 	if len(v.Cards) > 1 {
 		keys += "   tab next GPU"

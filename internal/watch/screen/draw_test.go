@@ -55,7 +55,7 @@ func eight() watch.View {
 			w.Add(watch.Event{T: float64(t), Kind: watch.KindGPU, GPU: g})
 		}
 	}
-	w.Add(watch.Event{T: 40, Kind: watch.KindNote, Message: "GPU 5 does not answer: it fell off the bus; the others are watched"})
+	w.Add(watch.Event{T: 40, Kind: watch.KindNote, Message: "GPU 5 is not responding: it fell off the bus; still watching the others"})
 	return w.View()
 }
 

@@ -92,7 +92,7 @@ function showTimeline(t) {
 function showCurve(c) {
   shown.curve = c;
   charts.curve($("curve"), c, total());
-  $("curve-text").textContent = !total() ? "Choose a card to see the limit." : c.max_batch ? `The largest batch that fits is ${count(c.max_batch)}.` : "Not even a batch of 1 fits.";
+  $("curve-text").textContent = !total() ? "Choose a card to see the limit." : c.max_batch ? `The largest batch that fits is ${count(c.max_batch)}.` : "Even a batch of 1 does not fit.";
 }
 
 // ---- plans
@@ -138,7 +138,7 @@ function rebuild() {
 }
 
 async function compareCards() {
-  $("compare-text").textContent = "Searching on every card…";
+  $("compare-text").textContent = "Searching all cards…";
   try {
     const out = await ask("/compare", { setup: setup() });
     const fits = out.cards.filter((c) => c.recommended);
@@ -270,9 +270,9 @@ async function start() {
   settings = s.settings;
   cards = g.cards;
   state.gpu = g.here || "RTX-4090";
-  try { load(settings); } catch (e) { showProblem(`The address cannot be read: ${e.message}`); }
+  try { load(settings); } catch (e) { showProblem(`The link cannot be read: ${e.message}`); }
   $("model").value = state.model;
-  showUpload(state.config ? "config.json of the link" : "");
+  showUpload(state.config ? "config.json from the link" : "");
   $("models").append(...m.models.map((x) => element("option", { value: x.name }, x.hub ?? "")));
   $("gpu").append(element("option", { value: "" }, "none"), ...cards.map((c) => element("option", { value: c.name, selected: c.name === state.gpu }, `${c.name} (${c.memory_gb} GB)`)));
   build(settings, changed);

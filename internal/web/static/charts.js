@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts: one step over time by kind of memory, and memory and speed over the batch.
+// The charts: one step over time by kind of memory, and memory and speed by batch size.
 
 import uPlot from "./uplot.js";
 import { bytes, colours } from "./format.js";
@@ -29,7 +29,7 @@ function draw(into, options, data) {
 export function timeline(into, t, total, hovered) {
   const n = t.reserved.length;
   if (n === 0 || t.areas.length === 0) {
-    into.textContent = n === 0 ? "The run is too long to be drawn." : "A recorded run does not say what its memory is for.";
+    into.textContent = n === 0 ? "The run is too long to draw." : "A recording does not show what its memory is used for.";
     return;
   }
   const stacked = [], sum = new Array(n).fill(0);
@@ -72,7 +72,7 @@ function line(u, scale, at) {
   u.ctx.restore();
 }
 
-// curve draws memory and speed over the batch, with the card's size.
+// curve draws memory and speed by batch size, with the card's size.
 export function curve(into, c, total) {
   const x = c.points.map((p) => p.batch), memory = c.points.map((p) => p.device_peak);
   const speed = c.points.map((p) => p.samples_per_second ?? null), timed = speed.some((s) => s !== null);

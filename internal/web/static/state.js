@@ -38,7 +38,7 @@ export function save() {
   history.replaceState(null, "", "#" + query);
 }
 
-// setup returns the run as a setup, as FORMATS.md describes it.
+// setup returns the run as a setup, as docs/setup.md describes it.
 export function setup() {
   const out = { model: {} };
   if (state.profile) out.model.profile = state.profile;
