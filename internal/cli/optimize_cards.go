@@ -93,7 +93,7 @@ func smallest(plans []*plan.Plan) string {
 		text = fmt.Sprintf("Nothing fits %d of %d cards: at least %v is needed.", len(plans)-fitting(plans), len(plans), units.Bytes(least.Least.Estimate.DevicePeak))
 	}
 	if best != nil && least != nil {
-		text = fmt.Sprintf("Nothing fits the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
+		text = fmt.Sprintf("It does not fit the other %d of %d cards.", len(plans)-fitting(plans), len(plans))
 	}
 	if best != nil {
 		text = fmt.Sprintf("The smallest card it fits is %s, with %v. ", best.GPU, units.Bytes(best.Card.Total)) + text

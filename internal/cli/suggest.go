@@ -55,6 +55,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if meant := othersFlags[strings.ReplaceAll(name, "_", "-")]; meant != "" && hasFlags(cmd, meant) {
 		return fmt.Errorf("unknown flag --%s; did you mean %s?", name, meant)
 	}
+	if cmd.Flags().Lookup("set") != nil && slices.Contains(settingNames(), name) {
+		return fmt.Errorf("unknown flag --%s; write --set %[1]s=VALUE", name)
+	}
 	if others := commandsWith(cmd, name); len(others) > 0 {
 		return fmt.Errorf("%s has no flag --%s (only %s); see %s --help", cmd.CommandPath(), name, strings.Join(others, ", "), cmd.CommandPath())
 	}

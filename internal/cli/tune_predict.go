@@ -160,13 +160,19 @@ func (t *tuner) checkPlaces() error {
 			return fmt.Errorf("the command has {%s}, which is not a setting that snug knows; write its value there, or one of {batch}, {accumulation}, {checkpointing}, {precision}, {optimizer}, {workers}", name)
 		}
 	}
-	if err := t.session.CheckBind("batch", 2); err != nil {
+	if err := t.checkPlace("batch"); err != nil {
 		return err
 	}
-	if t.session.CheckBind("accumulation", 2) != nil && !slices.Contains(trimmed(t.o.lock), "accumulation") && t.o.accumulationMatters() {
+	if t.checkPlace("accumulation") != nil && !slices.Contains(trimmed(t.o.lock), "accumulation") && t.o.accumulationMatters() {
 		t.notes = append(t.notes, "neither the command nor its files set the accumulation, so the batch cannot change without changing the effective batch; write {accumulation} where it goes")
 	}
 	return nil
+}
+
+// checkPlace returns an error if a count cannot be set. It tries two values, since a file that already has one of
+// them needs no change, even if the command does not read that file.
+func (t *tuner) checkPlace(setting string) error {
+	return firstOf(t.session.CheckBind(setting, 2), t.session.CheckBind(setting, 3))
 }
 
 // accumulationMatters reports whether another batch would need another accumulation.
@@ -258,7 +264,7 @@ func (t *tuner) planned(ctx context.Context, s *setup.Setup, variant setup.Value
 			r.Lock = append(r.Lock, l.Setting)
 		}
 	}
-	if !t.writable("accumulation", 2) && !slices.Contains(r.Lock, "accumulation") {
+	if t.checkPlace("accumulation") != nil && !slices.Contains(r.Lock, "accumulation") {
 		r.Lock = append(r.Lock, "accumulation")
 	}
 	kept, err := t.o.reserved()
@@ -359,7 +365,7 @@ func (t *tuner) unpredicted(ctx context.Context, why error) ([]tune.Candidate, e
 	t.notes = append(t.notes, "there is no prediction, so trials start at the current batch: "+oneLine(why.Error()))
 	t.o.recorded = ""
 	batch, accumulation := t.o.currentBatch(t.env)
-	if !t.writable("accumulation", 2) {
+	if t.checkPlace("accumulation") != nil {
 		return nil, fmt.Errorf("%w; and the command does not set the accumulation, so no other batch keeps the effective batch; write {accumulation} where it goes", why)
 	}
 	limit, err := t.o.askedLimit()

@@ -82,12 +82,12 @@ func newWatch(env Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntSliceVar(&o.gpus, "gpu", nil, "watch only these GPUs, numbered as in nvidia-smi (`0,1`)")
+	f.IntSliceVar(&o.gpus, "gpu", nil, "watch only these GPUs, numbered as in nvidia-smi, such as `0,1`")
 	f.IntSliceVar(&o.pids, "pid", nil, "watch only these `processes`")
-	f.Float64Var(&o.rate, "rate", 1, "samples per second, up to 10 (`N`)")
+	f.Float64Var(&o.rate, "rate", 1, "take `N` samples per second, up to 10")
 	f.StringVar(&o.record, "record", "", "write a recording to this `file`")
 	f.StringVar(&o.replay, "replay", "", "show a recording instead: a `file` that --record wrote; - is standard input")
-	f.Float64Var(&o.speed, "speed", 1, "replay at `N` times the speed of the run; 0 does not wait (default 1 on the full screen, else 0)")
+	f.Float64Var(&o.speed, "speed", 0, "replay at `N` times the speed of the run; 0 does not wait (default 1 on the full screen, else 0)")
 	f.BoolVar(&o.plain, "plain", false, "print a line of text when the state changes, and at the end")
 	f.BoolVar(&o.json, "json", false, "print a line of JSON when the state changes, and at the end")
 	f.IntVar(&o.every, "every", 0, "print a line every `N` steps as well")

@@ -167,6 +167,9 @@ func (s *watching) untilInterrupted(ctx context.Context) (context.Context, func(
 func (s *watching) take(ctx context.Context) error {
 	if s.o.once {
 		err := s.feed(ctx)
+		if s.watcher.Now().State == "" { // nothing was read
+			return err
+		}
 		return firstOf(err, s.printOnce())
 	}
 	lines := &export.Lines{Out: s.env.Stdout, Every: s.o.every, Write: export.Plain}

@@ -42,6 +42,9 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	optimize := Fix{Change: "let snug choose micro-batch, accumulation, precision and checkpointing for this card", Command: "snug optimize"}
 	switch v.Code {
 	case TooBig:
+		if c.enoughInPieces() {
+			return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}, Fix{Change: "turn gradient checkpointing on"}, optimize)
+		}
 		return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "turn gradient checkpointing on"}, optimize)
 	case LogitsTooBig:
 		return append(c.raiseCap(), Fix{Change: "use a loss that never holds all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)

@@ -225,6 +225,10 @@ func (c *failure) decide() *Verdict {
 		}
 	}
 	v := Verdict{Code: TooBig, Confidence: Likely, Why: "the run needs more memory than the card has: " + c.request()}
+	if c.enoughInPieces() {
+		v.Why = fmt.Sprintf("the run needs nearly all of the card: %v was requested in one piece; %v free and %v reserved but unused would have been enough together, but not in one piece",
+			units.Bytes(c.message.Tried), units.Bytes(c.message.Free), units.Bytes(c.message.Unallocated))
+	}
 	if c.message.figures() == 0 {
 		v.Confidence = Possible
 	}
@@ -233,6 +237,13 @@ func (c *failure) decide() *Verdict {
 		v.Why += "; the program caught this and took further steps"
 	}
 	return &v
+}
+
+// enoughInPieces reports whether what was free on the card and what PyTorch held unused would have met the request
+// together, so that the figures do not show a run larger than the card.
+func (c *failure) enoughInPieces() bool {
+	m := c.message
+	return m.Tried > m.Free && m.Free > 0 && m.Unallocated > 0 && m.Free+m.Unallocated >= m.Tried
 }
 
 // wentOn reports whether the log shows steps after a message that ended no traceback: the program caught it.

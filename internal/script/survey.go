@@ -191,11 +191,12 @@ func (x *surveyor) sawLength(input Sighting) {
 var (
 	batchNames = map[string]bool{
 		"batch_size": true, "train_batch_size": true, "per_device_train_batch_size": true, "per_device_batch_size": true,
-		"micro_batch_size": true, "device_batch_size": true, "bs": true,
+		"micro_batch_size": true, "device_batch_size": true, "per_gpu_batch_size": true, "local_batch_size": true,
+		"batch": true, "batchsize": true, "bs": true, "bsz": true,
 	}
 	lengthNames = map[string]bool{
 		"seq_len": true, "seq_length": true, "max_seq_len": true, "max_seq_length": true, "sequence_length": true,
-		"block_size": true, "context_length": true, "max_length": true,
+		"block_size": true, "context_length": true, "max_length": true, "max_len": true, "seqlen": true, "seq": true,
 	}
 )
 

@@ -490,6 +490,14 @@ func (s *Setup) shownOptimizer() string {
 	return s.Script.Optimizer()
 }
 
+// plannedOptimizer returns the name of the optimizer in a plan: the script's own, unless the plan changes it.
+func (s *Setup) plannedOptimizer() string {
+	if s.Changed("optimizer") {
+		return s.Optimizer
+	}
+	return cmp.Or(s.shownOptimizer(), s.Optimizer)
+}
+
 // shownAccumulation returns the forward passes per update: the script's own, once it has been followed.
 func (s *Setup) shownAccumulation() int {
 	if s.tells("accumulation") {

@@ -118,7 +118,7 @@ func runSettings() []Setting {
 			Name: "optimizer", Flags: []Flag{{Name: "optimizer", What: "optimizer `name`: adamw, adamw-fused, sgd-momentum, ... (default adamw)"}}, What: "optimizer `name`", Words: train.OptimizerNames(), Default: "adamw",
 			Use: InFiles | Allowed | LockedByProfile | InPlan, ShownByProfile: func(p Recorded) bool { return optimizerOf(p.Optimizer) != "" },
 			Phrases:  phrase(func(s *Setup) bool { return s.shownOptimizer() != "" }, "%s", func(s *Setup) any { return s.shownOptimizer() }),
-			Row:      &Row{Cell: func(s *Setup) string { return s.Optimizer }, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
+			Row:      &Row{Cell: (*Setup).plannedOptimizer, Shown: func(now, _ *Setup) bool { return now.Optimizer != "" }},
 			Evidence: func(s *Setup) []string { return []string{"optimizer " + s.Optimizer} },
 			at:       func(s *Setup) any { return &s.Optimizer },
 		},

@@ -57,7 +57,11 @@ func (r *run) follow() error {
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
-	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: res.Optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
+	optimizer := res.Optimizer
+	if s.Changed("optimizer") { // a candidate's, not the script's
+		optimizer = s.Script.Optimizer()
+	}
+	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
 	res.Notes = append(r.ownNotes(res), res.Notes...)
 	if r.untuned {
 		res.Notes = append(res.Notes, s.Loop+": torchtune's own modules for this model are counted as transformers', which keep up to a tenth less")
@@ -181,7 +185,8 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "it updates after every backward, so the gradients that accumulation %d keeps are not in the figures, which may be too low", s.Accumulation)
 	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
 	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures are without it")
-	say(s.Overrides("precision") && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
+	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // under the script's autocast it changes nothing, so no plan shows it
+	say(s.Overrides("precision") && !lever && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }
 

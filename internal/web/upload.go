@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"strings"
 	"sync"
 
 	"snug/internal/estimate"
@@ -55,9 +57,17 @@ func found[T any](u *uploads, list *[]upload[T], id string) (value T, ok bool) {
 	return value, false
 }
 
+// isModelName reports whether a name is written as a model's, gpt2 or org/name, and not as a path.
+func isModelName(name string) bool {
+	return name != "" && !strings.ContainsRune("./~", rune(name[0])) && strings.Count(name, "/") < 2
+}
+
 // open opens an uploaded profile. It is the only way in which a question reaches a file.
 func (u *uploads) open(name string) (io.ReadCloser, error) {
 	data, ok := found(u, &u.profiles, name)
+	if model, isConfig := strings.CutSuffix(name, "/config.json"); !ok && isConfig && isModelName(model) {
+		return nil, fs.ErrNotExist // the error is then about the model's name
+	}
 	if !ok {
 		return nil, fmt.Errorf("%q is not an upload; a request cannot name files: send the contents of a config.json as model.config, or upload a profile", name)
 	}

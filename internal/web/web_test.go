@@ -104,6 +104,8 @@ func TestBadQuestions(t *testing.T) {
 		"unknown field":   {"POST", "/estimate", `{"setup": {}, "gpus": 1}`, 400, "gpus"},
 		"unknown setting": {"POST", "/estimate", `{"setup": {"model": {"name": "gpt2"}, "batch": 1, "seq": 8, "batchsize": 3}}`, 400, "batchsize"},
 		"unknown model":   {"POST", "/estimate", `{"setup": {"model": {"name": "gpt-17"}, "batch": 1, "seq": 8}}`, 400, "gpt-17"},
+		"misspelled":      {"POST", "/estimate", `{"setup": {"model": {"name": "gtp2"}, "batch": 1, "seq": 8}}`, 400, "did you mean gpt2?"},
+		"a folder":        {"POST", "/estimate", `{"setup": {"model": {"name": "/srv/gtp2"}, "batch": 1, "seq": 8}}`, 400, "cannot name files"},
 		"unknown card":    {"POST", "/estimate", `{"setup": {"model": {"name": "gpt2"}, "batch": 1, "seq": 8}, "gpu": "RTX-1"}`, 400, "RTX-1"},
 		"a file":          {"POST", "/estimate", `{"setup": {"model": {"config": "/etc/passwd"}, "batch": 1, "seq": 8}}`, 400, "cannot name files"},
 		"a script":        {"POST", "/estimate", `{"setup": {"model": {"name": "gpt2"}, "loop": "/etc/train.py", "batch": 1, "seq": 8}}`, 400, "cannot name files"},
