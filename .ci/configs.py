@@ -16,12 +16,12 @@ from functools import partial
 os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", DS_ACCELERATOR="cpu", CUDA_VISIBLE_DEVICES="")
 warnings.simplefilter("ignore")
 
-from readers import accelerate, assigned, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, plain_json, preload, script, toml, trl, yaml
+from readers import accelerate, assigned, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, parsed, plain_json, preload, script, toml, trl, yaml
 
 # The package of each reader, or the part of Python.
 LIBRARIES = {accelerate: "accelerate", deepspeed: "deepspeed", hf: "transformers", hf_flags: "transformers", hjson: "hjson",
              hydra: "hydra-core", lightning: "lightning", omegaconf: "omegaconf", trl: "trl", yaml: "pyyaml",
-             toml: "tomllib", plain_json: "json", nanogpt: "exec", assigned: "ast", script: "transformers", bash: "bash"}
+             toml: "tomllib", plain_json: "json", nanogpt: "exec", assigned: "ast", parsed: "argparse", script: "transformers", bash: "bash"}
 
 # fixture: [(file, reader, {path: value})]
 CASES = {
@@ -97,6 +97,10 @@ CASES = {
     "preset_beside": [("train/qwen.yaml", hf, {"per_device_train_batch_size": 2, "deepspeed": "ds_z2.json", "fp16": True, "bf16": False,
                                               "ds.train_micro_batch_size_per_gpu": 2, "ds.gradient_accumulation_steps": 8, "ds.fp16.enabled": True, "ds.mismatches": []}),
                       ("train/ds_z2.json", hjson, {"gradient_accumulation_steps": "auto"})],
+    "own_flags": [("run.sh", bash, {"--batch": "2", "--accum": "16", "--seq": "1024"})],
+    "own_flags_alone": [("train.py", parsed, {"batch": 2, "accum": 16})],
+    "own_flags_renamed": [("run.sh", bash, {"--nb": "2", "--k": "16"})],
+    "own_launched": [("run.sh", bash, {"--mixed_precision": "fp16", "--num_processes": "1"})],
     "own_hf": [("run.sh", hf_flags, {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1})],
     "own": [("settings.toml", toml, {"loader.n": 10, "loader.keep_activations": False}), ("model.yaml", yaml, {"net.type": "bfloat16"})],
 }

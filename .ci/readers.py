@@ -2,6 +2,7 @@
 takes the path of a file and returns what the library sees; the settings of a run are read
 from the library's own objects. Each is called in a separate process, in the folder of the
 project, because these libraries have much global state."""
+import argparse
 import ast
 import dataclasses
 import json
@@ -206,6 +207,16 @@ def assigned(path):
         if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant):
             values.update({name.id: line.value.value for name in line.targets})
     return values
+
+
+def parsed(path):
+    """Returns the defaults of a program's flags, by its parser: only the calls that add arguments are run."""
+    parser = argparse.ArgumentParser()
+    for call in ast.walk(ast.parse(path.read_text())):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+            values = {k.arg: eval(ast.unparse(k.value), {}) for k in call.keywords}  # of our own fixture
+            parser.add_argument(*(a.value for a in call.args), **values)
+    return vars(parser.parse_args([]))
 
 
 def words(path):
