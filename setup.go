@@ -45,6 +45,9 @@ type Setup struct {
 	// Checkpointing is gradient checkpointing: activations are computed a second time in the
 	// backward pass.
 	Checkpointing bool `json:"checkpointing,omitempty"`
+	// UseReentrant says whether checkpointing is reentrant, as torch.utils.checkpoint's
+	// use_reentrant does; nil means the default of the transformers release.
+	UseReentrant *bool `json:"use_reentrant,omitempty"`
 	// Loss says whose code computes the loss of a causal model.
 	Loss Loss `json:"loss,omitempty"`
 	// Liger lists the layers that use Liger's kernels.

@@ -62,6 +62,7 @@ var fieldBases = []struct {
 	{"evaluation.every", fieldBase{"model.name": "qwen2.5-0.5b", "batch": 2, "seq": 64, "steps": 3, "evaluation.batch": 16}},
 	{"versions.bitsandbytes", qloraBase}, {"versions.peft", loraBase}, {"versions.trl", modernBase.with(fieldBase{"loss": "trl"})},
 	{"accumulation", plainBase},
+	{"use_reentrant", fieldBase{"model.name": "bert-base", "model.head": "sequence-classification", "batch": 64, "seq": 128, "checkpointing": true}},
 }
 
 // fieldValues are values of fields that a kind alone does not give.

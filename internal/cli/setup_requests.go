@@ -182,6 +182,9 @@ func (f *setupFlags) decode(fields map[string]any, from setup.Source) request {
 	}
 	if err == nil {
 		f.withoutLiger(s)
+		if f.flags.Changed("use-reentrant") && !s.Checkpointing && s.Model.Program == nil && !s.Script.Readable() {
+			f.warnings = append(f.warnings, "--use-reentrant changes nothing unless checkpointing is on; add --checkpointing")
+		}
 		err = f.refuseUnrecordedSizes(s)
 	}
 	return request{id: id, setup: s, err: err}

@@ -39,6 +39,7 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s %s is followed on one GPU only: the figures are for a step in its own function, and may be too low", name("loop"), s.Loop))
 	}
 	out = append(out, gradientNotes(s, name)...)
+	out = append(out, reentrantNotes(s)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
 		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
@@ -67,6 +68,14 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
+}
+
+// reentrantNotes says if reentrant checkpointing is wanted and not simulated.
+func reentrantNotes(s *setup.Setup) []string {
+	if s.UseReentrant == nil || !*s.UseReentrant || !s.Checkpointing || s.SimulatesReentrant() || s.Model.Program != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("reentrant checkpointing is not simulated with %s: the figures are for use_reentrant=False, and may be too low", s.DistKind())}
 }
 
 // evaluationNotes says which parts of an evaluation are not counted.

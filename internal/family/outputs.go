@@ -28,7 +28,7 @@ type Calling struct {
 	Checkpointing bool
 	Unchecked     bool           // gradient_checkpointing_disable() was called, whatever the run says
 	Padded        bool           // the batch's attention mask has zeros
-	Reentrant     bool           // the older kind of checkpointing
+	Reentrant     *bool          // use_reentrant of checkpointing; nil leaves it to Run
 	Every         int            // one block in this many is checkpointed, starting with the first; 0 means each
 	Chunks        int            // torchtune's num_output_chunks
 	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
@@ -132,10 +132,12 @@ func (n net) checkpoints() bool {
 	return n.run.Checkpointing
 }
 
-// reentrant reports whether checkpointing is of the older kind.
+// reentrant reports whether checkpointing is reentrant.
 func (n net) reentrant() bool {
-	c := n.run.Calling
-	return n.run.Reentrant || c != nil && c.Reentrant
+	if c := n.run.Calling; c != nil && c.Reentrant != nil {
+		return *c.Reentrant
+	}
+	return n.run.Reentrant
 }
 
 // masks reports whether the batch's mask has zeros, so that padding must be masked, and notes that it is.

@@ -239,8 +239,10 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
 	}
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
-		v, _ := d.get("use_reentrant")
-		n.mode.Reentrant, _ = v.(bool)
+		if v, ok := d.get("use_reentrant"); ok {
+			reentrant, _ := v.(bool)
+			n.mode.Reentrant = &reentrant
+		}
 	}
 }
 

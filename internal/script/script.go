@@ -56,7 +56,7 @@ type Mode struct {
 	States        bool             // output_hidden_states is on
 	Checkpointing bool             // gradient_checkpointing_enable() was called
 	Unchecked     bool             // gradient_checkpointing_disable() was called last
-	Reentrant     bool             // checkpointing uses the older, reentrant implementation
+	Reentrant     *bool            // use_reentrant of checkpointing; nil if the script leaves it out
 	Every         int              // one layer in this many is checkpointed
 	Chunks        int              // pieces of the logits, for torchtune's models
 	Base          bool             // without its head

@@ -27,6 +27,7 @@ type Setup struct {
 	Weights       string        `json:"weights,omitempty"`        // their type under autocast, if it is not float32; with LoRA, the type of the frozen weights
 	Optimizer     string        `json:"optimizer,omitempty"`      // the optimizer
 	Checkpointing bool          `json:"checkpointing,omitempty"`  // whether activations are recomputed in the backward pass
+	UseReentrant  *bool         `json:"use_reentrant,omitempty"`  // whether checkpointing is reentrant; nil means transformers' default
 	Loss          string        `json:"loss,omitempty"`           // which code computes it from the last hidden states, if not the model's own
 	Liger         []string      `json:"liger,omitempty"`          // the layers that Liger runs: "rope", "norm", "mlp"
 	Attention     string        `json:"attention,omitempty"`      // its implementation: "sdpa", "eager", "flash"

@@ -111,6 +111,19 @@ func (s *Setup) weightsPhrase() []string {
 	return []string{"weights in " + s.WeightsText()}
 }
 
+// checkpointingPhrase names checkpointing, with its kind if the setup chooses one.
+func (s *Setup) checkpointingPhrase() []string {
+	switch {
+	case !s.Checkpointing:
+		return nil
+	case s.UseReentrant == nil:
+		return []string{"checkpointing"}
+	case s.Reentrant():
+		return []string{"reentrant checkpointing"}
+	}
+	return []string{"non-reentrant checkpointing"}
+}
+
 // loraPhrase describes the adapters.
 func (s *Setup) loraPhrase() []string {
 	l := s.LoRA

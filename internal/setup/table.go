@@ -58,10 +58,16 @@ func runSettings() []Setting {
 		{
 			Name: "checkpointing", Flags: one("checkpointing"), What: "gradient checkpointing",
 			Use: InFiles | LockedByProfile | InPlan | PlanAlways, ShownByProfile: func(p Recorded) bool { return p.Checkpointing != nil },
-			Phrases:  phrase(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
+			Phrases:  (*Setup).checkpointingPhrase,
 			Row:      &Row{Cell: func(s *Setup) string { return yesNo(s.Checkpointing) }, Shown: func(now, _ *Setup) bool { return now.knowsCheckpointing() }},
 			Evidence: where(func(s *Setup) bool { return s.Checkpointing }, "checkpointing"),
 			at:       func(s *Setup) any { return &s.Checkpointing },
+		},
+		{
+			Name: "use_reentrant", Flags: one("use-reentrant"), What: "reentrant checkpointing, the default of transformers 4",
+			Use:      InFiles,
+			Evidence: where((*Setup).Reentrant, "reentrant checkpointing"),
+			at:       func(s *Setup) any { return &s.UseReentrant },
 		},
 		{
 			Name: "seq", Flags: []Flag{{Name: "seq", What: "`tokens` per sample; text models need this, or lengths"}}, What: "`tokens` per sample", Least: 1, Most: maxSeq,

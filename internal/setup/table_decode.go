@@ -64,6 +64,9 @@ func (x *Setting) decode(o *object, key string, s *Setup) {
 	case *bool:
 		*p = o.flag(key, false)
 	case **bool:
+		if _, given := o.keys[key]; !given && x.Default == nil {
+			return
+		}
 		v := o.flag(key, x.Default == true)
 		*p = &v
 	case *uint64:

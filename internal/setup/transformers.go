@@ -49,22 +49,28 @@ func (v Versions) AssumedTransformers() string {
 	return fmt.Sprintf("%d.%d", n/100, n%100)
 }
 
-// ReentrantByDefault reports whether gradient_checkpointing_enable uses the older kind of checkpointing
-// unless told otherwise, as in transformers 4. Under FSDP2 and DeepSpeed only the newer kind is simulated.
-func (s *Setup) ReentrantByDefault() bool {
-	switch {
-	case !s.Checkpointing || s.Model.Config == nil || s.Dist.DeepSpeed():
-		return false
-	case s.Dist.FSDP() && s.DistKind() != FSDP1:
+// Reentrant reports whether checkpointing is reentrant: as the setup says, otherwise the default of
+// gradient_checkpointing_enable, which was reentrant in transformers 4.
+func (s *Setup) Reentrant() bool {
+	if !s.Checkpointing || s.Model.Config == nil || !s.SimulatesReentrant() {
 		return false
 	}
+	if s.UseReentrant != nil {
+		return *s.UseReentrant
+	}
 	return s.Versions.TransformersRelease() < 500
+}
+
+// SimulatesReentrant reports whether reentrant checkpointing is simulated for the run. With FSDP2 and ZeRO-3,
+// which gather parameters again for the second forward, it is not.
+func (s *Setup) SimulatesReentrant() bool {
+	return s.Dist == nil || s.Dist.Kind != Zero3 && (!s.Dist.FSDP() || s.DistKind() == FSDP1)
 }
 
 // MovedByTransformers reports whether the run is simulated differently from one with the newest
 // transformers.
 func (s *Setup) MovedByTransformers() bool {
-	if s.ReentrantByDefault() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
+	if s.UseReentrant == nil && s.Reentrant() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
 		return true
 	}
 	return s.Model.Head == family.CausalLM && s.Loss == "" && s.LossChunks < 2 && s.Model.facts().LossMoved(s.Versions.TransformersRelease())

@@ -42,7 +42,10 @@ func Planned(s *Setup) Values {
 func (x *Setting) Value(s *Setup) any {
 	switch p := x.at(s).(type) {
 	case **bool:
-		return *p == nil || **p
+		if *p == nil {
+			return x.Default == true
+		}
+		return **p
 	default:
 		return reflect.ValueOf(p).Elem().Interface()
 	}

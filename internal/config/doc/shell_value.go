@@ -26,6 +26,10 @@ func (p *shParser) value(w shellsrc.Word, at int) *node {
 	}
 	text, _ := w.Text()
 	n.kind, n.data = shData(text)
+	if entries := jsonEntries(text, n); entries != nil {
+		n.kind, n.data, n.entries, n.style, n.fixed = Map, nil, entries, shComputed, inJSON
+		return n
+	}
 	if len(w.Pieces) == 1 && w.Pieces[0].At >= 0 && p.written(n, w.Pieces[0]) {
 		return p.owned(n, at)
 	}

@@ -64,3 +64,18 @@ func (r *Run) checkpointedTwice() []string {
 	}
 	return []string{fmt.Sprintf("%s: %s is on, and so is %s: the trainer refuses to start with both; turn one off", sharded[0].Where(), sharded[0].Path, also)}
 }
+
+// settleReentrant fills in the kind of checkpointing if no key has it. The sharding's own checkpointing is never
+// reentrant (accelerate 1.15, accelerator.py: checkpoint_wrapper).
+func (r *Run) settleReentrant(out map[string]any) {
+	if sharded, _ := r.CheckpointingKeys(); AnyOn(sharded) {
+		out["use_reentrant"] = false
+		return
+	}
+	rule := r.Trainer().Reentrant
+	if out["use_reentrant"] != nil || rule == nil {
+		return
+	}
+	dist, _ := out["dist"].(map[string]any)
+	out["use_reentrant"] = (rule.Except == "" || dist["kind"] != rule.Except) && (rule.Answers || r.answersLoop() == "")
+}

@@ -58,6 +58,7 @@ func (r *Run) Fields() map[string]any {
 	r.settleLoRA(out)
 	r.settleQuantization(out)
 	r.settleSpread(out)
+	r.settleReentrant(out)
 	r.autocastUnsharded(out)
 	r.settleLoop(out)
 	r.settleEvaluation(out)

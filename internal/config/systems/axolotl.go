@@ -30,6 +30,8 @@ var axolotl = System{
 		Loop:              "trainer", // core/trainers/base.py: AxolotlTrainer
 		PreparesQuantized: true, CastsBack: true, UncastIfSharded: true, Computes: ComputesAsArithmetic,
 		CastsWithoutFlash: true, // 0.18, loaders/model.py: _configure_embedding_dtypes
+		// 0.19, utils/config: normalize_config; core/builders/base.py: _configure_gradient_checkpointing.
+		Reentrant: &Reentrance{Answers: false},
 	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
@@ -55,6 +57,7 @@ func axolotlRunKeys() []Key {
 		{Setting: "checkpointing", Path: "fsdp_config.fsdp_activation_checkpointing", Kind: Switch, OfSharding: true, Source: axolotlFSDP},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Word,
 			Words: []Term{{"true", "true"}, {"false", "false"}, {"offload", "true"}, {"offload_disk", "true"}, {"unsloth", "true"}}, Default: "false", Source: axolotlSchema},
+		{Setting: "use_reentrant", Path: "gradient_checkpointing_kwargs.use_reentrant", Kind: Switch, Source: axolotlSchema},
 		{Setting: "seq", Path: "sequence_len", Kind: Whole, Unit: "tokens", Default: "512", Source: axolotlSchema},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Source: axolotlSchema},
 		{Setting: "optimizer", Path: "optimizer", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: axolotlSchema},

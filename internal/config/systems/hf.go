@@ -67,6 +67,7 @@ func hfKeys() []Key {
 		{Setting: "precision", Path: "bf16", Kind: Switch, Means: "amp-bf16", Default: "false", Source: hfArgs},
 		{Setting: "precision", Path: "fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
 		{Setting: "checkpointing", Path: "gradient_checkpointing", Kind: Switch, Default: "false", Source: hfArgs},
+		{Setting: "use_reentrant", Path: "gradient_checkpointing_kwargs.use_reentrant", Kind: Switch, Source: hfArgs},
 		{Setting: "workers", Path: "dataloader_num_workers", Kind: Whole, Unit: "processes per GPU", Default: "0", Source: hfArgs},
 		{Setting: "optimizer", Path: "optim", Kind: Word, Words: hfOptimizers, Default: "adamw_torch_fused", Source: hfOptim},
 		{Setting: "attention", Path: "attn_implementation", Kind: Word, Words: hfAttention, OfModel: true, Source: trlModel},

@@ -5,6 +5,7 @@ package systems
 import (
 	"snug/internal/config/doc"
 	"snug/internal/pattern"
+	"snug/internal/setup"
 )
 
 const llamaFactoryArgs = "llamafactory 0.9.5, hparams"
@@ -19,7 +20,10 @@ var llamaFactory = System{
 	},
 	Keys: keysOf(llamaFactoryKeys),
 
-	Loading:  Loading{Loop: "trainer", CastsTrained: true}, // 0.9.5, model/adapter.py: init_adapter
+	Loading: Loading{
+		Loop: "trainer", CastsTrained: true, // 0.9.5, model/adapter.py: init_adapter
+		Reentrant: &Reentrance{Answers: true, Except: setup.FSDP2}, // model/model_utils/checkpointing.py
+	},
 	Sharding: Sharding{GathersInAutocast: true},
 }
 
@@ -28,7 +32,7 @@ func llamaFactoryKeys() []Key {
 	keys := []Key{{Setting: "precision", Path: "pure_bf16", Kind: Switch, Means: "bf16", Source: args + "/finetuning_args.py"}}
 	for _, k := range hfKeys() {
 		switch k.Path {
-		case "gradient_checkpointing", "attn_implementation":
+		case "gradient_checkpointing", "attn_implementation", "gradient_checkpointing_kwargs.use_reentrant":
 			continue
 		case "bf16", "fp16":
 			keys = append(keys, k.decidingAutocast())
@@ -38,6 +42,7 @@ func llamaFactoryKeys() []Key {
 	keys = append(keys, llamaFactoryUnsimulated(args)...)
 	return append(keys,
 		Key{Setting: "checkpointing", Path: "disable_gradient_checkpointing", Kind: Switch, Inverted: true, Default: "false", Source: args + "/model_args.py"},
+		Key{Setting: "use_reentrant", Path: "use_reentrant_gc", Kind: Switch, Source: args + "/model_args.py"},
 		Key{Setting: "seq", Path: "cutoff_len", Kind: Whole, Unit: "tokens", Default: "2048", Source: args + "/data_args.py"},
 		Key{Setting: "attention", Path: "flash_attn", Kind: Word, Default: "auto",
 			Words: []Term{{"sdpa", "sdpa"}, {"auto", "sdpa"}, {"disabled", "eager"}, {"fa2", "flash"}, {"fa3", "flash"}}, Source: args + "/model_args.py"},

@@ -34,6 +34,7 @@ func shellKeys() []Key {
 		{Setting: "autocast", Path: "**.bf16", Kind: Switch, Means: "amp-bf16", Source: hfArgs},
 		{Setting: "autocast", Path: "**.fp16", Kind: Switch, Means: "amp-fp16", Source: hfArgs},
 		{Setting: "checkpointing", Path: "**.recompute_activations", Kind: Switch, Source: megatron},
+		{Setting: "use_reentrant", Path: "**.use_reentrant", Kind: Switch, Source: hfArgs}, // in gradient_checkpointing_kwargs, or a flag
 		{Setting: "attention", Path: "**.attn_impl", Kind: Word, Source: swift,
 			Words: []Term{{"sdpa", "sdpa"}, {"eager", "eager"}, {"flash_attn", "flash"}, {"flash_attention_2", "flash"}}},
 		{Setting: "optimizer", Path: "**.optim", Kind: Word, Words: hfOptimizers, Source: hfArgs},

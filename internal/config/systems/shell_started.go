@@ -26,7 +26,7 @@ func shellOf(trainer *System, starts *pattern.Pattern) System {
 func startedKeys(trainer *System) []Key {
 	var out []Key
 	for _, k := range trainer.Keys().All {
-		if k.Path != "" && !strings.Contains(k.Path, ".") {
+		if k.Path != "" && (!strings.Contains(k.Path, ".") || k.Setting == "use_reentrant") { // an argument in JSON
 			out = append(out, at("**.", k)...)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"snug/internal/config/doc"
 	"snug/internal/pattern"
+	"snug/internal/setup"
 )
 
 const (
@@ -30,8 +31,11 @@ var swift = System{
 	Keys: keysOf(swiftKeys),
 
 	Behaviour: Behaviour{CeilsAccumulation: true},
-	Loading:   Loading{Loop: "trainer", LoadsTyped: true, AutocastsAsLoaded: true},
-	Sharding:  Sharding{GathersInAutocast: true, SplitsVisible: true},
+	Loading: Loading{
+		Loop: "trainer", LoadsTyped: true, AutocastsAsLoaded: true,
+		Reentrant: &Reentrance{Answers: true, Except: setup.DDP}, // 4.6, trainers/mixin.py: _fix_gradient_checkpointing
+	},
+	Sharding: Sharding{GathersInAutocast: true, SplitsVisible: true},
 }
 
 // swiftShell is the system of shell scripts that start ms-swift.

@@ -105,6 +105,8 @@ type Loading struct {
 	Loop string
 	// LoopOverGPUs means that the loop is simulated over several GPUs too.
 	LoopOverGPUs bool
+	// Reentrant says when checkpointing is reentrant if no key decides; nil leaves it to transformers.
+	Reentrant *Reentrance
 	// Checkpoints is the folder that models are downloaded to under their names on the hub.
 	Checkpoints string
 	// LoopLoss is the loss that the loop computes, by its name in a setup; "" if it takes any.
@@ -147,6 +149,12 @@ type Loading struct {
 	QuantizedAdapters string
 	// QuantizesItself describes the trainer's own code for quantizing; "" if it uses bitsandbytes.
 	QuantizesItself string
+}
+
+// Reentrance is a trainer's default of reentrant checkpointing, and its exceptions.
+type Reentrance struct {
+	Answers bool   // also for objectives that compare answers
+	Except  string // the kind of data parallelism with which it is not the default
 }
 
 // OwnModel is a model that a trainer builds itself.
