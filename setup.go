@@ -32,7 +32,7 @@ type Setup struct {
 	// Completion is the number of tokens in a sample that belong to the answer, for loops that compare answers; 0
 	// means half of them.
 	Completion int `json:"completion,omitempty"`
-	// Reference is what answers are compared against, for loops that compare answers.
+	// Reference is what answers are compared with, for loops that compare answers.
 	Reference Reference `json:"reference,omitempty"`
 	// Precision is the type of the weights and the arithmetic.
 	Precision Precision `json:"precision,omitempty"`
