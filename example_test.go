@@ -57,7 +57,7 @@ func ExampleOptimize() {
 	fmt.Println(p.Rejected[0].Why)
 	// Output:
 	// 8 × 4
-	// needs 25.74 GiB, the card has 23.51 GiB
+	// needs 25.74 GiB, but the card has 23.51 GiB
 }
 
 func ExamplePredict() {
