@@ -13,14 +13,14 @@ import "snug/internal/units"
 // # The rules
 //
 //  1. Sizes are multiples of 2 MiB. Addresses are reserved in chunks that begin
-//      and end on multiples of 32 MiB, as large as the request needs.
+//     and end on multiples of 32 MiB, as large as the request needs.
 //  2. A request goes to the newest chunk that has a large enough hole, and there
 //     to the lowest such hole. Holes of two chunks are never joined.
 //  3. If there is none, a new chunk is reserved. It comes from the kernel's mmap,
-//      which works downwards: it returns the top of the highest gap that is large enough,
-//      which is usually right below everything else.
+//     which works downwards: it returns the top of the highest gap that is large enough,
+//     which is usually right below everything else.
 //  4. A chunk that is no longer used at all is released immediately, and becomes
-//      such a gap. A chunk in partial use keeps its freed ranges as holes.
+//     such a gap. A chunk in partial use keeps its freed ranges as holes.
 //
 // Because chunks usually go downwards, "newest first" usually looks like "lowest address first". Three recordings
 // have a newer chunk above an older one, and show that the newer one is used; no single-GPU recording contradicts

@@ -23,8 +23,8 @@ func Notes(s *setup.Setup, card gpu.Card) []string {
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {
-		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
-			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
+		out = append(out, fmt.Sprintf("%s: not recorded in %s, so %s not affect the figures",
+			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it does", false: "they do"}[n == 1]))
 	}
 	if s.Model.TakenFor != "" {
 		out = append(out, fmt.Sprintf("the model %s is not available and is assumed, by its name, to be %s; if its shapes or its vocabulary differ, give its config.json with %s",

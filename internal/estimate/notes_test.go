@@ -101,7 +101,7 @@ func TestUncounted(t *testing.T) {
 
 func TestNotesUnverified(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
-	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
+	want := []string{"steps: not recorded in m.snug, so it does not affect the figures"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
