@@ -157,7 +157,7 @@ func (r *Report) intervals(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | %d | %d | %d | %s |\n", h.Name, h.Runs, h.Itself, h.Family, percent(h.Width))
 		}
 	}
-	b.WriteString("\nRuns outside the interval without the run, or without its family:\n\n| run | outside by | without the run | without its family |\n| --- | ---: | --- | --- |\n")
+	b.WriteString("\nRuns outside the interval derived without the run, or without its family:\n\n| run | outside by | without the run | without its family |\n| --- | ---: | --- | --- |\n")
 	for i := range all {
 		if j := &all[i]; !j.holds(j.Without) || !j.holds(j.Unknown) {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", j.ID(), signed(j.Off()), heldText(j.holds(j.Without)), heldText(j.holds(j.Unknown)))

@@ -184,6 +184,6 @@ func expected(rungs []Rung) string {
 		}
 		width += rungs[i].width() / float64(len(rungs))
 	}
-	return fmt.Sprintf("%d of these %d real runs were inside the interval of `snug estimate` from the same recordings, whose average width is %s of the peak. "+
+	return fmt.Sprintf("%d of these %d real runs were inside the interval of `snug estimate` from the same recordings. Its average width is %s of the peak. "+
 		"With no convolution measured, 30 of 30 were inside, and the width was 8.7 %% (`TestMarginHoldsTheTruth`).", in, len(rungs), percent(width))
 }
