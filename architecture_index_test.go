@@ -15,8 +15,8 @@ import (
 // indexPart matches a link to a file, or a name in code style.
 var indexPart = regexp.MustCompile("\\]\\(([^)]+)\\)|`([^`]+)`")
 
-// TestIndex checks the section "Where to change what" of ARCHITECTURE.md: each file exists, and each name
-// in code style after a link is declared in that file.
+// TestIndex checks the section "Where to change what" in ARCHITECTURE.md: each file exists, and each name in code
+// style after a link is declared in that file.
 func TestIndex(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// checkPlaces checks the places of one row. A link to a Go file needs at least one name.
+// checkPlaces checks the files and names in one row. A link to a Go file needs at least one name.
 func checkPlaces(t *testing.T, row, places string) {
 	file, names := "", 0
 	end := func() {
@@ -54,7 +54,7 @@ func checkPlaces(t *testing.T, row, places string) {
 		if part[2] != "" {
 			names++
 			if !declaredIn(t, file)[part[2]] {
-				t.Errorf("%s does not declare %s, as this row says: %s", file, part[2], row)
+				t.Errorf("%s does not declare %s, which this row names: %s", file, part[2], row)
 			}
 			continue
 		}
@@ -70,7 +70,7 @@ func checkPlaces(t *testing.T, row, places string) {
 	}
 }
 
-// otherDeclaration matches a declaration of a file that is not Go: a function or class, a variable, a key.
+// otherDeclaration matches a declaration in a file that is not Go: a function, a class, a variable or a key.
 var otherDeclaration = regexp.MustCompile(`(?m)^\s*(?:def |class |const |(?:export )?(?:async )?function )?(\w+)(?:\(|:|\s*=)`)
 
 // declaredIn returns the names that a file declares; a method is Type.name.
@@ -106,7 +106,7 @@ func declaredIn(t *testing.T, name string) map[string]bool {
 	return out
 }
 
-// declareSpec adds the names of constants and variables, or of a type.
+// declareSpec adds the declared names of constants, variables or a type.
 func declareSpec(out map[string]bool, s ast.Spec) {
 	switch s := s.(type) {
 	case *ast.ValueSpec:
@@ -118,7 +118,7 @@ func declareSpec(out map[string]bool, s ast.Spec) {
 	}
 }
 
-// receiver returns the type of a method and a dot, "" for a function.
+// receiver returns a method's type followed by a dot, or "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

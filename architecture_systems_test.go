@@ -16,8 +16,8 @@ import (
 	"snug/internal/config/systems"
 )
 
-// TestNobodyAsksWhichSystem checks that special behaviour of a config system is a field of its table:
-// nothing compares a system with another by its address or its name.
+// TestNobodyAsksWhichSystem checks that special behaviour of a config system is a field in its table: no code
+// compares systems by address or name.
 func TestNobodyAsksWhichSystem(t *testing.T) {
 	seen := 0
 	for _, folder := range []string{"internal/config", "internal/record", "internal/cli"} {
@@ -27,7 +27,7 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 			}
 			seen++
 			for _, at := range identityComparisons(t, name, nil) {
-				t.Errorf("%s asks which system it is; make what is special about that one a field of systems.System", at)
+				t.Errorf("%s compares systems; make the special behaviour a field of systems.System", at)
 			}
 			return nil
 		})
@@ -36,11 +36,11 @@ func TestNobodyAsksWhichSystem(t *testing.T) {
 		}
 	}
 	if seen == 0 {
-		t.Error("no file was looked at")
+		t.Error("no file was checked")
 	}
 }
 
-// TestIdentityComparisonsAreFound checks that the test above finds what it should.
+// TestIdentityComparisonsAreFound checks that identityComparisons finds each kind of comparison.
 func TestIdentityComparisonsAreFound(t *testing.T) {
 	const source = `package a
 
@@ -59,12 +59,11 @@ func f(s *systems.System, b projects.Binding) bool {
 }
 `
 	if got := identityComparisons(t, "a.go", source); len(got) != 9 {
-		t.Errorf("%d comparisons are found of 9: %q", len(got), got)
+		t.Errorf("found %d of 9 comparisons: %q", len(got), got)
 	}
 }
 
-// identityComparisons returns the places in a file that compare a system with one of the tables, or its name
-// with a string.
+// identityComparisons returns the places in a file that compare a system with a table, or its name with a string.
 func identityComparisons(t *testing.T, name string, source any) []string {
 	t.Helper()
 	files := token.NewFileSet()
@@ -104,7 +103,7 @@ func identityComparisons(t *testing.T, name string, source any) []string {
 	return out
 }
 
-// isTable recognizes the address of a variable, and the results of package systems.
+// isTable reports whether e is the address of a variable or a call in package systems that returns a table.
 func isTable(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -118,13 +117,13 @@ func isTable(e ast.Expr) bool {
 	return false
 }
 
-// isName knows the fields that name a system.
+// isName reports whether e is a field that names a system.
 func isName(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	return ok && slices.Contains([]string{"Name", "Title", "System"}, s.Sel.Name)
 }
 
-// isText recognizes a string that is the name of a system.
+// isText reports whether e is a string literal with the name or title of a system.
 func isText(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && slices.ContainsFunc(systems.All(), func(s *systems.System) bool {
@@ -132,7 +131,7 @@ func isText(e ast.Expr) bool {
 	})
 }
 
-// isNamed knows an identifier.
+// isNamed reports whether e is an identifier with the given name.
 func isNamed(e ast.Expr, name string) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && id.Name == name

@@ -16,17 +16,16 @@ import (
 	"snug/internal/family"
 )
 
-// namesModels are files that may name a model type, because they are about one trainer or one measured run
-// and not about models.
+// namesModels lists the files that may name a model type, because they are about one trainer or one measured run.
 var namesModels = []string{
 	"internal/config/meaning/fields.go",  // nanotron's own model is Llama
-	"internal/config/systems/nanogpt.go", // its own script
-	"internal/cli/optimize_today.go",     // the example that is shown in an empty folder
-	"internal/run/launcher.go",           // a package manager of that name
-	"internal/plan/choices/runs.go",      // which runs were measured
+	"internal/config/systems/nanogpt.go", // nanoGPT's own script
+	"internal/cli/optimize_today.go",     // the example shown in an empty folder
+	"internal/run/launcher.go",           // a package manager with the same name
+	"internal/plan/choices/runs.go",      // the measured runs
 }
 
-// TestOneTableOfModels checks that only package family knows model types by name.
+// TestOneTableOfModels checks that only package family mentions model types by name.
 func TestOneTableOfModels(t *testing.T) {
 	known := family.Known()
 	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
@@ -43,7 +42,7 @@ func TestOneTableOfModels(t *testing.T) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if text, _ := strconv.Unquote(lit.Value); slices.Contains(known, text) {
-					t.Errorf("%s names %q: ask family.FactsOf", path, text)
+					t.Errorf("%s names %q; use family.FactsOf", path, text)
 				}
 			}
 			return true
@@ -55,8 +54,8 @@ func TestOneTableOfModels(t *testing.T) {
 	}
 }
 
-// TestNothingIsCompiledAtTheStart checks that no regular expression is compiled when the program starts:
-// internal/pattern compiles them when they are used.
+// TestNothingIsCompiledAtTheStart checks that no regular expression is compiled at program start. Package
+// internal/pattern compiles them on first use.
 func TestNothingIsCompiledAtTheStart(t *testing.T) {
 	files, _ := filepath.Glob("internal/*/*.go")
 	deeper, _ := filepath.Glob("internal/*/*/*.go")
@@ -72,12 +71,12 @@ func TestNothingIsCompiledAtTheStart(t *testing.T) {
 		seen++
 		for _, d := range f.Decls {
 			if vars, ok := d.(*ast.GenDecl); ok && vars.Tok == token.VAR && compiles(vars) {
-				t.Errorf("%s compiles a regular expression before the program begins; use pattern.New", name)
+				t.Errorf("%s compiles a regular expression at program start; use pattern.New", name)
 			}
 		}
 	}
 	if seen == 0 {
-		t.Error("no file was looked at")
+		t.Error("no file was checked")
 	}
 }
 
@@ -101,7 +100,7 @@ func compiles(n ast.Node) bool {
 // Package files has replacements.
 var reading = []string{"os.Open", "os.ReadFile", "os.DirFS", "io.ReadAll", "fs.ReadFile", "os.OpenFile", "os.OpenRoot"}
 
-// readersOfTheirOwn are the places that may call them, and why.
+// readersOfTheirOwn lists the places that may call them, with the reason.
 var readersOfTheirOwn = map[string]string{
 	"internal/files":                 "the one reader",
 	"internal/config/change":         "opens a project's folder as an os.Root, with bounds of its own",
@@ -118,8 +117,8 @@ var readersOfTheirOwn = map[string]string{
 	"internal/profile/profiletest":   "reads this repository's recordings",
 }
 
-// TestOneReader checks that package files opens every file: any file in a folder may be a FIFO or a link
-// to /dev/zero.
+// TestOneReader checks that only package files opens files, because any file in a folder may be a FIFO or a link to
+// /dev/zero.
 func TestOneReader(t *testing.T) {
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -129,7 +128,7 @@ func TestOneReader(t *testing.T) {
 		own := exception(name)
 		for _, call := range callsIn(t, name) {
 			if own == "" {
-				t.Errorf("%s calls %s; use package files, which has a bound and takes regular files only", name, call)
+				t.Errorf("%s calls %s; use package files, which limits the size and accepts only regular files", name, call)
 			}
 			used[own] = true
 		}
@@ -140,7 +139,7 @@ func TestOneReader(t *testing.T) {
 	}
 	for name := range readersOfTheirOwn {
 		if !used[name] {
-			t.Errorf("%s is an exception and needs none", name)
+			t.Errorf("%s is listed as an exception but does not need it", name)
 		}
 	}
 }
@@ -156,7 +155,7 @@ func exception(name string) string {
 	return ""
 }
 
-// callsIn returns the functions of reading that a file names.
+// callsIn returns the functions in reading that a file mentions.
 func callsIn(t *testing.T, name string) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"snug/internal/units"
 )
 
-// Bytes is an amount of memory. It prints as people write it, "7.43 GiB", and is
-// an integer in JSON.
+// Bytes is an amount of memory. It prints with a unit, such as "7.43 GiB", and is an integer in JSON.
 type Bytes uint64
 
-// Multiples of a byte: 24*snug.GiB.
+// Multiples of a byte, as in 24*snug.GiB.
 const (
 	KiB Bytes = 1 << 10 // 1024 bytes
 	MiB Bytes = 1 << 20 // 1024 KiB

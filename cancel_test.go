@@ -11,7 +11,7 @@ import (
 	"snug"
 )
 
-// countdown is a context that ends after a number of calls, and counts the calls after that.
+// countdown is a context that ends after a number of Err calls, and counts the calls after that.
 type countdown struct {
 	context.Context
 	left, after atomic.Int64
@@ -31,8 +31,8 @@ func (c *countdown) Err() error {
 	return context.Canceled
 }
 
-// TestCancelledSearchEnds cancels a context at several points of each question. After that only work that
-// was in progress may be done: a search asks dozens of times.
+// TestCancelledSearchEnds cancels each kind of call at several points. After that, only work already in progress may
+// finish; a full search would check the context dozens of times.
 func TestCancelledSearchEnds(t *testing.T) {
 	run := &snug.Setup{Model: snug.Model{Name: "gpt2"}, Batch: 4, Accumulation: 4, Seq: 128, Precision: snug.AmpFP16, Limit: 6 * snug.GiB}
 	const trace = "testdata/measured/traces/gpt2-2l-b4-s128-fp32-adamw.pickle.gz"
@@ -62,7 +62,7 @@ func TestCancelledSearchEnds(t *testing.T) {
 					t.Errorf("ended at %d: %v", at, err)
 				}
 				if n := ctx.after.Load(); n > maxAfter {
-					t.Errorf("ended at %d: asked %d times after that", at, n)
+					t.Errorf("ended at %d: context checked %d times after that", at, n)
 				}
 			}
 		})
@@ -72,11 +72,11 @@ func TestCancelledSearchEnds(t *testing.T) {
 // maxAfter is the number of simulated runs that may have been waiting for a processor.
 const maxAfter = 60
 
-// asksOf lists the calls of the context after which each question is cancelled.
+// asksOf returns the numbers of context checks after which each call is cancelled.
 func asksOf(name string) []int64 {
 	switch name {
 	case "estimate":
-		return []int64{0, 1, 2, 3, 10, 20} // of which the last are in the interval
+		return []int64{0, 1, 2, 3, 10, 20} // the last ones are inside the interval computation
 	case "max batch":
 		return []int64{0, 1, 3, 6, 30, 60}
 	case "optimize":

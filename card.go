@@ -8,36 +8,36 @@ import (
 	"snug/internal/gpu"
 )
 
-// Card is one model of GPU. The zero value is an unlimited card. A card with nothing but a
-// Total behaves like an H200 of that size, the card that the measurements were made on.
+// Card is a GPU model. The zero value is an unlimited card. A card with only a Total behaves like an H200 with that
+// much memory, the card that the measurements were made on.
 type Card struct {
 	Name   string // such as "RTX-4090"
 	Maker  string // "NVIDIA" or "AMD"
 	Memory int    // GB, as sold
 	// Total is the memory that cudaMemGetInfo reports; 0 means unlimited.
 	Total Bytes
-	// TotalSeen is set if Total was read on such a card, not derived by a rule.
+	// TotalSeen is set if Total was read on a real card, not derived by a rule.
 	TotalSeen bool
-	// Outside is what a training process holds outside PyTorch's allocator: the CUDA
-	// context and loaded kernels.
+	// Outside is the memory that a training process uses outside PyTorch's allocator: the CUDA context and loaded
+	// kernels.
 	Outside Bytes
-	// OutsideMeasured is set if Outside was measured on such a card, not assumed.
+	// OutsideMeasured is set if Outside was measured on this kind of card, not assumed.
 	OutsideMeasured bool
 	Arch            string  // "sm_90", "gfx942"
 	Capability      int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs             int     // multiprocessors, or AMD's compute units
-	Bandwidth       float64 // of its memory, in bytes per second
-	Rates           Rates   // how fast it computes, by type
-	Link            float64 // to another such card in the machine, in bytes per second and direction; 0 means PCIe
-	Network         float64 // between machines with such cards, in bytes per second; 0 means as fast as PCIe
+	Bandwidth       float64 // memory bandwidth, in bytes per second
+	Rates           Rates   // peak arithmetic rates, by type
+	Link            float64 // to another card in the same machine, in bytes per second and direction; 0 means PCIe
+	Network         float64 // between machines, in bytes per second; 0 means as fast as PCIe
 
-	// Unnamed is set if only Total is known, Least if Total is the smallest of all cards sold with Memory, and
+	// Unnamed is set if only Total is known, Least if Total is the smallest among all cards sold with Memory, and
 	// Resized if the caller chose Total.
 	Unnamed, Least, Resized bool
 }
 
-// Rates are peak rates in operations per second, counting a multiply-add as two: dense, with
-// sums in float32. They are 0 if the card has no hardware for it.
+// Rates are peak rates for dense arithmetic with float32 accumulation, in operations per second; a multiply-add
+// counts as two. A rate is 0 if the card has no hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores
 	TF32 float64 // float32 matrices on the tensor cores

@@ -14,9 +14,9 @@ import (
 	"snug/internal/setup"
 )
 
-// This file is the one place that converts between the types of this package and the internal ones. Setups
-// go through the fields that both have in JSON, so that the internal table of settings checks them as it
-// checks a file; a test compares the table with Setup. Answers are copied field by field.
+// This file is the one place that converts between the types of this package and the internal ones. Setups are
+// converted through their common JSON fields, so the internal table of settings checks them like a file; a test
+// compares the table with Setup. Answers are copied field by field.
 
 // filled checks a setup and fills in its defaults.
 func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
@@ -38,7 +38,7 @@ func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
 		return nil, public(err)
 	}
 	if in.Model.Name == "" {
-		in.Model.Name = s.Model.Name // a hub has replaced the name by a config
+		in.Model.Name = s.Model.Name // a hub has replaced the name with a config
 	}
 	if !in.Model.Known() {
 		return nil, unknownType(in)
@@ -46,7 +46,7 @@ func (o *options) filled(ctx context.Context, s *Setup) (*setup.Setup, error) {
 	return in, nil
 }
 
-// unknownType returns an error if a model has a config of a kind that no family knows.
+// unknownType returns an error if the model_type of a model's config is unknown.
 func unknownType(in *setup.Setup) error {
 	return &FieldError{
 		Field:   "model.config",
@@ -55,11 +55,11 @@ func unknownType(in *setup.Setup) error {
 	}
 }
 
-// fieldsOf returns a setup as a file would have it.
+// fieldsOf returns a setup as the fields of a setup file.
 func fieldsOf(s *Setup) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
-		var field *FieldError // encoding/json has wrapped it
+		var field *FieldError // encoding/json wraps it
 		if errors.As(err, &field) {
 			return nil, field
 		}
@@ -69,7 +69,7 @@ func fieldsOf(s *Setup) (map[string]any, error) {
 	return fields, json.Unmarshal(data, &fields)
 }
 
-// setConfig sets the config of a model in such fields, with numbers as JSON has them.
+// setConfig sets the model's config in the fields of a setup, with numbers as in decoded JSON.
 func setConfig(model map[string]any, config map[string]any) error {
 	data, err := json.Marshal(config)
 	if err != nil {
@@ -83,7 +83,7 @@ func setConfig(model map[string]any, config map[string]any) error {
 	return nil
 }
 
-// setupOf returns an internal setup, with the model as the caller gave it.
+// setupOf returns the public form of an internal setup, with the model as the caller gave it.
 func setupOf(in *setup.Setup, model Model) *Setup {
 	if in == nil {
 		return nil
@@ -96,7 +96,7 @@ func setupOf(in *setup.Setup, model Model) *Setup {
 	}
 	out := &Setup{}
 	if data, err := json.Marshal(&plain); err == nil {
-		_ = json.Unmarshal(data, (*plainSetup)(out)) // both have the same fields, of the same types: see the tests
+		_ = json.Unmarshal(data, (*plainSetup)(out)) // the tests check that both have the same fields with the same types
 	}
 	head := out.Model.Head
 	out.Model, out.Sizes = model, in.Sizes
@@ -104,7 +104,7 @@ func setupOf(in *setup.Setup, model Model) *Setup {
 	return out
 }
 
-// cardOf returns an internal card.
+// cardOf returns the public form of an internal card.
 func cardOf(c gpu.Card) Card {
 	return Card{
 		Name: c.Name, Maker: string(c.Maker), Memory: c.Memory, Total: Bytes(c.Total), TotalSeen: c.Seen, Outside: Bytes(c.Outside),
@@ -113,8 +113,8 @@ func cardOf(c gpu.Card) Card {
 	}
 }
 
-// internal returns the card with its gaps filled in: if only the memory is known, everything else is the
-// reference's.
+// internal returns the internal form of a card. If only the memory is known, everything else is taken from the
+// reference card.
 func (c Card) internal() gpu.Card {
 	if c.Name == "" && c.Capability == 0 && c.Arch == "" {
 		return c.internalUnnamed()
@@ -138,7 +138,7 @@ func (c Card) internalUnnamed() gpu.Card {
 	return out
 }
 
-// answerOf returns an estimate, with the model as the caller gave it.
+// answerOf returns the public form of an estimate, with the model as the caller gave it.
 func answerOf(a *estimate.Answer, model Model) *Answer {
 	if a == nil {
 		return nil
@@ -180,13 +180,13 @@ func componentsOf(c estimate.Components) Components {
 	}
 }
 
-// notesOf returns the notes on a run on a card, with the names of fields.
+// notesOf returns the notes on a run on a card, with field names in place of flags.
 func notesOf(s *setup.Setup, card gpu.Card) []string {
 	notes := estimate.NotesNamed(s, card, func(field string) string { return field })
 	return slices.Concat(notes, estimate.Uncounted(s))
 }
 
-// planOf returns a plan, with the model as the caller gave it.
+// planOf returns the public form of a plan, with the model as the caller gave it.
 func planOf(p *plan.Plan, model Model) *Plan {
 	out := &Plan{
 		GPU: p.GPU, Current: choiceOf(p.Current, model), Recommended: choiceOf(p.Recommended, model),

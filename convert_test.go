@@ -18,8 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestEverySettingHasAField gives each setting of the internal table a value in the public Setup, and
-// checks that the table reads it. A setting that is only in the table fails here.
+// TestEverySettingHasAField gives each setting in the internal table a value in the public Setup, and checks that the
+// table reads it. A setting without a public field fails here.
 func TestEverySettingHasAField(t *testing.T) {
 	for _, x := range setup.Settings() {
 		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
@@ -37,35 +37,35 @@ func TestEverySettingHasAField(t *testing.T) {
 			t.Errorf("%s is %v in JSON, want %v", x.Name, got, want)
 		}
 		if kind := kindOfField(field, x); kind != x.Kind() {
-			t.Errorf("Setup's field for %s is a %v, and the table's is a %v", x.Name, kind, x.Kind())
+			t.Errorf("Setup's field for %s is a %v, but the table's is a %v", x.Name, kind, x.Kind())
 		}
 	}
 }
 
-// TestNoFieldIsLost compares the structs themselves.
+// TestNoFieldIsLost compares the fields of the public and the internal struct.
 func TestNoFieldIsLost(t *testing.T) {
 	ours, theirs := leaves(reflect.TypeFor[Setup](), ""), leaves(reflect.TypeFor[setup.Setup](), "")
 	for _, name := range theirs {
-		if !strings.HasPrefix(name, "dist.") && !slices.Contains(ours, name) { // dist has its own way into JSON
+		if !strings.HasPrefix(name, "dist.") && !slices.Contains(ours, name) { // dist has its own JSON conversion
 			t.Errorf("Setup has no %s", name)
 		}
 	}
 	if len(theirs) < 30 {
-		t.Errorf("only %d fields were looked at", len(theirs))
+		t.Errorf("only %d fields were checked", len(theirs))
 	}
 }
 
-// TestEveryFieldIsASetting is the reverse: every field of Setup is read.
+// TestEveryFieldIsASetting is the reverse check: every field of Setup is read.
 func TestEveryFieldIsASetting(t *testing.T) {
 	beside := map[string]bool{"id": true, "model.config": true, "model.name": true, "model.profile": true}
 	for _, name := range leaves(reflect.TypeFor[Setup](), "") {
 		if setup.Find(name) == nil && !beside[name] {
-			t.Errorf("Setup has a field %s, and the table of settings has none", name)
+			t.Errorf("Setup has a field %s, but the table of settings has none", name)
 		}
 	}
 }
 
-// TestEveryWordHasAConstant compares the constants with the words of the table.
+// TestEveryWordHasAConstant compares the constants with the allowed words in the table.
 func TestEveryWordHasAConstant(t *testing.T) {
 	have := map[string][]any{
 		"model.head":           {CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification},
@@ -88,7 +88,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 			words = append(words, fmt.Sprint(c))
 		}
 		if diff := cmp.Diff(x.Words, words); diff != "" {
-			t.Errorf("%s: the table's words, and the constants:\n%s", x.Name, diff)
+			t.Errorf("%s: (-table +constants)\n%s", x.Name, diff)
 		}
 	}
 	goals := []plan.Goal{plan.Goal(Throughput), plan.Goal(Balanced), plan.Goal(Quick)}
@@ -97,7 +97,7 @@ func TestEveryWordHasAConstant(t *testing.T) {
 	}
 }
 
-// TestSetupComesBack checks that a setup with every field is the same after both conversions.
+// TestSetupComesBack checks that a setup with every field set survives conversion in both directions.
 func TestSetupComesBack(t *testing.T) {
 	yes := true
 	want := &Setup{
@@ -109,7 +109,7 @@ func TestSetupComesBack(t *testing.T) {
 	}
 	for f, v := range reflect.ValueOf(*want).Fields() {
 		if v.IsZero() && f.Name != "Sizes" {
-			t.Errorf("the setup of this test has no %s", f.Name)
+			t.Errorf("this test's setup does not set %s", f.Name)
 		}
 	}
 	data, err := json.Marshal(want)
@@ -121,21 +121,21 @@ func TestSetupComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, setupOf(in, want.Model)); diff != "" {
-		t.Errorf("(-given +came back)\n%s", diff)
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
-// TestCardComesBack fills each field of a card, and checks that it is the same after both conversions.
+// TestCardComesBack checks that a card with every field set survives conversion in both directions.
 func TestCardComesBack(t *testing.T) {
 	var in gpu.Card
 	fill(reflect.ValueOf(&in).Elem())
 	if diff := cmp.Diff(in, cardOf(in).internal()); diff != "" {
-		t.Errorf("(-given +came back)\n%s", diff)
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
-// TestAnswersHaveEveryField fills each JSON field of an internal answer or plan, and checks that the
-// public one has the same JSON.
+// TestAnswersHaveEveryField fills each JSON field of an internal answer or plan, and checks that the public type has
+// the same JSON.
 func TestAnswersHaveEveryField(t *testing.T) {
 	var a estimate.Answer
 	fill(reflect.ValueOf(&a).Elem())
@@ -160,7 +160,7 @@ func same(t *testing.T, what string, in, out any) {
 	}
 }
 
-// fill sets every exported field that is in JSON or has no tag.
+// fill sets every exported field that appears in JSON or has no tag.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -196,7 +196,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// fieldAt returns the field with a name in JSON, such as "lora.rank".
+// fieldAt returns the field with a JSON name such as "lora.rank".
 func fieldAt(v reflect.Value, name string) (reflect.Value, bool) {
 	outer, inner, nested := strings.Cut(name, ".")
 	if v.Type() == reflect.TypeFor[Model]() {
@@ -216,7 +216,7 @@ func fieldAt(v reflect.Value, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// example sets a field to something, and says what that is in JSON.
+// example sets a field to some value, and returns that value as in JSON.
 func example(t *testing.T, v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Int:
@@ -243,11 +243,11 @@ func example(t *testing.T, v reflect.Value) any {
 		v.Index(0).SetString("word")
 		return []any{"word"}
 	}
-	t.Fatalf("a field of type %v", v.Type())
+	t.Fatalf("no example for a field of type %v", v.Type())
 	return nil
 }
 
-// kindOfField returns the table's kind of a public field.
+// kindOfField returns the table's kind for a public field.
 func kindOfField(v reflect.Value, x *setup.Setting) setup.Kind {
 	switch v.Kind() {
 	case reflect.Int:
@@ -268,7 +268,7 @@ func kindOfField(v reflect.Value, x *setup.Setting) setup.Kind {
 	return setup.Text
 }
 
-// valueAt returns a value in nested fields.
+// valueAt returns the value at a dotted name in nested fields.
 func valueAt(fields map[string]any, name string) any {
 	outer, inner, nested := strings.Cut(name, ".")
 	if !nested {
@@ -278,11 +278,11 @@ func valueAt(fields map[string]any, name string) any {
 	return valueAt(in, inner)
 }
 
-// leaves returns the names in JSON of all fields of a struct and of those in it.
+// leaves returns the JSON names of all fields of a struct and its nested structs.
 func leaves(t reflect.Type, at string) []string {
 	var out []string
 	for name, of := range jsonNames(t) {
-		if of.Kind() == reflect.Struct && of != reflect.TypeFor[setup.Lengths]() { // which is text in JSON
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[setup.Lengths]() { // which is a string in JSON
 			out = append(out, leaves(of, at+name+".")...)
 		} else {
 			out = append(out, at+name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snug says how much GPU memory a PyTorch training run will take, before it
-// runs. It needs no Python, no GPU and no network: it simulates the run op by op and
-// plays its allocations through a model of PyTorch's caching allocator.
+// Package snug estimates how much GPU memory a PyTorch training run takes, without running it. It needs no Python, no
+// GPU and no network: it simulates the run op by op and plays its allocations through a model of PyTorch's caching
+// allocator.
 //
 //	run := &snug.Setup{Model: snug.Model{Name: "llama-3.2-1b"}, Batch: 4, Seq: 2048, Precision: snug.BF16}
 //	card, err := snug.FindCard("RTX 4090")
@@ -15,11 +15,11 @@
 //
 // Each question is one function:
 //
-//   - [Estimate]: how much memory does a run take, and what for?
+//   - [Estimate]: how much memory does a run take, and for what?
 //   - [MaxBatch]: what is the largest batch that fits?
 //   - [Optimize]: which settings train fastest on a card?
 //   - [Predict]: what does a recorded training step take at other sizes?
-//   - [Replay]: what did a recorded run take, and what would it take under other
+//   - [Replay]: what did a recorded run take, and what would it take with other
 //     allocator settings?
 //
 // A run that does not fit is an answer, not an error: [Answer.Fits] is false,
@@ -28,19 +28,16 @@
 //
 // # Describing a run
 //
-// A [Setup] describes one training run. The model and the batch are required, and for text models
-// also the length of samples; every other field, if left empty, gets the default of PyTorch or
-// transformers. [Parse] reads a Setup from JSON or YAML. encoding/json reads and writes the same form, which is the one that
-// `snug estimate --setup` takes.
+// A [Setup] describes one training run. The model and the batch are required, and for text models also the sample
+// length; every other field, if left empty, gets the default of PyTorch or transformers. [Parse] reads a Setup from
+// JSON or YAML. encoding/json reads and writes the same form, which `snug estimate --setup` also accepts.
 //
-// A [Model] is given in one of four ways: a built-in name ([Models] lists them), the
-// contents of a Hugging Face config.json, the path of one, or a profile made by
-// `snug profile` or [FitProfile]. A profile covers any model, including those that
-// cannot be simulated.
+// A [Model] is given in one of four ways: a built-in name ([Models] lists them), the contents of a Hugging Face
+// config.json, the path of one, or a profile made by `snug profile` or [FitProfile]. A profile works for any model,
+// including those that cannot be simulated.
 //
-// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one from its memory size
-// alone. The zero Card is unlimited: an answer then says whether the
-// run fits only if the setup has a Limit.
+// A [Card] is a GPU. [FindCard] finds one by name; [CardWithMemory] makes one from its memory size alone. The zero
+// Card is unlimited: the answer then reports whether the run fits only if the setup has a Limit.
 //
 // # Units
 //
@@ -51,19 +48,17 @@
 //
 // # What is exact, and what is estimated
 //
-// PeakAllocated and PeakReserved are simulated, without a safety factor. In more than nine out of
-// ten measured runs, the peaks are exact to the byte. The allocator is
-// exact: a replayed snapshot takes the same memory from the driver as the recorded run did,
-// request by request, and [ReplayAnswer.Exact] says so.
+// PeakAllocated and PeakReserved are simulated, without a safety factor. In more than nine out of ten measured runs,
+// the peaks are exact to the byte. The allocator model is exact: a replayed snapshot reserves the same memory as the
+// recorded run did, request by request, and [ReplayAnswer.Exact] reports this.
 //
 // Some things cannot be known before the run, such as whether a gradient scaler skips
 // the first updates. [Answer.Interval] covers them, and adds how far off the estimates of
 // similar measured runs were; [Answer.Evidence] names those runs.
 //
-// Two kinds of figures are estimates. Outside, the memory of the CUDA context and of
-// loaded kernels, was measured on an H200 and is assumed on other cards. StepSeconds and
-// SamplesPerSecond come from a model of the card's speed. What is known to be missing
-// from the figures is in [Answer.Notes].
+// Two kinds of figures are estimates. Outside, the memory of the CUDA context and loaded kernels, was measured on an
+// H200 and is assumed on other cards. StepSeconds and SamplesPerSecond come from a model of the card's speed.
+// [Answer.Notes] lists what is known to be missing from the figures.
 //
 // # Files and names
 //
@@ -74,14 +69,14 @@
 //
 // # Cancelling
 //
-// Every function that may take a long time takes a context. When the context ends, the function returns
-// its error before it simulates the next micro-batch: usually within a tenth of a second, and
-// within a second for state-space models, which are simulated token by token.
+// Every function that may take a long time takes a context. When the context ends, the function returns the context's
+// error before it simulates the next micro-batch: usually within a tenth of a second, and within a second for
+// state-space models, which are simulated token by token.
 //
 // # Errors
 //
-// A mistake in a setup or an option is a [*FieldError], which names the field and says
-// what to do. Test for [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong]
-// with errors.Is. Errors about files wrap what the file system returned. If only a recording can
-// answer, the message ends with the `snug profile` command that makes one.
+// A mistake in a setup or an option is a [*FieldError], which names the field and says what to do. Test for
+// [ErrUnknownModel], [ErrUnknownCard], [ErrNoLimit] and [ErrTooLong] with errors.Is. Errors about files wrap the file
+// system's error. If only a recording can answer the question, the message ends with the `snug profile` command that
+// makes one.
 package snug

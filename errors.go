@@ -14,22 +14,21 @@ import (
 
 // Kinds of errors, for errors.Is.
 var (
-	// ErrUnknownModel means that the setup names a model that is not known, or describes
-	// one that cannot be simulated. A profile of it can still be used.
+	// ErrUnknownModel means that the setup names an unknown model, or describes one that cannot be simulated. A
+	// profile of it can still be used.
 	ErrUnknownModel = errors.New("the model is not known")
 	// ErrUnknownCard means that no GPU has the name, or that several share it.
 	ErrUnknownCard = errors.New("the GPU is not known")
-	// ErrNoLimit means that a search has nothing to fit into: there is no card, and the setup
-	// has no limit.
+	// ErrNoLimit means that a search has no memory limit: there is no card, and the setup has no limit.
 	ErrNoLimit = errors.New("no memory limit: give the setup a limit or choose a card")
-	// ErrTooLong means that the run is longer or larger than what is simulated.
+	// ErrTooLong means that the run is longer or larger than snug simulates.
 	ErrTooLong = errors.New("the run is too long or too large to simulate")
 )
 
-// FieldError is a mistake in a field of a setup or of an options struct.
+// FieldError is a mistake in a field of a setup or an options struct.
 type FieldError struct {
-	// Field is the field at fault, by its name in JSON: "batch", "lora.rank". A field of an
-	// options struct is in lower case: "lock".
+	// Field is the JSON name of the field at fault, such as "batch" or "lora.rank". A field of an options struct is
+	// in lower case, such as "lock".
 	Field string
 	// Message is one line: what is wrong, and what to do.
 	Message string
@@ -43,7 +42,7 @@ func (e *FieldError) Error() string { return e.Message }
 // Unwrap returns ErrUnknownModel or another of the errors above, or nil.
 func (e *FieldError) Unwrap() error { return e.kind }
 
-// kindError is an error with a kind that is not about a field.
+// kindError is an error that has a kind but is not about a field.
 type kindError struct {
 	error
 	kind error
@@ -51,8 +50,8 @@ type kindError struct {
 
 func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
 
-// public returns an error of an internal package as callers of this package know it. The text stays, and
-// so does what was wrapped for errors.Is, such as fs.ErrNotExist.
+// public converts an error from an internal package to the public types. It keeps the text and whatever was wrapped
+// for errors.Is, such as fs.ErrNotExist.
 func public(err error) error {
 	var field *setup.FieldError
 	kind := kindOf(err)
@@ -69,7 +68,7 @@ func public(err error) error {
 	return err
 }
 
-// kindOf returns the kind of an internal error, nil if it has none.
+// kindOf returns the kind of an internal error, or nil if it has none.
 func kindOf(err error) error {
 	var beyond estimate.Beyond
 	var card *gpu.UnknownError

@@ -21,7 +21,7 @@ func gpt2(change func(*snug.Setup)) *snug.Setup {
 	return s
 }
 
-// TestErrorsSpeakOfFields checks that each error names its field, has the right kind, and names no flag.
+// TestErrorsSpeakOfFields checks that each error names its field, has the right kind, and mentions no flag.
 func TestErrorsSpeakOfFields(t *testing.T) {
 	ctx := context.Background()
 	estimate := func(change func(*snug.Setup)) error {
@@ -93,13 +93,13 @@ func TestErrorsSpeakOfFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var field *snug.FieldError
 			if !errors.As(tt.err, &field) {
-				t.Fatalf("%v is about no field", tt.err)
+				t.Fatalf("%v names no field", tt.err)
 			}
 			if field.Field != tt.field {
-				t.Errorf("it is about %q, want %q: %v", field.Field, tt.field, tt.err)
+				t.Errorf("field is %q, want %q: %v", field.Field, tt.field, tt.err)
 			}
 			if strings.Contains(strings.ReplaceAll(tt.err.Error(), "snug profile -- ", ""), "--") {
-				t.Errorf("it speaks of a flag: %v", tt.err)
+				t.Errorf("it mentions a flag: %v", tt.err)
 			}
 			for _, kind := range []error{snug.ErrUnknownModel, snug.ErrUnknownCard, snug.ErrNoLimit, snug.ErrTooLong} {
 				if errors.Is(tt.err, kind) != errors.Is(tt.kind, kind) {
@@ -124,7 +124,7 @@ func TestNothingToFitInto(t *testing.T) {
 	}
 }
 
-// TestErrorsOfFiles checks that errors of the file system are wrapped.
+// TestErrorsOfFiles checks that file system errors are wrapped.
 func TestErrorsOfFiles(t *testing.T) {
 	ctx, none := context.Background(), snug.WithFS(fstest.MapFS{})
 	_, predict := snug.Predict(ctx, "memory.snug", snug.Size{"batch": 2}, none)
@@ -138,8 +138,8 @@ func TestErrorsOfFiles(t *testing.T) {
 	}
 }
 
-// TestHubIsAsked checks that a hub is asked first, that unknown names are left to the table, and that its
-// errors are returned.
+// TestHubIsAsked checks that a hub is consulted first, that names unknown to it are looked up in the table, and that
+// its errors are returned.
 func TestHubIsAsked(t *testing.T) {
 	broken := errors.New("the network is down")
 	var asked []string
@@ -160,11 +160,11 @@ func TestHubIsAsked(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 		if err == nil && a.Setup.Model.Name != name {
-			t.Errorf("%s came back as %+v", name, a.Setup.Model)
+			t.Errorf("%s was returned as %+v", name, a.Setup.Model)
 		}
 	}
 	if len(asked) != 4 {
-		t.Errorf("asked for %v", asked)
+		t.Errorf("hub was asked for %v", asked)
 	}
 }
 
@@ -176,10 +176,10 @@ func TestCacheOfTheHub(t *testing.T) {
 	}
 	run := gpt2(func(s *snug.Setup) { s.Model.Name = "acme/tiny" })
 	if err := snug.Check(context.Background(), run, snug.WithFS(files)); !errors.Is(err, snug.ErrUnknownModel) {
-		t.Errorf("without the cache: %v", err)
+		t.Errorf("without a cache: %v", err)
 	}
 	if err := snug.Check(context.Background(), run, snug.WithFS(files), snug.WithHubCache("hub")); err != nil {
-		t.Errorf("with it: %v", err)
+		t.Errorf("with a cache: %v", err)
 	}
 }
 
@@ -209,7 +209,7 @@ func (c *counted) Close() error {
 	return nil
 }
 
-// TestSizesOfAProfile checks that quantities without a field are fields in JSON.
+// TestSizesOfAProfile checks that quantities without a struct field are fields in JSON.
 func TestSizesOfAProfile(t *testing.T) {
 	text := `{"batch":2,"frames":16,"model":{"profile":"memory.snug"}}`
 	s, err := snug.Parse([]byte(text))
@@ -238,6 +238,6 @@ func TestKnownNamesAreKnown(t *testing.T) {
 		}
 	}
 	if len(snug.Models()) < 50 || len(snug.Cards()) < 20 {
-		t.Errorf("%d models and %d cards are listed", len(snug.Models()), len(snug.Cards()))
+		t.Errorf("only %d models and %d cards are listed", len(snug.Models()), len(snug.Cards()))
 	}
 }

@@ -57,12 +57,12 @@ func ExampleOptimize() {
 	fmt.Println(p.Rejected[0].Why)
 	// Output:
 	// 8 × 4
-	// needs 25.74 GiB, the card has 23.51 GiB
+	// needs 25.74 GiB, but the card has 23.51 GiB
 }
 
 func ExamplePredict() {
 	ctx := context.Background()
-	// Two memory snapshots of the same training step become a profile, which is a small file.
+	// Two memory snapshots of the same training step become a profile, a small file.
 	step, err := snug.FitProfile(ctx, []snug.Recording{
 		{File: "testdata/measured/traces/gsa-b2-s1024-amp-bf16-adamw.pickle.gz", At: snug.Size{"batch": 2}},
 		{File: "testdata/measured/traces/gsa-b4-s1024-amp-bf16-adamw.pickle.gz", At: snug.Size{"batch": 4}},
@@ -74,7 +74,7 @@ func ExamplePredict() {
 	if err := step.Write(&file); err != nil {
 		log.Fatal(err)
 	}
-	// From then on the file answers for every batch.
+	// The file then predicts any batch.
 	files := fstest.MapFS{"memory.snug": {Data: file.Bytes()}}
 	p, err := snug.Predict(ctx, "memory.snug", snug.Size{"batch": 16}, snug.WithFS(files))
 	if err != nil {
@@ -121,10 +121,10 @@ func ExampleCheck() {
 }
 
 func ExampleWithHub() {
-	// A company's own models, by the names that it gives them.
+	// Look up a company's own models by their internal names.
 	hub := snug.HubFunc(func(_ context.Context, name string) (map[string]any, error) {
 		if name != "acme/tiny" {
-			return nil, snug.ErrUnknownModel // which leaves the name to the built-in table
+			return nil, snug.ErrUnknownModel // the name is then looked up in the built-in table
 		}
 		return map[string]any{
 			"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 8000,

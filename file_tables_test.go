@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// fileRow matches a line of a table of files in a comment, and inTable the names in such a table.
+// fileRow matches a row of a file table in a comment, and inTable the names in the row.
 var (
 	fileRow = regexp.MustCompile(`(?m)^//\t\s*(?:[a-z0-9_*]+\.go(?:, )?)+\s`)
 	inTable = regexp.MustCompile(`[a-z0-9_*]+\.go`)
 )
 
-// TestFileTables checks that a package comment with a table of files lists every file of the package.
-// Tables in other comments (ragged.go) count too.
+// TestFileTables checks that a package comment with a table of files lists every file in the package. Tables in other
+// comments (ragged.go) count too.
 func TestFileTables(t *testing.T) {
 	packages, err := filepath.Glob("internal/*")
 	if err != nil {
@@ -43,11 +43,11 @@ func TestFileTables(t *testing.T) {
 		}
 	}
 	if tables < 6 {
-		t.Errorf("%d packages with tables of files were found, want at least 6", tables)
+		t.Errorf("found %d packages with tables of files, want at least 6", tables)
 	}
 }
 
-// listedFiles returns the names in a package's tables of files; a name may be a pattern such as process_*.go.
+// listedFiles returns the names in a package's file tables; a name may be a pattern such as process_*.go.
 func listedFiles(t *testing.T, dir string) (names []string, hasTable bool) {
 	for _, file := range sources(t, dir) {
 		src, err := os.ReadFile(filepath.Join(dir, file))
@@ -64,7 +64,7 @@ func listedFiles(t *testing.T, dir string) (names []string, hasTable bool) {
 	return names, hasTable
 }
 
-// sources returns the names of a package's files without its tests.
+// sources returns the names of a package's files, without tests.
 func sources(t *testing.T, dir string) (names []string) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -87,7 +87,7 @@ func matchesAny(patterns []string, name string) bool {
 	return false
 }
 
-// ofCommand reports whether a file of package cli begins with the name of a command.
+// ofCommand reports whether the name of a file in package cli begins with the name of a command.
 func ofCommand(file string) bool {
 	for _, command := range []string{"apply", "check", "diagnose", "estimate", "gpus", "history", "init", "lint", "max_batch", "models", "optimize", "predict", "profile", "replay", "revert", "serve", "tune", "version", "watch"} {
 		if file == command+".go" || strings.HasPrefix(file, command+"_") {

@@ -14,8 +14,7 @@ import (
 	"snug"
 )
 
-// FuzzParse checks that a setup is the same after it is written and read again, and that checking it never
-// panics.
+// FuzzParse checks that a setup is unchanged after it is written and read again, and that checking it never panics.
 func FuzzParse(f *testing.F) {
 	for _, text := range setups {
 		f.Add([]byte(text))
@@ -30,11 +29,11 @@ func FuzzParse(f *testing.F) {
 		}
 		var field *snug.FieldError
 		if err := snug.Check(t.Context(), s, none); errors.As(err, &field) && field.Message == "" {
-			t.Errorf("an error about %q says nothing", field.Field)
+			t.Errorf("the error about %q has no message", field.Field)
 		}
 		data, err := json.Marshal(s)
 		if errors.As(err, &field) {
-			return // a model that is given twice
+			return // the model is given twice
 		}
 		if err != nil {
 			t.Fatal(err)

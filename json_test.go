@@ -19,7 +19,7 @@ import (
 	"snug/internal/files"
 )
 
-// command returns what `snug` prints, with a setup on its standard input.
+// command returns the output of `snug` with a setup on its standard input.
 func command(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -33,7 +33,7 @@ func command(t *testing.T, stdin string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// setups is runs of many kinds, as files have them.
+// setups are runs of many kinds, as setup files.
 var setups = map[string]string{
 	"plain":     `{"id":"plain","model":{"name":"gpt2"},"batch":2,"seq":64}`,
 	"config":    `{"model":{"config":{"model_type":"llama","num_hidden_layers":2,"hidden_size":256,"num_attention_heads":4,"intermediate_size":512}},"batch":2,"seq":64,"precision":"bf16"}`,
@@ -44,7 +44,7 @@ var setups = map[string]string{
 	"encoder":   `{"model":{"name":"bert-base","head":"encoder"},"batch":4,"seq":32,"negatives":1,"attention":"eager","attention_mask":false,"accumulation":2,"set_to_none":false,"allocator":"expandable_segments:True","versions":{"torch":"2.10"},"steps":4}`,
 }
 
-// TestSetupsInJSON wants a setup that is read and written again to be the same.
+// TestSetupsInJSON checks that a setup is unchanged after it is read and written again.
 func TestSetupsInJSON(t *testing.T) {
 	for name, text := range setups {
 		s, err := snug.Parse([]byte(text))
@@ -90,7 +90,7 @@ func agrees[T any](t *testing.T, printed string, answer *T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(object(t, printed), object(t, string(again))); diff != "" {
-		t.Errorf("(-printed +read and written)\n%s", diff)
+		t.Errorf("(-printed +decoded and encoded)\n%s", diff)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestRecordingsAreTheCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q := p.Quantities(); len(q) != 1 || q[0] != "batch" || p.Torch() != "2.11" {
-		t.Errorf("recorded over %v with PyTorch %s", q, p.Torch())
+		t.Errorf("quantities %v, PyTorch %s", q, p.Torch())
 	}
 	got, err := p.Predict(ctx, snug.Size{"batch": 16})
 	if err != nil {
@@ -177,7 +177,7 @@ func TestRecordingsAreTheCommands(t *testing.T) {
 	}
 	agrees(t, command(t, "", "replay", two, "--json", "--alloc-conf", conf, "--limit", "1GiB", "--compare"), r)
 
-	// A profile is a model too.
+	// A profile can be used as a model too.
 	file := filepath.Join(t.TempDir(), "memory.snug")
 	var data bytes.Buffer
 	if err := p.Write(&data); err != nil {
@@ -194,7 +194,7 @@ func TestRecordingsAreTheCommands(t *testing.T) {
 	agrees(t, command(t, "", "estimate", "--model", file, "--batch", "8", "--json"), a)
 }
 
-// A setup with the names of earlier versions is read as by the command.
+// TestParseEarlierNames checks that the setting names of earlier versions are read as the command reads them.
 func TestParseEarlierNames(t *testing.T) {
 	const text = `{"model": {"name": "gpt2"}, "batch": 4, "seq": 128, "lora": {"rank": 8}, "packed": {"bits": 4, "raised": true}}`
 	s, err := snug.Parse([]byte(text))
@@ -205,6 +205,6 @@ func TestParseEarlierNames(t *testing.T) {
 		t.Errorf("read as %+v", q)
 	}
 	if _, err := snug.Parse([]byte(`{"model": {"name": "gpt2"}, "batch": 4, "packed": {"bits": 4}, "quantization": {"bits": 8}}`)); err == nil || !strings.Contains(err.Error(), `"packed" is not known`) {
-		t.Errorf("both names: %v", err)
+		t.Errorf("with both names: %v", err)
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// layer is what one package imports: packages of this repository, and effects and
-// modules from outside.
+// layer is what one package imports: packages of this repository, and effects and external modules.
 type layer struct{ own, outside []string }
 
 func (l layer) row(name string) string {
@@ -31,7 +30,7 @@ func (l layer) row(name string) string {
 	return "| " + name + " | " + cell(l.own) + " | " + cell(l.outside) + " |"
 }
 
-// TestLayers holds what packages import to the table of ARCHITECTURE.md.
+// TestLayers checks the imports of each package against the table in ARCHITECTURE.md.
 func TestLayers(t *testing.T) {
 	order, allowed := table(t)
 	found := imports(t)
@@ -43,21 +42,21 @@ func TestLayers(t *testing.T) {
 	for i, name := range order {
 		got, is := found[name]
 		if !is {
-			t.Errorf("ARCHITECTURE.md has a row for %s, which is no package", name)
+			t.Errorf("ARCHITECTURE.md has a row for %s, which is not a package", name)
 			continue
 		}
 		if got.row(name) != allowed[name].row(name) {
-			t.Errorf("%s imports other than its row of ARCHITECTURE.md says:\n%s\n%s", name, got.row(name), allowed[name].row(name))
+			t.Errorf("the imports of %s differ from its row in ARCHITECTURE.md:\ngot  %s\nwant %s", name, got.row(name), allowed[name].row(name))
 		}
 		for _, of := range allowed[name].own {
 			if !slices.Contains(order[:i], of) {
-				t.Errorf("%s imports %s, which stands below it: arrows point one way", name, of)
+				t.Errorf("%s imports %s, which is below it in the table; imports must point upwards", name, of)
 			}
 		}
 	}
 }
 
-// table returns the rows of ARCHITECTURE.md, in their order.
+// table returns the rows of the table in ARCHITECTURE.md, and their order.
 func table(t *testing.T) (order []string, rows map[string]layer) {
 	t.Helper()
 	text, err := os.ReadFile("ARCHITECTURE.md")
@@ -79,7 +78,7 @@ func table(t *testing.T) (order []string, rows map[string]layer) {
 		rows[name] = layer{list(cells[1]), list(strings.TrimSuffix(cells[2], " |"))}
 	}
 	if len(order) < 30 {
-		t.Fatalf("the table of ARCHITECTURE.md has %d rows", len(order))
+		t.Fatalf("the table in ARCHITECTURE.md has only %d rows", len(order))
 	}
 	return order, rows
 }
@@ -91,7 +90,7 @@ func list(cell string) []string {
 	return strings.Split(cell, ", ")
 }
 
-// imports returns what every package imports on any system, tests left out.
+// imports returns the imports of every package on any operating system, without tests.
 func imports(t *testing.T) map[string]layer {
 	t.Helper()
 	found := map[string]layer{}
@@ -124,7 +123,7 @@ func imports(t *testing.T) map[string]layer {
 	return found
 }
 
-// add notes an import where the table speaks of such.
+// add records an import if it belongs in the table.
 func (l *layer) add(of string) {
 	var name string
 	to := &l.outside
@@ -155,7 +154,7 @@ func outermost(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// shortName returns how the table calls a package.
+// shortName returns a package's name in the table.
 func shortName(path string) string {
 	for _, prefix := range []string{"snug/internal/", "snug/"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok {
@@ -165,7 +164,7 @@ func shortName(path string) string {
 	return path
 }
 
-// module returns the module that a package belongs to: as go.mod writes it.
+// module returns the path of the module that a package belongs to, as in go.mod.
 func module(of string) string {
 	parts := strings.Split(of, "/")
 	n := 3
@@ -181,16 +180,16 @@ func module(of string) string {
 // forTests are the modules that only tests use.
 var forTests = []string{"github.com/rogpeppe/go-internal", "github.com/google/go-cmp", "pgregory.net/rapid", "golang.org/x/tools"}
 
-// TestModulesOfTests checks that modules for tests are not part of the program.
+// TestModulesOfTests checks that modules used only by tests are not linked into the program.
 func TestModulesOfTests(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".", "./cmd/snug").Output()
 	if err != nil {
-		t.Skipf("there is no go command to ask: %v", err)
+		t.Skipf("no go command is available: %v", err)
 	}
 	linked := strings.Fields(string(out))
 	for _, m := range forTests {
 		if slices.Contains(linked, m) {
-			t.Errorf("%s is for tests, and is linked into the program", m)
+			t.Errorf("%s is only for tests, but is linked into the program", m)
 		}
 	}
 	if !slices.Contains(linked, "github.com/spf13/cobra") {

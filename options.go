@@ -18,20 +18,19 @@ import (
 	"snug/internal/setup"
 )
 
-// Option says where files and models come from. Without any, files are those of this
-// machine and names those of the built-in table.
+// Option sets where files and models come from. By default, files are read from this machine and names are looked up
+// in the built-in table.
 type Option func(*options)
 
-// options holds what the Options set.
+// options holds the settings that Options change.
 type options struct {
 	open  func(name string) (io.ReadCloser, error)
 	hub   Hub
 	cache string
 }
 
-// WithOpener opens all files with a function: configs, profiles and snapshots. The
-// function gets the path as the caller wrote it, and returns fs.ErrNotExist if there is no
-// such file.
+// WithOpener opens all files (configs, profiles and snapshots) with a function. The function gets the path as the
+// caller wrote it, and returns fs.ErrNotExist if the file does not exist.
 func WithOpener(open func(name string) (io.ReadCloser, error)) Option {
 	return func(o *options) { o.open = open }
 }
@@ -45,12 +44,12 @@ func WithFS(fsys fs.FS) Option {
 
 // Hub looks models up by name.
 type Hub interface {
-	// Config returns the contents of the model's config.json. If the error is
-	// ErrUnknownModel, the name is looked up as without a hub; any other error ends the call.
+	// Config returns the contents of the model's config.json. If the error is ErrUnknownModel, the name is looked up
+	// as if there were no hub; any other error ends the call.
 	Config(ctx context.Context, name string) (map[string]any, error)
 }
 
-// HubFunc makes a function a [Hub].
+// HubFunc is a function that implements [Hub].
 type HubFunc func(ctx context.Context, name string) (map[string]any, error)
 
 // Config calls the function.
@@ -65,7 +64,7 @@ func WithHub(h Hub) Option { return func(o *options) { o.hub = h } }
 // keep their downloads, such as ~/.cache/huggingface/hub. The built-in table comes first.
 func WithHubCache(folder string) Option { return func(o *options) { o.cache = folder } }
 
-// Models returns the built-in names of models.
+// Models returns the names of the built-in models.
 func Models() []string { return append(catalog.Names(), family.NamedModels()...) }
 
 func optionsOf(list []Option) *options {
@@ -76,13 +75,13 @@ func optionsOf(list []Option) *options {
 	return o
 }
 
-// source returns where a setup finds what it names.
+// source returns the source that resolves the names in a setup.
 func (o *options) source(ctx context.Context) setup.Source {
 	open := func(name string) (io.ReadCloser, error) { return o.opened(ctx, name) }
 	return setup.Source{Open: open, Hub: o.cache, Profile: estimate.ReadProfile, Survey: estimate.Survey}
 }
 
-// opened opens a file whose reads fail once the context has ended.
+// opened opens a file for reading. Reads fail once the context has ended.
 func (o *options) opened(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -107,8 +106,7 @@ func (c cancelled) Read(p []byte) (int, error) {
 	return c.ReadCloser.Read(p)
 }
 
-// lookedUp puts the config that the hub has for a model into the fields of a setup, in
-// place of the name.
+// lookedUp replaces a model's name in a setup's fields with the config that the hub returns.
 func (o *options) lookedUp(ctx context.Context, fields map[string]any) error {
 	model, _ := fields["model"].(map[string]any)
 	name, _ := model["name"].(string)

@@ -15,27 +15,26 @@ import (
 // Size gives the value of each quantity of a training step: {"batch": 8, "seq": 512}.
 type Size map[string]int
 
-// Prediction is what a training step takes at a size. It marshals to the output of `snug predict
-// --json`.
+// Prediction is the memory that a training step takes at a size. It marshals to the output of `snug predict --json`.
 type Prediction struct {
 	At            Size  `json:"at"`             // the size
 	PeakAllocated Bytes `json:"peak_allocated"` // the most bytes in tensors
-	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes taken from the driver
+	PeakReserved  Bytes `json:"peak_reserved"`  // the most bytes that PyTorch reserves
 }
 
-// Profile is a training step as a function of its sizes, made from recordings at two or more of
-// them. It is safe for concurrent use.
+// Profile is a training step as a function of its sizes, made from recordings at two or more sizes. It is safe for
+// concurrent use.
 type Profile struct{ program *profile.Program }
 
-// Recording is a memory snapshot of a training step, as torch.cuda.memory._dump_snapshot
-// writes it, plain or gzip, and the size that the step had.
+// Recording is a memory snapshot of a training step, as torch.cuda.memory._dump_snapshot writes it, plain or gzip,
+// with the size of the step.
 type Recording struct {
 	File string // the path of the snapshot
-	At   Size   // the size it was made at
+	At   Size   // the size of the recorded step
 }
 
-// Predict returns what a recorded training step takes at a size. The file is a profile,
-// made by `snug profile` or [Profile.Write]. To predict many sizes, call [ReadProfile] once.
+// Predict returns the memory that a recorded training step takes at a size. The file is a profile, made by `snug
+// profile` or [Profile.Write]. To predict many sizes, call [ReadProfile] once.
 func Predict(ctx context.Context, file string, at Size, opts ...Option) (*Prediction, error) {
 	p, err := ReadProfile(ctx, file, opts...)
 	if err != nil {
@@ -81,8 +80,7 @@ func FitProfile(ctx context.Context, recordings []Recording, opts ...Option) (*P
 	return &Profile{p}, ctx.Err()
 }
 
-// Predict returns what the step takes at a size, which must name each of the
-// [Profile.Quantities].
+// Predict returns the memory that the step takes at a size. The size must name each of the [Profile.Quantities].
 func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 	point, err := at.point()
 	if err == nil {
@@ -92,19 +90,19 @@ func (p *Profile) Predict(ctx context.Context, at Size) (*Prediction, error) {
 		return nil, err
 	}
 	got, err := p.program.Predict(point)
-	if err != nil { // always about the size: the profile was checked when it was read
+	if err != nil { // always about the size; the profile was checked when it was read
 		return nil, &FieldError{Field: "at", Message: err.Error(), kind: kindOf(err)}
 	}
 	return &Prediction{At: at, PeakAllocated: Bytes(got.PeakAllocated), PeakReserved: Bytes(got.PeakReserved)}, nil
 }
 
-// Quantities returns the names of what was varied between the recordings, such as "batch".
+// Quantities returns the names of the quantities that vary between the recordings, such as "batch".
 func (p *Profile) Quantities() []string { return slices.Clone(p.program.Names) }
 
 // Torch returns the version of PyTorch that the step was recorded with, such as "2.11".
 func (p *Profile) Torch() string { return p.program.Torch.String() }
 
-// Write writes the profile to a file that [ReadProfile] and Model.Profile take.
+// Write writes the profile in the file format that [ReadProfile] and Model.Profile read.
 func (p *Profile) Write(w io.Writer) error { return p.program.Write(w) }
 
 // point converts the size to the form that profiles use.

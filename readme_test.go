@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestReadmeIsTheExample checks that the program in the README is the one that is run here.
+// TestReadmeIsTheExample checks that the program in the README is one of the examples tested here.
 func TestReadmeIsTheExample(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestReadmeIsTheExample(t *testing.T) {
 	_, rest, _ := strings.Cut(string(readme), "```go\n")
 	program, _, found := strings.Cut(rest, "```")
 	if !found {
-		t.Fatal("the README has no Go in it")
+		t.Fatal("the README contains no Go code")
 	}
 	for line := range strings.Lines(program) {
 		line, says, _ := strings.Cut(strings.TrimSpace(line), " // ")
@@ -34,8 +34,7 @@ func TestReadmeIsTheExample(t *testing.T) {
 	}
 }
 
-// TestReadmeFigures holds the README's figures to docs/accuracy.md, which the
-// measurements make.
+// TestReadmeFigures checks the README's figures against docs/accuracy.md, which is generated from the measurements.
 func TestReadmeFigures(t *testing.T) {
 	readme, accuracy := words(t, "README.md"), page(t, "docs/accuracy.md")
 	var runs, exact int
@@ -44,7 +43,7 @@ func TestReadmeFigures(t *testing.T) {
 		runs, exact = runs+number(t, n), exact+number(t, row[3])
 	}
 	if runs < 300 {
-		t.Fatalf("only %d runs are in docs/accuracy.md", runs)
+		t.Fatalf("docs/accuracy.md has only %d runs", runs)
 	}
 	wants := []string{fmt.Sprintf("Against %d real training runs", runs), fmt.Sprintf("%d peaks are exact to the byte", exact)}
 
@@ -72,17 +71,17 @@ func TestReadmeFigures(t *testing.T) {
 		}
 	}
 	if peers != len(names) {
-		t.Errorf("%d of %d formulas were found", peers, len(names))
+		t.Errorf("found %d of %d formulas", peers, len(names))
 	}
 	for _, want := range wants {
 		if !strings.Contains(readme, want) {
-			t.Errorf("README.md does not say %q, and docs/accuracy.md does", want)
+			t.Errorf("README.md does not say %q, as docs/accuracy.md does", want)
 		}
 	}
 }
 
-// scriptFigures returns what the README says about runs that were read from scripts. A test of
-// internal/simulate holds the table of docs/loops.md to the measurements.
+// scriptFigures returns the README's statements about runs read from scripts. A test in internal/simulate checks the
+// table in docs/loops.md against the measurements.
 func scriptFigures(t *testing.T) []string {
 	t.Helper()
 	runs, left, kinds, within := 0, 0, 0, 0.0
@@ -115,7 +114,7 @@ func page(t *testing.T, name string) string {
 // words returns a page without its line breaks.
 func words(t *testing.T, name string) string { return strings.Join(strings.Fields(page(t, name)), " ") }
 
-// tableUnder returns the cells of the first table below a heading, without its head.
+// tableUnder returns the cells of the first table below a heading, without the header row.
 func tableUnder(text, heading string) [][]string {
 	_, text, _ = strings.Cut(text, heading)
 	var out [][]string
@@ -142,7 +141,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// whole returns a share without its decimals: +467.93 % is +468 %.
+// whole returns a percentage without its decimals: +467.93 % becomes +468 %.
 func whole(t *testing.T, share string) string {
 	t.Helper()
 	f, err := strconv.ParseFloat(strings.Fields(share)[0], 64)

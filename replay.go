@@ -12,55 +12,55 @@ import (
 	"snug/internal/snapshot"
 )
 
-// ReplayOptions says how a snapshot is replayed. The zero value replays it as it was.
+// ReplayOptions sets how a snapshot is replayed. The zero value replays it as recorded.
 type ReplayOptions struct {
 	// Torch is the version of PyTorch whose allocator is used; empty means the recorded one.
 	Torch string
 	// Allocator is a PYTORCH_ALLOC_CONF string; nil means the recorded options.
 	Allocator *string
-	// Limit is the most that may be reserved; 0 means no limit.
+	// Limit is the most memory that may be reserved; 0 means no limit.
 	Limit Bytes
 	// Device is the index of the GPU; nil means the busiest.
 	Device *int
-	// OwnAddresses lets the model of the driver choose addresses, in place of those recorded.
+	// OwnAddresses uses addresses from a model of the driver instead of the recorded ones.
 	OwnAddresses bool
-	// Compare also replays under every allocator setting worth trying.
+	// Compare also replays with every allocator setting worth trying.
 	Compare bool
 }
 
 // ReplayAnswer is the outcome of a replay. It marshals to the output of `snug replay --json`.
 type ReplayAnswer struct {
-	// Events is how many allocations and frees were replayed.
+	// Events is the number of allocations and frees that were replayed.
 	Events int `json:"events"`
-	// PeakAllocated is the most that was in tensors.
+	// PeakAllocated is the most bytes in tensors.
 	PeakAllocated Bytes `json:"peak_allocated"`
-	// PeakReserved is the most that PyTorch took from the driver.
+	// PeakReserved is the most bytes that PyTorch reserved.
 	PeakReserved Bytes `json:"peak_reserved"`
-	// Exact reports whether the replay took from the driver, and gave back, exactly what the
-	// recorded run did, request by request. It is nil for a replay under other options or a
-	// limit, which has nothing to be compared with.
+	// Exact reports whether the replay allocated from the driver, and released, exactly what the recorded run did,
+	// request by request. It is nil for a replay with other options or a limit, which cannot be compared with the
+	// recording.
 	Exact *bool `json:"exact,omitempty"`
 	// Mismatch is the first difference.
 	Mismatch string `json:"mismatch,omitempty"`
 	// Fits reports whether the replay stayed within the limit; nil if there is none.
 	Fits *bool `json:"fits,omitempty"`
-	// OOM says where the replay ran out of memory; nil if it did not.
+	// OOM is where the replay ran out of memory; nil if it did not.
 	OOM *ReplayOOM `json:"oom,omitempty"`
-	// Compare has the outcomes under other settings, best first.
+	// Compare has the outcomes with other settings, best first.
 	Compare []ReplayOutcome `json:"compare,omitempty"`
 }
 
 // ReplayOOM is where a replay ran out of memory.
 type ReplayOOM struct {
 	Event   int    `json:"event"`   // the index of the request in the recording
-	Message string `json:"message"` // as PyTorch writes it
+	Message string `json:"message"` // in PyTorch's format
 }
 
-// ReplayOutcome is the outcome of a replay under an allocator setting.
+// ReplayOutcome is the outcome of a replay with one allocator setting.
 type ReplayOutcome struct {
 	Conf          string `json:"conf"`           // a PYTORCH_ALLOC_CONF string; empty is the default
-	PeakAllocated Bytes  `json:"peak_allocated"` // the most that was in tensors
-	PeakReserved  Bytes  `json:"peak_reserved"`  // the most that PyTorch took from the driver
+	PeakAllocated Bytes  `json:"peak_allocated"` // the most bytes in tensors
+	PeakReserved  Bytes  `json:"peak_reserved"`  // the most bytes that PyTorch reserved
 	Fits          *bool  `json:"fits,omitempty"` // whether it stayed within the limit; nil if there is none
 }
 
@@ -111,7 +111,7 @@ func (o *ReplayOptions) check() error {
 	return nil
 }
 
-// checkAllocator returns an error for options that the PyTorch of the replay does not have.
+// checkAllocator returns an error for options that the replay's PyTorch version does not have.
 func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
 	version, err := replay.Version(rec, o.Torch)
 	if err != nil || o.Allocator == nil {
@@ -123,12 +123,12 @@ func (o *ReplayOptions) checkAllocator(rec *snapshot.Recording) error {
 	return nil
 }
 
-// pick returns the device asked for, or the busiest.
+// pick returns the requested device, or the busiest.
 func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) {
 	d := rec.Busiest()
 	if o.Device != nil {
 		if d = rec.Device(*o.Device); d == nil {
-			return nil, &FieldError{Field: "device", Message: fmt.Sprintf("device is %d, which is not in the snapshot; omit it for the busiest one", *o.Device)}
+			return nil, &FieldError{Field: "device", Message: fmt.Sprintf("device %d is not in the snapshot; omit device to use the busiest one", *o.Device)}
 		}
 	}
 	if d.Entries == 0 {
@@ -137,7 +137,7 @@ func (o *ReplayOptions) pick(rec *snapshot.Recording) (*snapshot.Device, error) 
 	return d, nil
 }
 
-// answer returns the result of a replay as an answer.
+// answer converts the result of a replay to an answer.
 func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	out := &ReplayAnswer{
 		Events: r.Events, PeakAllocated: Bytes(r.PeakAllocated), PeakReserved: Bytes(r.PeakReserved), Mismatch: r.Mismatch, Fits: o.fits(r),
@@ -152,7 +152,7 @@ func (o *ReplayOptions) answer(r *replay.Result) *ReplayAnswer {
 	return out
 }
 
-// fits returns whether the run fits, or nil if there is no limit.
+// fits reports whether the run fits; nil if there is no limit.
 func (o *ReplayOptions) fits(r *replay.Result) *bool {
 	if o.Limit == 0 {
 		return nil

@@ -2,13 +2,13 @@
 
 package snug
 
-// Setup describes one training run. Model and Batch are required, and Seq or Lengths
-// for text. Any other field that is zero has the default of PyTorch or transformers. In JSON it is an object with the
-// names below, as `snug estimate --setup` reads it.
+// Setup describes one training run. Model and Batch are required, and Seq or Lengths for text. Any other field that
+// is zero has the default of PyTorch or transformers. In JSON it is an object with the names below, which `snug
+// estimate --setup` reads.
 type Setup struct {
-	// ID is any text. It is copied to the answer.
+	// ID is any text, copied to the answer.
 	ID string `json:"id,omitempty"`
-	// Model is what is trained.
+	// Model is the model to train.
 	Model Model `json:"model"`
 	// Batch is the number of samples per GPU per forward pass: the micro-batch.
 	Batch int `json:"batch"`
@@ -16,13 +16,12 @@ type Setup struct {
 	Seq int `json:"seq,omitempty"`
 	// TargetSeq is the number of decoder tokens per sample, for Seq2SeqLM; the default is Seq.
 	TargetSeq int `json:"target_seq,omitempty"`
-	// Lengths gives the lengths of samples if they vary, in place of Seq. With a file of lengths, Seq cuts longer
-	// samples.
+	// Lengths gives the sample lengths if they vary, in place of Seq. With a file of lengths, longer samples are
+	// truncated to Seq.
 	Lengths Lengths `json:"lengths,omitempty"`
-	// Tokenizer is the path of the tokenizer.json that counts the tokens of the texts in the
-	// file of Lengths.
+	// Tokenizer is the path of a tokenizer.json, used to count tokens if the Lengths file contains texts.
 	Tokenizer string `json:"tokenizer,omitempty"`
-	// Seed is the random seed that lengths are drawn with.
+	// Seed is the random seed for drawing lengths.
 	Seed int `json:"seed,omitempty"`
 	// Loop is what the code around the model does with its results.
 	Loop Loop `json:"loop,omitempty"`
@@ -30,83 +29,78 @@ type Setup struct {
 	Positives int `json:"positives,omitempty"`
 	// Negatives is the number of negative samples per anchor, for Encoder.
 	Negatives int `json:"negatives,omitempty"`
-	// Completion is how many tokens of a sample are its answer, for loops that compare answers;
-	// half of them if it is 0.
+	// Completion is the number of tokens in a sample that belong to the answer, for loops that compare answers; 0
+	// means half of them.
 	Completion int `json:"completion,omitempty"`
-	// Reference is what answers are compared against, for loops that compare answers.
+	// Reference is what answers are compared with, for loops that compare answers.
 	Reference Reference `json:"reference,omitempty"`
-	// Precision is the type of weights and arithmetic.
+	// Precision is the type of the weights and the arithmetic.
 	Precision Precision `json:"precision,omitempty"`
-	// Weights is the type that weights are loaded in under autocast, if that is not
-	// float32. With LoRA it is the type of the frozen weights.
+	// Weights is the type in which weights are loaded under autocast, if not float32. With LoRA it is the type of the
+	// frozen weights.
 	Weights DType `json:"weights,omitempty"`
 	// Optimizer updates the weights.
 	Optimizer Optimizer `json:"optimizer,omitempty"`
-	// Checkpointing is gradient checkpointing: activations are computed a second time in the
-	// backward pass.
+	// Checkpointing is gradient checkpointing: activations are recomputed in the backward pass.
 	Checkpointing bool `json:"checkpointing,omitempty"`
-	// UseReentrant says whether checkpointing is reentrant, as torch.utils.checkpoint's
+	// UseReentrant selects reentrant checkpointing, as the argument of torch.utils.checkpoint
 	// use_reentrant does; nil means the default of the transformers release.
 	UseReentrant *bool `json:"use_reentrant,omitempty"`
-	// Loss says whose code computes the loss of a causal model.
+	// Loss selects the code that computes the loss of a causal model.
 	Loss Loss `json:"loss,omitempty"`
 	// Liger lists the layers that use Liger's kernels.
 	Liger []LigerLayer `json:"liger,omitempty"`
-	// Attention is the implementation of attention.
+	// Attention is the attention implementation.
 	Attention Attention `json:"attention,omitempty"`
-	// AttentionMask says whether the batch carries a mask; nil means true.
+	// AttentionMask says whether the batch includes an attention mask; nil means true.
 	AttentionMask *bool `json:"attention_mask,omitempty"`
 	// Accumulation is the number of forward passes per optimizer step; 0 means 1.
 	Accumulation int `json:"accumulation,omitempty"`
 	// Clip says whether the gradient norm is clipped.
 	Clip bool `json:"clip,omitempty"`
-	// Compile says whether the model runs under torch.compile. Figures are for the run without it, which
-	// usually takes more memory.
+	// Compile says whether the model runs under torch.compile. The figures are for the run without it, which usually
+	// takes more memory.
 	Compile bool `json:"compile,omitempty"`
-	// Evaluation is forward passes without gradients between steps; nil means none.
+	// Evaluation describes forward passes without gradients between steps; nil means none.
 	Evaluation *Evaluation `json:"evaluation,omitempty"`
 	// SetToNone says whether zero_grad drops gradients instead of filling them with zeros;
 	// nil means true.
 	SetToNone *bool `json:"set_to_none,omitempty"`
-	// LoRA freezes everything except its adapters.
+	// LoRA trains adapters and freezes everything else.
 	LoRA *LoRA `json:"lora,omitempty"`
-	// Quantization is how the weights that LoRA freezes are quantized.
+	// Quantization describes how the weights frozen by LoRA are quantized.
 	Quantization *Quantization `json:"quantization,omitempty"`
 	// Allocator is a PYTORCH_ALLOC_CONF string.
 	Allocator string `json:"allocator,omitempty"`
-	// Dist spreads the run over GPUs. Figures are for one GPU.
+	// Dist distributes the run over GPUs. Figures are for one GPU.
 	Dist *Dist `json:"dist,omitempty"`
-	// Limit is the most that PyTorch may reserve, as set_per_process_memory_fraction
-	// caps it; 0 means no limit.
+	// Limit is the most memory that PyTorch may reserve, like set_per_process_memory_fraction; 0 means no limit.
 	Limit Bytes `json:"limit,omitempty"`
 	// Versions are the versions of the installed libraries.
 	Versions Versions `json:"versions,omitzero"`
-	// Steps is how many optimizer steps are simulated; 0 means 3, after which memory has settled,
-	// or 40 if lengths are drawn.
+	// Steps is the number of optimizer steps to simulate; 0 means 3, after which memory has settled, or 40 if lengths
+	// are drawn.
 	Steps int `json:"steps,omitempty"`
 
-	// Sizes are the quantities that a profile varies and that have no field of their own.
-	// In JSON each is a field of the setup.
+	// Sizes are the quantities that a profile varies and that have no field here. In JSON each is a field of the
+	// setup.
 	Sizes map[string]int `json:"-"`
 }
 
-// Lengths is the tokens of each step's batch, such as "512,384,640", a distribution of samples,
-// "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or "histogram:64=0.2,512=0.8", or
-// the name of a file with one sample per line. With a distribution, each batch is as long as its longest
-// sample.
+// Lengths is one of: the tokens of each step's batch, such as "512,384,640"; a distribution of sample lengths,
+// "uniform:64-512", "lognormal:160,0.6,1024" (median, sigma, longest) or "histogram:64=0.2,512=0.8"; or the name of a
+// file with one sample per line. With a distribution, each batch is as long as its longest sample.
 type Lengths string
 
-// Model says which model is trained. Exactly one of Name, Config, ConfigFile and Profile is
-// given.
+// Model selects the model to train. Set exactly one of Name, Config, ConfigFile and Profile.
 type Model struct {
-	// Name is a built-in name such as "llama-3.2-1b" or "torchvision/resnet50", the
-	// organisation/name of one, or whatever the hub of [WithHub] knows.
+	// Name is a built-in name such as "llama-3.2-1b" or "torchvision/resnet50", its organisation/name on the hub, or
+	// any name that the hub of [WithHub] knows.
 	Name string
-	// Config is the contents of a Hugging Face config.json. Keys that are left out have the
-	// defaults of their model_type.
+	// Config is the contents of a Hugging Face config.json. Missing keys have the defaults of their model_type.
 	Config map[string]any
-	// ConfigFile is the path of a config.json or of its folder. The weights next to it
-	// give the type they are saved in. In JSON it is a string in place of the Config object.
+	// ConfigFile is the path of a config.json or its folder. The weight files next to it determine the saved type. In
+	// JSON it is a string in place of the Config object.
 	ConfigFile string
 	// Profile is the path of a profile.
 	Profile string
@@ -118,59 +112,57 @@ type Model struct {
 type LoRA struct {
 	// Rank is the rank of the adapters. It is required.
 	Rank int `json:"rank"`
-	// Alpha scales the output of the adapters. It does not change memory.
+	// Alpha scales the adapters' output. It does not affect memory.
 	Alpha float64 `json:"alpha,omitempty"`
-	// Dropout is the share of the adapters' input that is dropped. Anything above 0 takes memory for a
-	// mask.
+	// Dropout is the dropout probability of the adapters' input. Above 0, the mask takes memory.
 	Dropout float64 `json:"dropout,omitempty"`
-	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They may be left
-	// out if PEFT has defaults for the model.
+	// Targets are the linear layers that get an adapter, such as "q_proj", or AllLinear. They may be omitted if PEFT
+	// has defaults for the model.
 	Targets []string `json:"targets,omitempty"`
-	// PEFT says whether that library makes the adapters, which are then float32, with inputs cast to match. It is
+	// PEFT says whether the PEFT library makes the adapters, which are then float32, with inputs cast to match. It is
 	// implied if Targets is empty.
 	PEFT bool `json:"peft,omitempty"`
 	// DoRA is PEFT's use_dora.
 	DoRA bool `json:"dora,omitempty"`
-	// Save is the layers that are trained in full along with the adapters: PEFT's modules_to_save.
+	// Save lists the layers that are trained in full along with the adapters: PEFT's modules_to_save.
 	Save []string `json:"save,omitempty"`
 }
 
-// Evaluation is forward passes without gradients that a run makes between steps.
+// Evaluation describes the forward passes without gradients that a run makes between steps.
 type Evaluation struct {
 	// Batch is the number of samples per forward pass; 0 means the training batch.
 	Batch int `json:"batch,omitempty"`
-	// Every is the number of optimizer steps between evaluations; 0 means a single one, once memory
-	// has settled.
+	// Every is the number of optimizer steps between evaluations; 0 means a single evaluation, after memory has
+	// settled.
 	Every int `json:"every,omitempty"`
 	// Batches is the number of forward passes in one evaluation; 0 means 4.
 	Batches int `json:"batches,omitempty"`
-	// KeepsLogits says whether the logits of all its batches are kept on the card until it ends.
+	// KeepsLogits says whether the logits of all batches stay on the card until the evaluation ends.
 	KeepsLogits bool `json:"keeps_logits,omitempty"`
 }
 
-// Quantization is frozen weights that bitsandbytes quantizes, with PEFT
-// adapters on top: QLoRA. The fields are those of transformers' BitsAndBytesConfig.
+// Quantization describes frozen weights quantized by bitsandbytes, with PEFT adapters on top: QLoRA. The fields are
+// those of transformers' BitsAndBytesConfig.
 type Quantization struct {
 	// Bits must be 4; other widths are not simulated.
 	Bits int `json:"bits"`
 	// Type is the number format of the bits.
 	Type QuantType `json:"type,omitempty"`
-	// Double says whether their scales are quantized too.
+	// Double says whether the scales are quantized too.
 	Double bool `json:"double,omitempty"`
-	// Compute is the type that products are computed in; the default is BFloat16.
+	// Compute is the type in which products are computed; the default is BFloat16.
 	Compute DType `json:"compute,omitempty"`
-	// Prepare says whether PEFT's prepare_model_for_kbit_training casts to float32 what is
-	// not quantized.
+	// Prepare says whether PEFT's prepare_model_for_kbit_training casts the unquantized weights to float32.
 	Prepare bool `json:"prepare,omitempty"`
-	// CastBack says whether norms, embeddings and head are cast back after that, as Axolotl does.
+	// CastBack says whether norms, embeddings and head are then cast back, as Axolotl does.
 	CastBack bool `json:"cast_back,omitempty"`
-	// Adapters is the type that adapters are cast to, as TRL does; the default is Float32.
+	// Adapters is the type that the adapters are cast to, as in TRL; the default is Float32.
 	Adapters DType `json:"adapters,omitempty"`
 }
 
-// Dist says how a run is spread over GPUs.
+// Dist describes how a run is distributed over GPUs.
 type Dist struct {
-	// Kind is the way in which the run is spread over GPUs; empty means DDP.
+	// Kind is the distribution strategy; empty means DDP.
 	Kind DistKind `json:"kind"`
 	// World is the number of GPUs. It is required.
 	World int `json:"world"`
@@ -184,8 +176,8 @@ type Dist struct {
 	Load DistLoad `json:"load,omitempty"`
 }
 
-// Versions are the versions of the installed libraries, such as "2.11". An empty Torch means the newest
-// release with measured runs, an empty Transformers the release that is usual with that PyTorch.
+// Versions are the versions of the installed libraries, such as "2.11". An empty Torch means the newest release with
+// measured runs; an empty Transformers means the release usually installed with that PyTorch.
 type Versions struct {
 	Torch        string `json:"torch,omitempty"`        // PyTorch, such as "2.11"
 	Transformers string `json:"transformers,omitempty"` // such as "5.17"

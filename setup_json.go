@@ -37,8 +37,7 @@ func (s Setup) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// UnmarshalJSON reads a setup. A field that is not known is an error, unless it is a size
-// of a profile.
+// UnmarshalJSON reads a setup. An unknown field is an error, unless it is a size of a profile.
 func (s *Setup) UnmarshalJSON(data []byte) error {
 	var fields map[string]any
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -62,7 +61,7 @@ func (s *Setup) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// takeSizes takes the fields that can only be sizes of the profile that is the model.
+// takeSizes removes and returns the fields that can only be sizes of the profile used as the model.
 func takeSizes(fields map[string]any) map[string]int {
 	model, _ := fields["model"].(map[string]any)
 	if model["profile"] == nil {
@@ -84,7 +83,7 @@ func takeSizes(fields map[string]any) map[string]int {
 	return sizes
 }
 
-// checkNames returns an error for a field that the type, or a struct in it, does not have.
+// checkNames returns an error for a field that neither the type nor a nested struct has.
 func checkNames(t reflect.Type, fields map[string]any, at string) error {
 	known := jsonNames(t)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -104,7 +103,7 @@ func checkNames(t reflect.Type, fields map[string]any, at string) error {
 	return nil
 }
 
-// jsonNames returns the fields of a struct by their names in JSON.
+// jsonNames returns the types of a struct's fields by JSON name.
 func jsonNames(t reflect.Type) map[string]reflect.Type {
 	if t == reflect.TypeFor[Model]() {
 		t = reflect.TypeFor[modelJSON]()
@@ -133,7 +132,7 @@ func typeError(err error) error {
 	return err
 }
 
-// kindName returns what a value has to be, in words.
+// kindName describes the expected kind of a value.
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint64:
@@ -172,7 +171,7 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a model, whose config is an object or the path of one.
+// UnmarshalJSON reads a model. Its config is an object or the path of a config.json.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in modelJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -186,7 +185,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	case string:
 		m.ConfigFile = config
 	default:
-		return &FieldError{Field: "model.config", Message: "model.config has to be the object in a config.json, or a path to one"}
+		return &FieldError{Field: "model.config", Message: "model.config must be the contents of a config.json, or the path of one"}
 	}
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 	"snug/internal/setup"
 )
 
-// Parse reads one setup from JSON or YAML. It checks the names of the fields and the types
-// of their values; [Check] and the functions that answer questions check the values.
+// Parse reads one setup from JSON or YAML. It checks field names and value types; [Check] and the functions that
+// answer questions check the values.
 func Parse(text []byte) (*Setup, error) {
 	raws, err := setup.Read(bytes.NewReader(text))
 	switch {
 	case err != nil:
 		return nil, err
 	case len(raws) > 1:
-		return nil, errors.New("there is more than one setup")
+		return nil, errors.New("the text has more than one setup; give one")
 	case raws[0].Err != nil:
 		return nil, raws[0].Err
 	}
@@ -45,8 +45,8 @@ func Check(ctx context.Context, s *Setup, opts ...Option) error {
 	return err
 }
 
-// Estimate returns how much memory a run takes. If there is a card or the setup has a
-// limit, the answer also says whether the run fits.
+// Estimate returns how much memory a run takes. If there is a card or the setup has a limit, the answer also reports
+// whether the run fits.
 func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer, error) {
 	in, err := optionsOf(opts).runnable(ctx, s, card)
 	if err != nil {
@@ -59,14 +59,14 @@ func Estimate(ctx context.Context, s *Setup, card Card, opts ...Option) (*Answer
 	out := answerOf(a, s.Model)
 	out.Notes = notesOf(in, card.internal())
 	if a.Card.Unnamed {
-		out.StepSeconds = 0 // its speed is not known
+		out.StepSeconds = 0 // the card's speed is not known
 	}
 	return out, nil
 }
 
-// MaxBatch returns the largest batch that fits the setup's limit and the card. Each batch
-// that is tried is a whole simulated run, so fragmentation counts. The setup's own batch is
-// ignored. Without a limit or a card the error is [ErrNoLimit].
+// MaxBatch returns the largest batch that fits the setup's limit and the card. Each batch tried is simulated as a
+// whole run, so fragmentation is included. The setup's own batch is ignored. Without a limit or a card the error is
+// [ErrNoLimit].
 func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAnswer, error) {
 	if s != nil {
 		one := *s
@@ -95,10 +95,9 @@ func MaxBatch(ctx context.Context, s *Setup, card Card, opts ...Option) (*MaxAns
 	return out, nil
 }
 
-// Optimize returns the settings that train a run fastest on a card, or within the setup's
-// limit. The effective batch is kept, or rounded down a little, with a note, if it does not divide well; the
-// options may give another. Without a
-// limit or a card the error is [ErrNoLimit].
+// Optimize returns the settings that train a run fastest on a card, or within the setup's limit. It keeps the
+// effective batch, or the one in the options; one that does not divide well is rounded down a little, with a note.
+// Without a limit or a card the error is [ErrNoLimit].
 func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...Option) (*Plan, error) {
 	in, err := optionsOf(opts).filled(ctx, s)
 	if err != nil {
@@ -117,10 +116,10 @@ func Optimize(ctx context.Context, s *Setup, card Card, o PlanOptions, opts ...O
 	return planOf(p, s.Model), nil
 }
 
-// maxEffective is more samples than any run has in a step.
+// maxEffective is larger than any real effective batch.
 const maxEffective = 1 << 30
 
-// check returns an error for options that can be seen to be wrong without a simulation.
+// check returns an error for options that are wrong before anything is simulated.
 func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	switch {
 	case card.Total == 0 && s.Limit == 0:
@@ -128,15 +127,15 @@ func (o *PlanOptions) check(s *setup.Setup, card gpu.Card) error {
 	case o.Target < 0 || o.Target > maxEffective:
 		return setup.Wrong("{target} is %d; it must be from 1 to %d, or 0 for the current one", o.Target, maxEffective)
 	case card.Total > 0 && uint64(o.Reserve) >= card.Total:
-		return setup.Wrong("{reserve} is %v, and the card has %v, so nothing is left", o.Reserve, Bytes(card.Total))
+		return setup.Wrong("{reserve} is %v, but the card has only %v; reserve less", o.Reserve, Bytes(card.Total))
 	case o.Goal == Quick || slices.Contains(o.Lock, "attention"):
-		return estimate.Runnable(s, card) // otherwise the plan has another attention
+		return estimate.Runnable(s, card) // with other options, the plan chooses another attention
 	}
 	return nil
 }
 
-// runnable returns a setup with its defaults, or an error if the run would stop on the card for
-// reasons other than memory.
+// runnable returns a setup with its defaults, or an error if the run would fail on the card for reasons other than
+// memory.
 func (o *options) runnable(ctx context.Context, s *Setup, card Card) (*setup.Setup, error) {
 	in, err := o.filled(ctx, s)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// parsed returns the files of this package, without tests.
+// parsed returns the parsed files of this package, without tests.
 func parsed(t *testing.T) (set *token.FileSet, files []*ast.File) {
 	t.Helper()
 	set = token.NewFileSet()
@@ -46,11 +46,11 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 		}
 	}
 	if w.named < 30 {
-		t.Errorf("only %d types were looked at", w.named)
+		t.Errorf("only %d types were checked", w.named)
 	}
 }
 
-// walker visits everything that is exported.
+// walker visits all exported declarations.
 type walker struct {
 	t     *testing.T
 	seen  map[types.Type]bool
@@ -59,7 +59,7 @@ type walker struct {
 
 func (w *walker) object(at string, obj types.Object) {
 	if alias, is := obj.(*types.TypeName); is && alias.IsAlias() {
-		w.t.Errorf("%s is an alias: go doc does not show what it stands for", at)
+		w.t.Errorf("%s is an alias; go doc does not show its target", at)
 	}
 	w.typ(at, obj.Type())
 }
@@ -101,7 +101,7 @@ func (w *walker) tuple(at string, x *types.Tuple) {
 	}
 }
 
-// fields are those that an importer sees.
+// fields visits the fields that an importer can use.
 func (w *walker) fields(at string, x *types.Struct) {
 	for f := range x.Fields() {
 		if f.Exported() {
@@ -110,15 +110,15 @@ func (w *walker) fields(at string, x *types.Struct) {
 	}
 }
 
-// name checks a named type: it must not be internal, and if it belongs to this package, neither may its
-// parts.
+// name checks a named type: it must not be internal, and if it belongs to this package, neither may the types it
+// uses.
 func (w *walker) name(at string, x *types.Named) {
 	pkg := x.Obj().Pkg()
 	if pkg == nil {
 		return
 	}
 	if strings.Contains(pkg.Path(), "internal/") {
-		w.t.Errorf("%s is a %s, which no importer can name", at, x)
+		w.t.Errorf("%s is a %s, which importers cannot name", at, x)
 	}
 	if pkg.Path() != "snug" {
 		return
@@ -132,7 +132,7 @@ func (w *walker) name(at string, x *types.Named) {
 	}
 }
 
-// TestEverythingIsDocumented wants a sentence for each exported name.
+// TestEverythingIsDocumented checks that each exported name has a doc comment.
 func TestEverythingIsDocumented(t *testing.T) {
 	set, files := parsed(t)
 	for _, f := range files {

@@ -2,14 +2,14 @@
 
 package snug
 
-// Loop is the code around the model, which decides how long its results live: one of the loops that are known by
-// name, or the path of a Python file to read it from, with the script's arguments after it. The
-// file is read from this machine, or through [WithFS] or [WithOpener].
+// Loop is the code around the model, which determines how long its results live: the name of a known loop, or the
+// path of a Python file to read it from, followed by the script's arguments. The file is read from this machine, or
+// through [WithFS] or [WithOpener].
 type Loop string
 
 // The loops known by name.
 const (
-	StepLoop       Loop = "step"                  // a step in its own function, the default
+	StepLoop       Loop = "step"                  // a step in its own function; the default
 	ScriptLoop     Loop = "script"                // at the top level of a script, as in tutorials
 	TrainerLoop    Loop = "trainer"               // transformers' Trainer
 	AccelerateLoop Loop = "accelerate"            // accelerate's examples
@@ -17,23 +17,23 @@ const (
 	FabricLoop     Loop = "fabric"                // Lightning's Fabric
 	TRLLoop        Loop = "trl"                   // TRL's SFTTrainer
 	DPOLoop        Loop = "trl-dpo"               // TRL's DPOTrainer; a sample is a pair of answers
-	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer, likewise
+	RewardLoop     Loop = "trl-reward"            // TRL's RewardTrainer; also with pairs
 	KTOLoop        Loop = "trl-kto"               // TRL's KTOTrainer
 	ORPOLoop       Loop = "trl-orpo"              // TRL's ORPOTrainer, with pairs
 	CPOLoop        Loop = "trl-cpo"               // TRL's CPOTrainer, with pairs; also SimPO
 	GRPOLoop       Loop = "trl-grpo"              // TRL's GRPOTrainer
-	SentenceLoop   Loop = "sentence-transformers" // its trainer, for Encoder
+	SentenceLoop   Loop = "sentence-transformers" // the library's trainer, for Encoder
 	TimmLoop       Loop = "timm"                  // timm's train.py, for image models
 	TorchtuneLoop  Loop = "torchtune"             // torchtune's recipes for one device
 	LitGPTLoop     Loop = "litgpt"                // LitGPT's finetuning, with its own model
 	NanoGPTLoop    Loop = "nanogpt"               // nanoGPT's train.py, with its own model
 )
 
-// Precision is the type of weights and arithmetic.
+// Precision is the type of the weights and the arithmetic.
 type Precision string
 
-// The precisions. Those of autocast keep float32 weights, unless Setup.Weights says
-// otherwise; the others have weights of the type itself.
+// The precisions. Autocast keeps float32 weights, unless Setup.Weights is set; the others store weights in the named
+// type.
 const (
 	FP32    Precision = "fp32"     // float32 throughout, the default
 	AmpBF16 Precision = "amp-bf16" // autocast in bfloat16
@@ -50,20 +50,20 @@ const (
 	Float32  DType = "fp32"
 	BFloat16 DType = "bf16"
 	Float16  DType = "fp16"
-	// Saved is the type in the model's files. Only Setup.Weights accepts it.
+	// Saved is the type used in the model's files. Only Setup.Weights accepts it.
 	Saved DType = "saved"
 )
 
-// Optimizer is an optimizer, as PyTorch or bitsandbytes implements it.
+// Optimizer is an optimizer in the implementation of PyTorch or bitsandbytes.
 type Optimizer string
 
-// The optimizers. A plain name is PyTorch's default, which is the foreach kernel
-// where there is one; "fused" and "loop" (foreach=False) are its other kernels.
+// The optimizers. A plain name is PyTorch's default, which is the foreach kernel if there is one; "fused" and "loop"
+// (foreach=False) are its other kernels.
 const (
 	AdamW       Optimizer = "adamw" // the default
 	AdamWFused  Optimizer = "adamw-fused"
 	AdamWLoop   Optimizer = "adamw-loop"
-	AdamW8Bit   Optimizer = "adamw-8bit" // of bitsandbytes
+	AdamW8Bit   Optimizer = "adamw-8bit" // from bitsandbytes
 	Adam        Optimizer = "adam"
 	AdamFused   Optimizer = "adam-fused"
 	AdamLoop    Optimizer = "adam-loop"
@@ -77,57 +77,57 @@ const (
 	Adagrad     Optimizer = "adagrad"
 	RMSprop     Optimizer = "rmsprop"
 	Lion        Optimizer = "lion"
-	Lion8Bit    Optimizer = "lion-8bit" // of bitsandbytes
+	Lion8Bit    Optimizer = "lion-8bit" // from bitsandbytes
 )
 
-// Attention is an implementation of attention.
+// Attention is an attention implementation.
 type Attention string
 
 // The implementations.
 const (
 	SDPA  Attention = "sdpa"  // torch.nn.functional.scaled_dot_product_attention, the default
-	Eager Attention = "eager" // products and a softmax, one after the other
+	Eager Attention = "eager" // matrix products and a softmax as separate ops
 	Flash Attention = "flash" // the flash-attn package; 16-bit precisions only
 )
 
-// Head is what a model is trained as.
+// Head is the task that a model is trained for.
 type Head string
 
-// The heads. The default is the one in the model's config, or else the usual one.
+// The heads. The default is the one in the model's config, or else the usual one for the model.
 const (
 	CausalLM  Head = "causal-lm"
 	MaskedLM  Head = "masked-lm"
 	Seq2SeqLM Head = "seq2seq-lm"
-	// Encoder is a sentence encoder: mean over tokens, normalised, and in-batch softmax over
-	// the similarities. Setup.Positives and Setup.Negatives belong to it.
+	// Encoder is a sentence encoder: mean pooling over tokens, normalisation, and an in-batch softmax over the
+	// similarities. It uses Setup.Positives and Setup.Negatives.
 	Encoder             Head = "encoder"
 	ImageClassification Head = "image-classification"
-	// SequenceClassification sorts each text into one of the config's num_labels classes. With one class,
-	// or another problem_type in the config, its labels are numbers.
+	// SequenceClassification assigns each text to one of the config's num_labels classes. With one class, or another
+	// problem_type in the config, its labels are numbers.
 	SequenceClassification Head = "sequence-classification"
-	// TokenClassification sorts each token into one of the classes.
+	// TokenClassification assigns each token to one of the classes.
 	TokenClassification Head = "token-classification"
 )
 
-// Reference is what a loop compares answers against.
+// Reference is what a loop compares answers with.
 type Reference string
 
-// The references. The default is what the loop does by itself.
+// The references. The default is the loop's own.
 const (
 	ReferenceModel    Reference = "model"       // a second, frozen model
 	ReferenceAdapters Reference = "adapters"    // the model without its adapters
-	ReferenceBefore   Reference = "precomputed" // log-probabilities that were computed before training
+	ReferenceBefore   Reference = "precomputed" // log-probabilities computed before training
 	ReferenceNone     Reference = "none"        // nothing
 )
 
-// Loss says whose code computes the loss of a causal model.
+// Loss selects the code that computes the loss of a causal model.
 type Loss string
 
 // The losses.
 const (
-	ModelLoss Loss = "model" // the model's own, which has the logits of every token at once; the default
-	TRLLoss   Loss = "trl"   // that of TRL's SFTTrainer (1.15 and later), in tiles
-	LigerLoss Loss = "liger" // Liger's, a few rows at a time
+	ModelLoss Loss = "model" // the model's own, which computes the logits of all tokens at once; the default
+	TRLLoss   Loss = "trl"   // the loss of TRL's SFTTrainer (1.15 and later), computed in tiles
+	LigerLoss Loss = "liger" // Liger's, computed a few rows at a time
 )
 
 // LigerLayer is a kind of layer that Liger has kernels for.
@@ -150,7 +150,7 @@ const (
 	FP4 QuantType = "fp4"
 )
 
-// DistKind is a way to spread a run over GPUs.
+// DistKind is a way to distribute a run over GPUs.
 type DistKind string
 
 // The kinds.
@@ -161,8 +161,8 @@ const (
 	FSDP2NoReshard DistKind = "fsdp2-noreshard" // fully_shard with reshard_after_forward=False
 	Zero1          DistKind = "zero1"           // PyTorch's ZeroRedundancyOptimizer
 	Zero1DeepSpeed DistKind = "zero1-deepspeed" // DeepSpeed's ZeRO, stage 1
-	Zero2          DistKind = "zero2"           // stage 2
-	Zero3          DistKind = "zero3"           // stage 3
+	Zero2          DistKind = "zero2"           // DeepSpeed's ZeRO, stage 2
+	Zero3          DistKind = "zero3"           // DeepSpeed's ZeRO, stage 3
 )
 
 // DistLoad is how a sharded run loads its weights.
@@ -170,8 +170,8 @@ type DistLoad string
 
 // The ways to load.
 const (
-	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default of FSDP2
-	LoadSharded DistLoad = "sharded" // no GPU ever does (meta device, zero.Init); the default of FSDP1 and ZeRO-3
+	LoadWhole   DistLoad = "whole"   // every GPU first holds the whole model; the default for FSDP2
+	LoadSharded DistLoad = "sharded" // no GPU ever holds it (meta device, zero.Init); the default for FSDP1 and ZeRO-3
 )
 
 // AllLinear, as a LoRA target, means every linear layer except the head, as in PEFT.
@@ -182,16 +182,16 @@ type Goal string
 
 // The goals.
 const (
-	Throughput Goal = "throughput" // the most samples a second; the default
-	Balanced   Goal = "balanced"   // the same within four fifths of the card
-	Quick      Goal = "quick"      // only batch and accumulation change, within half the card
+	Throughput Goal = "throughput" // the most samples per second; the default
+	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Quick      Goal = "quick"      // changes only batch and accumulation, within half the card
 )
 
-// Source is where the figures of an [Answer] come from.
+// Source is the origin of the figures in an [Answer].
 type Source string
 
 // The sources.
 const (
 	Simulated Source = "simulated" // the run was simulated op by op
-	Recorded  Source = "recorded"  // it comes from a profile
+	Recorded  Source = "recorded"  // the figures come from a profile
 )

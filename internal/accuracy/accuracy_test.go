@@ -22,7 +22,7 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := summarize(nil); got != (Stats{}) {
-		t.Errorf("of nothing: %+v", got)
+		t.Errorf("without errors: %+v", got)
 	}
 }
 
@@ -65,8 +65,7 @@ func TestLoadNamesTheLine(t *testing.T) {
 	}
 }
 
-// TestMeasuredTwoLayers is the comparison on the smallest cases: they have to be
-// right to the byte.
+// TestMeasuredTwoLayers compares the smallest cases, which have to be exact to the byte.
 func TestMeasuredTwoLayers(t *testing.T) {
 	rows, err := Load(os.DirFS("../../testdata/measured"), "dev_2l.jsonl")
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"snug/internal/setup"
 )
 
-// A profile that was recorded on one GPU with one forward per step also answers for
-// several forwards and for DDP: it counts gradients and buckets on top (estimate.Kept).
-// How far that is from the truth is found where the same run can be simulated, which
-// is right to the byte for these models.
+// A profile recorded on one GPU with one forward per step also predicts several forwards and DDP: it adds gradients
+// and buckets to the recording (estimate.Kept). The error of this is determined for runs that can also be simulated,
+// where the simulation is exact to the byte.
 
-// ways are the settings under which a run holds more than was recorded.
+// ways are the settings with which a run uses more than was recorded.
 var ways = []map[string]any{
 	{"accumulation": 2.0},
 	{"accumulation": 4.0},
@@ -98,7 +97,7 @@ func (l *ladder) off(p *profile.Program, batch float64, way map[string]any) (flo
 	return real/float64(estimated.PeakReserved) - 1, err
 }
 
-// gradients returns how many bytes the gradients of a run take.
+// gradients returns the size of a run's gradients in bytes.
 func gradients(fields map[string]any) (uint64, error) {
 	s, err := setup.Decode(fields, setup.Source{})
 	if err != nil {
@@ -111,7 +110,7 @@ func gradients(fields map[string]any) (uint64, error) {
 	return estimated.Run.Gradients, nil
 }
 
-// simulated returns the peak of reserved bytes of a run.
+// simulated returns the simulated peak of a run's reserved bytes.
 func simulated(s *setup.Setup, card gpu.Card) (float64, error) {
 	estimated, err := estimate.Figures(s, card)
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 	"snug/internal/units"
 )
 
-// measuredChoice is one way to run a setup at its effective batch under a cap, as it was measured: the
-// choice that snug recommended, or another.
+// measuredChoice is one measured way to run a setup at its effective batch with a memory cap: the choice that snug
+// recommended, or another.
 type measuredChoice struct {
 	Run         string    `json:"run"`
 	CapGiB      int       `json:"cap_gib"`
 	Choice      string    `json:"choice"`
 	Recommended bool      `json:"recommended"`
 	Measured    float64   `json:"samples_per_second"`
-	Repeated    []float64 `json:"measured_runs"` // the same, measured again in rounds that alternate between the choices
+	Repeated    []float64 `json:"measured_runs"` // repeated measurements, in rounds that alternate between the choices
 	Fits        bool      `json:"fits"`
 	SaidToFit   bool      `json:"said_to_fit"`
-	Evaluates   bool      `json:"evaluates"`         // four batches without gradients came between the steps
-	Reserved    uint64    `json:"peak_reserved"`     // of the recommended one, if it evaluates
-	Expected    uint64    `json:"expected_reserved"` // as simulated
+	Evaluates   bool      `json:"evaluates"`         // whether four batches without gradients ran between the steps
+	Reserved    uint64    `json:"peak_reserved"`     // measured peak of the recommended choice, if it evaluates
+	Expected    uint64    `json:"expected_reserved"` // simulated peak
 }
 
-// repeated is true if the choice was measured again.
+// repeated reports whether the choice was measured again.
 func (c measuredChoice) repeated() bool { return len(c.Repeated) > 0 }
 
-// speed returns the samples per second: the median of the repeated runs if there are any.
+// speed returns the samples per second: the median of the repeated runs, if any.
 func (c measuredChoice) speed() float64 {
 	if !c.repeated() {
 		return c.Measured
@@ -42,7 +42,7 @@ func (c measuredChoice) speed() float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// measuredProfile is a prediction from two small recordings, and the real run.
+// measuredProfile is a prediction from two small recordings, with the real run.
 type measuredProfile struct {
 	Example   string  `json:"example"`
 	Recorded  string  `json:"recorded"`
@@ -53,7 +53,7 @@ type measuredProfile struct {
 	Off       float64 `json:"off"`
 }
 
-// lines reads a file of one JSON object per line.
+// lines reads a file with one JSON object per line.
 func lines[T any](files fs.FS, name string) ([]T, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -70,7 +70,7 @@ func lines[T any](files fs.FS, name string) ([]T, error) {
 	return out, nil
 }
 
-// choices writes a table of the recommended choices next to the best measured ones.
+// choices writes a table that compares the recommended choices with the best measured ones.
 func (r *Report) choices(b *strings.Builder) {
 	b.WriteString("\n## Recommendations of `snug optimize`, compared with measured alternatives\n\n" +
 		"Each setup has a memory limit. The table lists the recommended settings and the other choices at the same effective\n" +
@@ -95,7 +95,7 @@ func (r *Report) choices(b *strings.Builder) {
 // evaluated writes the table of the recommended choices that were run with an evaluation.
 func (r *Report) evaluated(b *strings.Builder) {
 	b.WriteString("\nThe recommendations below were made later, for other setups, and run with an evaluation between the steps. All of them fit. Reserved\n" +
-		"memory is the measured peak, and \"off\" is the error of snug's estimate of it. The recommended choices, and those that came within a tenth\n" +
+		"memory is the measured peak, and \"off\" is the error of snug's estimate of it. The recommended choices, and those within a tenth\n" +
 		"of the best, were measured again, in rounds with a new random order each time: the speeds are medians of two to six runs. Single runs of\n" +
 		"steps that are limited by the CPU differ by up to a fifth.\n\n" +
 		"| setup | cap | recommended | reserved | off | measured | best measured | measured | share |\n| --- | ---: | --- | ---: | ---: | ---: | --- | ---: | ---: |\n")
@@ -108,7 +108,7 @@ func (r *Report) evaluated(b *strings.Builder) {
 	}
 }
 
-// bestOf returns the fastest choice of a run, of those that were measured again if some were.
+// bestOf returns the fastest choice for a run, among those measured again if there are any.
 func (r *Report) bestOf(run string) measuredChoice {
 	of := slices.DeleteFunc(slices.Clone(r.Choices), func(c measuredChoice) bool { return c.Run != run })
 	if slices.ContainsFunc(of, measuredChoice.repeated) {
@@ -117,7 +117,7 @@ func (r *Report) bestOf(run string) measuredChoice {
 	return slices.MaxFunc(of, func(a, b measuredChoice) int { return cmp.Compare(a.speed(), b.speed()) })
 }
 
-// profiles writes a table of predictions from recordings next to real runs.
+// profiles writes a table that compares predictions from recordings with real runs.
 func (r *Report) profiles(b *strings.Builder) {
 	b.WriteString("\n## Any model, from two short recordings\n\n" +
 		"`snug profile` recorded the unchanged scripts in `examples/` at two small batches. The prediction is for four times the larger batch.\n" +
@@ -128,19 +128,19 @@ func (r *Report) profiles(b *strings.Builder) {
 	}
 }
 
-// measuredOverhead is what the probe adds to the steps of a script.
+// measuredOverhead is the time that the probe adds to a script's steps.
 type measuredOverhead struct {
 	Example string  `json:"example"`
 	Batch   int     `json:"batch"`
-	Plain   float64 `json:"plain_ms"` // medians of a step
+	Plain   float64 `json:"plain_ms"` // median step time
 	Probed  float64 `json:"probed_ms"`
-	Paired  float64 `json:"paired"` // the median of the rounds' own ratios, less one
-	Low     float64 `json:"low"`    // nine in ten resamples of Paired lie between Low and High
+	Paired  float64 `json:"paired"` // median of the rounds' own ratios, minus one
+	Low     float64 `json:"low"`    // nine in ten resamples of Paired are between Low and High
 	High    float64 `json:"high"`
 	Rounds  int     `json:"rounds"`
-	Events  int     `json:"events"` // recorded per step; 0 if not counted
+	Events  int     `json:"events"` // events recorded per step; 0 if not counted
 
-	LargePages bool `json:"large_pages"` // the process asked for large pages
+	LargePages bool `json:"large_pages"` // whether the process requested large pages
 }
 
 func yesNo(b bool) string {
@@ -157,10 +157,10 @@ func (o *measuredOverhead) events() string {
 	return strconv.Itoa(o.Events)
 }
 
-// overhead writes what recording costs while it lasts.
+// overhead writes the cost of recording.
 func (r *Report) overhead(b *strings.Builder) {
 	b.WriteString("\nThe table shows how much the probe slows a step down while it records, without stacks; after the recording it costs nothing. Steps\n" +
-		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range that holds nine in ten\n" +
+		"with and without the probe alternate in one process. \"Paired\" is the median ratio over the rounds, with the range that contains nine in ten\n" +
 		"resamples. These scripts are limited by the CPU, and their step times vary by a tenth (hilbert_ssm's by more). All runs are\n" +
 		"listed, in order. After the first five, the probe recorded only one of a free's two entries. The goal is below 3 %. The last paired\n" +
 		"medians reach it, except for hilbert_ssm's second long run. Its five runs are between −4 and +6 %; weighted by their 245 rounds,\n" +

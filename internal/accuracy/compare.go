@@ -18,16 +18,16 @@ type Case struct {
 	Err       error            // why there is no estimate
 }
 
-// Reserved returns the error of the estimate of reserved memory, as a share of the truth.
+// Reserved returns the relative error of the estimated reserved memory.
 func (c *Case) Reserved() float64 { return off(c.Estimated.PeakReserved, c.Measured.PeakReserved) }
 
-// Allocated returns the error of the estimate of allocated memory.
+// Allocated returns the relative error of the estimated allocated memory.
 func (c *Case) Allocated() float64 { return off(c.Estimated.PeakAllocated, c.Measured.PeakAllocated) }
 
 func off(estimated, truth uint64) float64 { return float64(estimated)/float64(truth) - 1 }
 
-// Compare estimates every row that can be estimated, in order. The card of the measurements had enough
-// memory for all of them.
+// Compare estimates every row that can be estimated, in order. The card of the measurements had enough memory for all
+// of them.
 func Compare(rows []Row) []Case {
 	out := make([]Case, len(rows))
 	each(len(rows), func(i int) {
@@ -44,24 +44,24 @@ func Compare(rows []Row) []Case {
 	return out
 }
 
-// unlimited returns the card of a measurement, without its memory limit.
+// unlimited returns the card of a measurement, without a memory limit.
 func unlimited(card gpu.Card) gpu.Card {
 	card.Total = 1 << 57
 	return card
 }
 
-// MaxCase is one largest batch that was found by measuring, together with the estimated one.
+// MaxCase is a measured largest batch with its estimate.
 type MaxCase struct {
 	*Row
 	Estimated int   // the estimated largest batch
-	Err       error // why there is no estimate of the batch
+	Err       error // why there is no estimate
 	OOMs      []OOM // the runs that ran out of memory
 }
 
 // OOM compares the request that a run failed with to the simulated one.
 type OOM struct {
 	Batch            int    // the batch of the run
-	Estimated, Truth string // as PyTorch writes it: "3.07 GiB"
+	Estimated, Truth string // in PyTorch's format: "3.07 GiB"
 }
 
 // CompareMax searches for the largest batch of every row that can be simulated.

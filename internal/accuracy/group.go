@@ -10,22 +10,22 @@ import (
 	"snug/internal/setup"
 )
 
-// Stats sums up a group of errors.
+// Stats summarizes a group of errors.
 type Stats struct {
 	Cases  int     // the number of runs
 	Exact  int     // runs whose estimate is exact to the byte
 	Median float64 // the median of the absolute errors
 	P95    float64 // their 95th percentile
-	Worst  float64 // with its sign
+	Worst  float64 // the largest error, with its sign
 	Under  int     // estimates that are too low by more than a thousandth
-	Low    float64 // the lowest of truth over estimate, less one
-	High   float64 // the highest of truth over estimate, less one
+	Low    float64 // the lowest value of measured/estimated, minus one
+	High   float64 // the highest value of measured/estimated, minus one
 }
 
-// under is by how much an estimate has to be too low to count as too low.
+// under is how far below the measurement an estimate must be to count as too low.
 const under = 0.001
 
-// summarize sums up the errors said/truth - 1.
+// summarize summarizes errors, given as estimated/measured - 1.
 func summarize(errs []float64) Stats {
 	s := Stats{Cases: len(errs)}
 	if len(errs) == 0 {
@@ -52,13 +52,13 @@ func summarize(errs []float64) Stats {
 	return s
 }
 
-// Group is a name and the errors of the cases under it.
+// Group is the summary of the cases with one name.
 type Group struct {
 	Name string // the family or option
 	Stats
 }
 
-// grouped returns the errors of cases by name, each group summed up, in order of name.
+// grouped returns a summary of the errors for each name, sorted by name.
 func grouped(cases []Case, names func(*setup.Setup) []string) []Group {
 	errs := map[string][]float64{}
 	for i := range cases {

@@ -13,22 +13,21 @@ import (
 	"snug/internal/setup"
 )
 
-// Intervals are made from measured runs, so checking them with the same runs would prove nothing. Each
-// run is checked with the intervals that the others give: all but itself and repetitions of it, and then
-// all but its whole family, which shows how a new model would do.
+// Intervals are derived from measured runs, so checking them with the same runs would prove nothing. Each run is
+// checked with the intervals from the others: without itself and its repetitions, and then without its whole family,
+// which shows how well a new model would do.
 
-// intervalsOnly are files that are used for intervals only: they were measured later, and some repeat earlier
-// runs.
+// intervalsOnly lists files that are used only for intervals: they were measured later, and some repeat earlier runs.
 var intervalsOnly = []string{"more_dist.jsonl"}
 
-// Judged is a measured run, and whether intervals made without it contain it.
+// Judged is a measured run, with the intervals derived without it.
 type Judged struct {
 	*Case
-	Without [2]uint64 // the interval made without this run
-	Unknown [2]uint64 // and without its whole family
+	Without [2]uint64 // the interval derived without this run
+	Unknown [2]uint64 // the interval derived without its whole family
 }
 
-// judged returns the cases that intervals are made from.
+// judged returns the cases that intervals are derived from.
 func (r *Report) judged() (out []*Case) {
 	for _, cases := range [][]Case{r.Cases, r.IntervalsOnly} {
 		for i := range cases {
@@ -40,7 +39,7 @@ func (r *Report) judged() (out []*Case) {
 	return out
 }
 
-// torch returns the minor version that the run was made with.
+// torch returns the minor PyTorch version of the run.
 func (c *Case) torch() string {
 	v, err := allocator.ParseVersion(c.Setup.Versions.Torch)
 	if err != nil {
@@ -49,7 +48,7 @@ func (c *Case) torch() string {
 	return v.String()
 }
 
-// judge returns each case with the intervals that the others give it.
+// judge returns each case with the intervals from the other cases.
 func judge(cases []*Case) []Judged {
 	out := make([]Judged, len(cases))
 	each(len(cases), func(i int) {
@@ -67,34 +66,34 @@ func (c *Case) again(o *Case) bool {
 	return o.Card.Name == c.Card.Name && o.Estimated.PeakReserved == c.Estimated.PeakReserved && reflect.DeepEqual(c.plain(), o.plain())
 }
 
-// plain returns the setup without its name, and with its version in one form.
+// plain returns the setup without its name, and with its version normalized.
 func (c *Case) plain() setup.Setup {
 	s := *c.Setup
 	s.ID, s.Versions.Torch = "", c.torch()
 	return s
 }
 
-// from returns the interval that some measured cases give this one.
+// from returns the interval for this case, derived from the given measured cases.
 func (c *Case) from(some []estimate.Case) [2]uint64 {
 	r, _ := estimate.NewResiduals(some).About(c.Setup, c.Card)
 	least, most := c.Estimated.Ends()
 	return r.Around(least, most)
 }
 
-// holds reports whether an interval holds what the run took.
+// holds reports whether an interval contains the run's measured memory.
 func (c *Case) holds(interval [2]uint64) bool {
 	return interval[0] <= c.Measured.PeakReserved && c.Measured.PeakReserved <= interval[1]
 }
 
-// Held is the number of runs of a group that their intervals contain.
+// Held counts the runs in a group that are inside their intervals.
 type Held struct {
 	Name           string  // the group
 	Runs           int     // the number of runs
-	Itself, Family int     // held by the interval made without the run itself, and without its family
+	Itself, Family int     // inside the interval derived without the run itself, and without its family
 	Width          float64 // median width of the first, as a fraction of the estimate
 }
 
-// heldBy returns the counts of runs under each name.
+// heldBy returns the counts for each name.
 func heldBy(all []Judged, names func(*Case) []string) (out []Held) {
 	widths := map[string][]float64{}
 	at := map[string]int{}
@@ -128,7 +127,7 @@ func count(b bool) int {
 	return 0
 }
 
-// kinds are the groups in which runs are judged.
+// kinds are the groupings in which runs are judged.
 var kinds = []struct {
 	name  string
 	names func(*Case) []string
@@ -143,7 +142,7 @@ const judgement = `
 
 Each estimate has an interval for the peak of reserved memory. It covers everything that cannot be known before the run (updates that
 float16 skips, buckets that DDP frees late, kernels whose memory is unknown on the card), plus the errors of earlier estimates for similar
-runs. A run must not be tested on an interval that it helped to make. Here each run is tested on the interval from the other runs, once
+runs. A run must not be tested on an interval that it contributed to. Here each run is tested on the interval from the other runs, once
 without the run itself and once without its whole family. The goal is nine in ten inside for every card, family and option. The width is
 the median width of the interval as a share of the estimate.
 `
@@ -158,7 +157,7 @@ func (r *Report) intervals(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | %d | %d | %d | %s |\n", h.Name, h.Runs, h.Itself, h.Family, percent(h.Width))
 		}
 	}
-	b.WriteString("\nRuns outside the interval made without the run, or without its family:\n\n| run | outside by | without the run | without its family |\n| --- | ---: | --- | --- |\n")
+	b.WriteString("\nRuns outside the interval derived without the run, or without its family:\n\n| run | outside by | without the run | without its family |\n| --- | ---: | --- | --- |\n")
 	for i := range all {
 		if j := &all[i]; !j.holds(j.Without) || !j.holds(j.Unknown) {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", j.ID(), signed(j.Off()), heldText(j.holds(j.Without)), heldText(j.holds(j.Unknown)))

@@ -12,8 +12,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// Intervals contain nine in ten of the measured runs that they were not made from: for every card, family
-// and option, without the run itself and without its family.
+// TestIntervalsHoldOutOfSample checks that intervals contain nine in ten of the measured runs that they were not
+// derived from: for every card, family and option, without the run itself and without its family.
 func TestIntervalsHoldOutOfSample(t *testing.T) {
 	var names []string
 	for _, f := range files {
@@ -30,13 +30,13 @@ func TestIntervalsHoldOutOfSample(t *testing.T) {
 	for _, k := range kinds {
 		for _, h := range heldBy(all, k.names) {
 			if least := min(h.Itself, h.Family); 10*least < 9*h.Runs {
-				t.Errorf("%s %s: %d of %d are held", k.name, h.Name, least, h.Runs)
+				t.Errorf("%s %s: only %d of %d are inside", k.name, h.Name, least, h.Runs)
 			}
 		}
 	}
 }
 
-// A run that was made twice is judged by neither.
+// TestJudgedWithoutItsRepeats checks that a run that was made twice is judged by neither.
 func TestJudgedWithoutItsRepeats(t *testing.T) {
 	rows, err := loadAll(os.DirFS("../../testdata/measured"), "dev_dist.jsonl", "more_dist.jsonl")
 	if err != nil {
@@ -56,10 +56,9 @@ func TestJudgedWithoutItsRepeats(t *testing.T) {
 	}
 }
 
-// On a card of which some kernel's needs are not known, every run that uses the kernel
-// has a wider interval, as a share of its estimate, than on the card of the
-// measurements. Runs in float16 are left out: a third of the peak may be missing where
-// updates are, and how much that is differs by card as well.
+// TestUnknownKernelsWidenEveryRun checks that on a card for which the memory of some kernel is unknown, every run
+// that uses the kernel has a wider interval, as a share of its estimate, than on the measured card. Runs in float16
+// are excluded: a third of the peak may be missing if updates are skipped, and that differs by card as well.
 func TestUnknownKernelsWidenEveryRun(t *testing.T) {
 	rows, err := Load(os.DirFS("../../testdata/measured"), devFile)
 	if err != nil {
@@ -82,12 +81,12 @@ func TestUnknownKernelsWidenEveryRun(t *testing.T) {
 			}
 			lacking++
 			if far, near := width(c.Estimated), width(here[i].Estimated); far <= near {
-				t.Errorf("%s on %s: %.4f wide, and %.4f where it was measured", c.ID(), name, far, near)
+				t.Errorf("%s on %s: width %.4f, want more than %.4f as on the measured card", c.ID(), name, far, near)
 			}
 		}
 	}
 	if lacking < 40 {
-		t.Errorf("only %d runs use a kernel that is not known", lacking)
+		t.Errorf("only %d runs use an unknown kernel", lacking)
 	}
 }
 
@@ -95,7 +94,7 @@ func opens(a *estimate.Answer, what estimate.Unknown) bool {
 	return slices.ContainsFunc(a.Uncertain, func(o estimate.Uncertainty) bool { return o.What == what })
 }
 
-// width is that of an interval, as a share of the estimate.
+// width returns the width of an interval, as a share of the estimate.
 func width(a *estimate.Answer) float64 {
 	return float64(a.Interval[1]-a.Interval[0]) / float64(a.PeakReserved)
 }

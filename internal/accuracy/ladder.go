@@ -17,25 +17,25 @@ import (
 	"snug/internal/snapshot"
 )
 
-// ladderFiles hold models at several batches, the smaller ones recorded.
+// ladderFiles have models at several batches, the smaller ones recorded.
 var ladderFiles = []string{"dev_ladder.jsonl", "more_ladder.jsonl"}
 
 // Rung is a prediction from recordings at small batches, with the real run.
 type Rung struct {
-	Model     string          // its name
-	Recorded  []int64         // batches
+	Model     string          // model name
+	Recorded  []int64         // recorded batches
 	Batch     int64           // the predicted batch
-	Predicted uint64          // peak of reserved memory
+	Predicted uint64          // predicted peak of reserved memory
 	Real      uint64          // the measured peak
-	Interval  [2]uint64       // where an estimate from these recordings expects it
+	Interval  [2]uint64       // interval of an estimate from these recordings
 	Causes    []profile.Cause // why the interval is wider than a segment
-	Precision string          // of the run
+	Precision string          // precision of the run
 }
 
-// off returns how far the prediction is from the real run.
+// off returns the relative error of the prediction.
 func (r *Rung) off() float64 { return float64(r.Predicted)/float64(r.Real) - 1 }
 
-// inside reports whether the real run is in the expected interval.
+// inside reports whether the real run is inside the interval.
 func (r *Rung) inside() bool { return r.Interval[0] <= r.Real && r.Real <= r.Interval[1] }
 
 // width returns the width of the interval, as a fraction of the prediction.
@@ -47,10 +47,10 @@ func (r *Rung) width() float64 {
 type ladder struct {
 	model    string
 	rows     []ladderRow
-	recorded []profile.Input // the recordings that are kept
+	recorded []profile.Input // the recordings in this repository
 }
 
-// ladderRow is a line of such a file.
+// ladderRow is a line in a ladder file.
 type ladderRow struct {
 	Trace    string
 	Setup    map[string]any
@@ -95,7 +95,7 @@ func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	}
 	rec, err := recording(measured, r.Trace)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // too large to be kept
+		return nil // too large for this repository
 	}
 	if err == nil {
 		l.recorded = append(l.recorded, profile.Input{Name: r.Trace, At: profile.Point{"batch": r.batch()}, Card: gpu.Reference.Name, Recording: rec})
@@ -103,7 +103,7 @@ func (l *ladder) add(measured fs.FS, r ladderRow) error {
 	return err
 }
 
-// climb returns predictions for the runs of every model that have no recording.
+// climb returns predictions for every model's runs without a recording.
 func climb(ladders []ladder) (out []Rung, err error) {
 	for _, l := range ladders {
 		p, err := profile.Fit(l.recorded)
@@ -121,7 +121,7 @@ func climb(ladders []ladder) (out []Rung, err error) {
 	return out, nil
 }
 
-// predicted returns the run with a profile's prediction.
+// predicted returns the run with the prediction from a profile.
 func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
 	precision, _ := r.Setup["precision"].(string)
 	out := Rung{Model: r.model(), Batch: r.batch(), Real: r.Measured.PeakReserved, Precision: precision}
@@ -131,7 +131,7 @@ func (r *ladderRow) predicted(p *profile.Program) (Rung, error) {
 	return out, out.predict(p)
 }
 
-// predict estimates the run from a profile that contains what snug profile finds out.
+// predict estimates the run from a profile with the facts that snug profile records.
 func (r *Rung) predict(p *profile.Program) error {
 	p.Facts.Precision = r.Precision
 	estimated, err := fromProfile(p, map[string]any{"batch": float64(r.Batch)}, gpu.Card{})
@@ -175,7 +175,7 @@ func (r *Report) ladders(b *strings.Builder) {
 	}
 }
 
-// expected returns how many of the real runs were in the expected interval, in words.
+// expected describes how many of the real runs were inside the interval.
 func expected(rungs []Rung) string {
 	in, width := 0, 0.0
 	for i := range rungs {
@@ -184,6 +184,6 @@ func expected(rungs []Rung) string {
 		}
 		width += rungs[i].width() / float64(len(rungs))
 	}
-	return fmt.Sprintf("%d of these %d real runs were inside the interval of `snug estimate` from the same recordings, which is %s of the peak wide on average. "+
-		"With none of their convolutions measured, it was 30 of 30, and 8.7 %% wide (`TestMarginHoldsTheTruth`).", in, len(rungs), percent(width))
+	return fmt.Sprintf("%d of these %d real runs were inside the interval of `snug estimate` from the same recordings. Its average width is %s of the peak. "+
+		"With no convolution measured, 30 of 30 were inside, and the width was 8.7 %% (`TestMarginHoldsTheTruth`).", in, len(rungs), percent(width))
 }

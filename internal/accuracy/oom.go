@@ -9,7 +9,7 @@ import (
 	"snug/internal/units"
 )
 
-// requestOf returns the request that a simulated run ends with.
+// requestOf returns the request that ends a simulated run.
 func requestOf(a *estimate.Answer) string {
 	if a.OOM == nil {
 		return "fits"
@@ -17,7 +17,7 @@ func requestOf(a *estimate.Answer) string {
 	return units.Bytes(a.OOM.Segment).Torch()
 }
 
-// triedToAllocate returns the size in PyTorch's message.
+// triedToAllocate returns the size in PyTorch's out-of-memory message.
 func triedToAllocate(message string) string {
 	_, rest, found := strings.Cut(message, "Tried to allocate ")
 	size, _, _ := strings.Cut(rest, ". ")

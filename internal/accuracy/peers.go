@@ -6,11 +6,10 @@ import (
 	"snug/internal/setup"
 )
 
-// Formulas that are used instead of a simulation. Each is written here from its published form, so that it
-// can be compared with the same measurements.
+// Formulas that are used instead of a simulation. Each is implemented from its published form, so that it can be
+// compared with the same measurements.
 
-// peer is one formula: the bytes that it gives for a setup with this many parameters, or 0 if it does not
-// apply.
+// peer is one formula: it returns the bytes for a setup with this many parameters, or 0 if it does not apply.
 type peer struct {
 	name    string
 	formula string
@@ -24,23 +23,22 @@ var peers = []peer{
 	{"EleutherAI transformer math", "weights + gradients + optimizer + s·b·h·L·(10 + 24 + 5·a·s÷h)", transformerMath},
 }
 
-// fourTimes returns the memory by the rule of `accelerate estimate-memory`: training with Adam takes four
-// times the weights in the type they are loaded in. It ignores activations, as its own documentation says.
+// fourTimes is the rule of `accelerate estimate-memory`: training with Adam takes four times the weights in the type
+// they are loaded in. It ignores activations, as its own documentation says.
 func fourTimes(s *setup.Setup, params, _ float64) float64 {
 	return 4 * params * weightBytes(s)
 }
 
-// zero2 returns estimate_zero2_model_states_mem_needs without offloading: 16-bit weights and gradients on
-// every GPU, 16 bytes of fp32 states spread over them.
+// zero2 is estimate_zero2_model_states_mem_needs without offloading: 16-bit weights and gradients on every GPU, and
+// 16 bytes of fp32 states per parameter, divided among the GPUs.
 func zero2(s *setup.Setup, params, _ float64) float64 {
 	return 4*params + 16*params/float64(s.Dist.World())
 }
 
-// megatron returns the activation formula of Korthikanti et al., "Reducing Activation Recomputation in
-// Large Transformer Models" (2022), equation 2, without parallelism: every layer keeps s·b·h·(34 +
-// 5·a·s/h) bytes, or its input alone,
-// 2·s·b·h, when it is recomputed. The states are added as this setup has them:
-// weights, gradients and two moments in the weights' type.
+// megatron is the activation formula of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
+// Models" (2022), equation 2, without parallelism: every layer keeps s·b·h·(34 + 5·a·s/h) bytes, or only its input,
+// 2·s·b·h, if it is recomputed. The states of this setup are added: weights, gradients and two moments in the type of
+// the weights.
 func megatron(s *setup.Setup, params, trainable float64) float64 {
 	t, ok := shapeOf(s)
 	if !ok {
@@ -53,9 +51,9 @@ func megatron(s *setup.Setup, params, trainable float64) float64 {
 	return weightBytes(s)*(params+3*trainable) + t.layers*act
 }
 
-// transformerMath returns EleutherAI's "Transformer Math 101" (calc_transformer_mem): mixed precision has
-// 2 bytes of weights, 4 of gradients and 12 of optimizer states per parameter, fp32 has 4, 4 and 8; activations are
-// s·b·h·L·(10 + 24/t + 5·a·s/(h·t)) with t = 1, or 2·s·b·h·L when recomputed.
+// transformerMath is EleutherAI's "Transformer Math 101" (calc_transformer_mem): mixed precision has 2 bytes of
+// weights, 4 of gradients and 12 of optimizer states per parameter, and fp32 has 4, 4 and 8; activations are
+// s·b·h·L·(10 + 24/t + 5·a·s/(h·t)) with t = 1, or 2·s·b·h·L if recomputed.
 func transformerMath(s *setup.Setup, params, trainable float64) float64 {
 	t, ok := shapeOf(s)
 	if !ok {
@@ -79,7 +77,7 @@ func weightBytes(s *setup.Setup) float64 {
 	return 4
 }
 
-// shape holds the sizes of a model that the formulas for transformers need.
+// shape has the sizes of a model that the formulas for transformers need.
 type shape struct{ sbh, seq, hidden, heads, layers float64 }
 
 // shapeOf returns the shape of a model with a config, and false for other models.

@@ -12,18 +12,18 @@ import (
 	"snug/internal/profile"
 )
 
-// Most recordings are too large to be kept. A file summarizes the predictions from all of them, by what
-// they have in common; the predictions from the kept recordings are added to it.
+// Most recordings are too large for this repository. A file summarizes the predictions from all of them by cause; the
+// predictions from the available recordings are added to it.
 
 const predictionsFile = "predictions.jsonl"
 
-// cause is a line of predictionsFile.
+// cause is a line in predictionsFile.
 type cause struct {
 	Cause string
 	profile.Residual
 }
 
-// profileResiduals returns how far off predictions from recordings have been.
+// profileResiduals returns the errors of predictions from recordings.
 func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile.Residuals, err error) {
 	causes, err := lines[cause](measured, predictionsFile)
 	if err != nil {
@@ -45,7 +45,7 @@ func profileResiduals(measured fs.FS, ladders []ladder, cases []Case) (r profile
 	return r, err
 }
 
-// guesses returns the errors of predictions whose convolutions have not been measured.
+// guesses returns the errors of predictions for unmeasured convolutions.
 func guesses(ladders []ladder) (out profile.Residual, err error) {
 	for _, l := range ladders {
 		p, err := profile.FitUnmeasured(l.recorded)
@@ -65,7 +65,7 @@ func guesses(ladders []ladder) (out profile.Residual, err error) {
 	return out, nil
 }
 
-// Compute capabilities without and with flash attention that differ in little else.
+// Compute capabilities without and with flash attention that otherwise differ little.
 const (
 	beforeFlash = 75
 	sinceFlash  = 80
@@ -91,14 +91,15 @@ func flash(cases []Case) (lost, gained profile.Residual, err error) {
 	return lost, gained, nil
 }
 
-// reserves returns the bytes that the run would reserve on a card like the reference with another capability.
+// reserves returns the bytes that the run would reserve on a card like the reference but with another compute
+// capability.
 func (c *Case) reserves(capability int) (float64, error) {
 	card := unlimited(gpu.Reference)
 	card.Capability = capability
 	return simulated(c.Setup, card)
 }
 
-// ProfileResiduals returns the table that intervals of recorded runs come from, as JSON.
+// ProfileResiduals returns the table behind the intervals of recorded runs, as JSON.
 func (r *Report) ProfileResiduals() ([]byte, error) {
 	t := r.Recorded
 	for _, x := range []*profile.Residual{&t.Guessed, &t.Unlike, &t.Smaller, &t.FlashLost, &t.FlashGained} {

@@ -14,7 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// files are the files of measured cases, each with a peak.
+// files are the files with measured cases, each with a peak.
 var files = []struct{ name, what string }{
 	{devFile, "families × precision × optimizer × checkpointing × attention"},
 	{"dev_ladder.jsonl", "the same models at small and large batches"},
@@ -27,10 +27,10 @@ var files = []struct{ name, what string }{
 	{longer, "runs that skipped their first updates, repeated over twenty steps"},
 }
 
-// devFile holds runs on one GPU: all families, most options.
+// devFile has runs on one GPU: all families, most options.
 const devFile = "dev.jsonl"
 
-// longer is a file that repeats cases of other files, under their names followed by twentySteps.
+// longer is a file that repeats cases from other files, under their names followed by twentySteps.
 const (
 	longer      = "longer.jsonl"
 	twentySteps = "-20steps"
@@ -38,16 +38,16 @@ const (
 
 // Report holds all results of the comparison.
 type Report struct {
-	Cases         []Case             // of all files
-	IntervalsOnly []Case             // of the files that count only for intervals
-	Held          []Case             // of runs that were only timed and not used to calibrate
+	Cases         []Case             // cases from all files
+	IntervalsOnly []Case             // cases from the files that count only for intervals
+	Held          []Case             // runs that were only timed and not used to calibrate
 	Again         []Case             // runs of Cases and Held, timed once more
-	Added         estimate.Range     // errors of profiles that count gradients or buckets on top
+	Added         estimate.Range     // errors of profiles with added gradients or buckets
 	Recorded      profile.Residuals  // errors of profiles, by cause
 	Max           []MaxCase          // searches for the largest batch
 	Choices       []measuredChoice   // recommendations, measured
 	Profiles      []measuredProfile  // predictions from recordings
-	Overhead      []measuredOverhead // the time that recording takes
+	Overhead      []measuredOverhead // the time added by recording
 	Ladders       []Rung             // predictions at growing batches
 }
 
@@ -92,7 +92,7 @@ func Make(measured fs.FS) (r *Report, err error) {
 	return r, r.profiled(measured)
 }
 
-// profiled adds the comparisons of profiles.
+// profiled adds the comparisons for profiles.
 func (r *Report) profiled(measured fs.FS) error {
 	ladders, err := loadLadders(measured)
 	if err != nil {
@@ -133,8 +133,8 @@ Custom models (with no built-in family) are counted but not estimated; they need
 recorded profile.
 `
 
-// Markdown returns the report, docs/accuracy.md. Its sections are written here and by the method named
-// after each section: intervals, ladders, choices, times, …
+// Markdown returns the report, docs/accuracy.md. Its sections are written here and by the method named after each
+// section: intervals, ladders, choices, times, …
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString(opening)
@@ -215,7 +215,7 @@ func (r *Report) exceptions(b *strings.Builder) {
 	b.WriteString("| case | reserved | allocated | |\n| --- | ---: | ---: | --- |\n" + strings.Join(slices.Compact(lines), "\n") + "\n")
 }
 
-// note returns what was different about the real run.
+// note describes what was different about the real run.
 func (c *Case) note() string {
 	n, of := c.Skipped(), len(c.Measured.Steps)
 	if n == 0 {
@@ -225,7 +225,7 @@ func (c *Case) note() string {
 		n, of, signed(off(c.WithSkips.PeakReserved, c.Measured.PeakReserved)))
 }
 
-// again returns what the same case gave when it was measured for longer.
+// again returns the result for the same case when it was measured for longer.
 func (r *Report) again(c *Case) string {
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.File == longer && o.ID() == c.ID()+twentySteps && o.Estimated != nil {
@@ -252,7 +252,7 @@ func (r *Report) maxBatch(b *strings.Builder) {
 	}
 }
 
-// peers compares the common formulas with the same cases of dev.jsonl.
+// peers compares the common formulas with the same cases in dev.jsonl.
 func (r *Report) peers(b *strings.Builder) {
 	b.WriteString("\n## Other formulas, on the cases of `dev`\n\nComputed by our own code (`internal/accuracy/peers.go`) from the published formulas.\n\n| | formula | cases | median | 95th | worst | under |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
 	write := func(name, formula string, errs []float64) {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/estimate"
 )
 
-// Off returns how far the truth is outside the bounds of the estimate, as a share of the nearer bound.
-// What cannot be known before the run is not an error of the estimate.
+// Off returns how far the measurement is outside the bounds of the estimate, as a share of the nearer bound. What
+// cannot be known before the run is not an error of the estimate.
 func (c *Case) Off() float64 {
 	least, most := c.Estimated.Ends()
 	truth := c.Measured.PeakReserved
@@ -23,7 +23,7 @@ func (c *Case) Off() float64 {
 	return 0
 }
 
-// measured returns the cases that keep selects, in the form that intervals are made from.
+// measured returns the cases that keep selects, in the form from which intervals are derived.
 func measured(cases []*Case, keep func(*Case) bool) (out []estimate.Case) {
 	for _, c := range cases {
 		if keep(c) {
@@ -33,7 +33,7 @@ func measured(cases []*Case, keep func(*Case) bool) (out []estimate.Case) {
 	return out
 }
 
-// Residuals returns the table that estimates take their intervals from, as JSON.
+// Residuals returns the table behind the intervals of estimates, as JSON.
 func (r *Report) Residuals() ([]byte, error) {
 	t := estimate.NewResiduals(measured(r.judged(), func(*Case) bool { return true }))
 	for _, m := range t.Measured {
@@ -56,8 +56,7 @@ func outwards(low, high float64) (float64, float64) {
 	return math.Floor(low*1e4) / 1e4, math.Ceil(high*1e4) / 1e4
 }
 
-// several returns, by kind, the errors of runs over several GPUs relative to one figure, in either
-// direction.
+// several returns, by kind, the errors of runs over several GPUs relative to one figure, in either direction.
 func (r *Report) several() map[string]estimate.Range {
 	out := map[string]estimate.Range{}
 	for _, c := range r.judged() {

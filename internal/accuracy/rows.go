@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package accuracy compares estimates with measured runs: how far off they are, by model family and by
-// option, and how far off the common rules of thumb are. It only reads measurements; testdata/measured
-// has the scripts that make them.
+// Package accuracy compares estimates with measured runs: how far off they are, by model family and by option, and
+// how far off the common rules of thumb are. It only reads measurements; testdata/measured has the scripts that make
+// them.
 package accuracy
 
 import (
@@ -20,23 +20,23 @@ import (
 type Row struct {
 	File     string         // the file that the row comes from
 	Fields   map[string]any // the setup as written in the file
-	Setup    *setup.Setup   // nil if it is not one that can be simulated
+	Setup    *setup.Setup   // nil if it cannot be simulated
 	Measured Measured       // what was measured
-	Card     gpu.Card       // the card that it was measured on
+	Card     gpu.Card       // the card of the measurement
 }
 
-// Measured is what a real run took.
+// Measured is the measured memory of a real run.
 type Measured struct {
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
 	Trainable     uint64 `json:"trainable"`      // trainable parameters
-	Loaded        moment `json:"loaded"`         // before the first step
-	Steps         []step `json:"steps"`          // the state after each step
+	Loaded        moment `json:"loaded"`         // memory before the first step
+	Steps         []step `json:"steps"`          // memory after each step
 	MaxBatch      int    `json:"max_batch"`      // the largest batch that fits, in rows that search for one
 	Tries         []Try  `json:"tries"`          // the batches tried in the search
 }
 
-// moment is allocated and reserved bytes at one time.
+// moment is the allocated and reserved bytes at one time.
 type moment [2]uint64
 
 type step struct {
@@ -44,7 +44,7 @@ type step struct {
 	Seconds float64 `json:"sec"`
 }
 
-// Seconds returns the length of each step.
+// Seconds returns the duration of each step.
 func (r *Row) Seconds() []float64 {
 	var out []float64
 	for _, s := range r.Measured.Steps {
@@ -53,8 +53,8 @@ func (r *Row) Seconds() []float64 {
 	return out
 }
 
-// Skipped returns the number of first updates that the real run skipped because its scaled gradients
-// overflowed. Until the first update there are no states, eight bytes per parameter for Adam, four for
+// Skipped returns the number of updates that the real run skipped at its start because its scaled gradients
+// overflowed. Until the first update there are no states, which take eight bytes per parameter for Adam and four for
 // momentum.
 func (r *Row) Skipped() int {
 	m, n := &r.Measured, 0
@@ -114,8 +114,8 @@ func Load(files fs.FS, name string) ([]Row, error) {
 	return out, in.Err()
 }
 
-// parse returns the row of a line. A row that does not name its card and PyTorch was made on the reference
-// card, with the default PyTorch of setups.
+// parse returns the row in a line. A row that does not name its card and PyTorch was measured on the reference card,
+// with the default PyTorch of setups.
 func parse(text []byte) (row Row, err error) {
 	var line struct {
 		Setup    map[string]any `json:"setup"`

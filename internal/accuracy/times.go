@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// timed is a run that had the card to itself: the seconds of a step, estimated and
-// true.
+// timed is a run that had the card to itself, with the estimated and measured seconds per step.
 type timed struct {
 	id              string
 	estimated, true float64
@@ -19,19 +18,19 @@ type timed struct {
 
 func (t timed) off() float64 { return t.estimated/t.true - 1 }
 
-// warmUp is the number of first steps whose time does not count.
+// warmUp is the number of steps at the start whose time is ignored.
 const warmUp = 3
 
-// heldTimes holds step times that no constant was fitted on.
+// heldTimes has step times that no constant was fitted to.
 const heldTimes = "clock_time.jsonl"
 
-// repeatedTimes holds runs of heldTimes and of dev_time.jsonl, timed once more on a later day.
+// repeatedTimes has runs from heldTimes and dev_time.jsonl, timed again on a later day.
 const repeatedTimes = "again_time.jsonl"
 
-// published says how far off estimates of published speeds are. The runs are not in this folder.
+// published describes how far off estimates of published speeds are. The runs are not in this folder.
 const published = `
 For other cards there are only published speeds: 103 runs from twelve sources on nine cards, from
-V100 to H100, in READMEs, documentation and benchmark tables. No constant was fitted on them, but they showed which rules
+V100 to H100, in READMEs, documentation and benchmark tables. No constant was fitted to them, but they showed which rules
 were missing. The median error is 11 %. By
 source it is 4 % for fms-acceleration (28 runs on A100), 4 % for transformers' guide (V100), 10 % for Qwen's LoRA table (A100)
 and 9 % for timm (RTX 3090, where it is not known whether channels-last was used), and 20 to 29 % too fast for llm-foundry (FSDP on A100 and H100).
@@ -45,7 +44,7 @@ func (r *Report) times(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "\n## Step times\n\nEach run was alone on the card; the time is the median from the fourth step on. The kernel constants (`internal/cost`)\n"+
-		"come from measurements of single kernels, and the host constants were fitted on %d runs together: %s.\n", len(fitted), summary(fitted))
+		"come from measurements of single kernels, and the host constants were fitted to %d runs together: %s.\n", len(fitted), summary(fitted))
 	if len(held) > 0 {
 		fmt.Fprintf(b, "On %d runs from another day, which were not used for fitting, %s.\n", len(held), summary(held))
 	}
@@ -79,7 +78,7 @@ func writeRepeated(b *strings.Builder, all, held, again []timed) {
 		len(all), summary(of(all, first)), len(held), summary(of(held, mean)), len(all), summary(of(all, mean)))
 }
 
-// timedOf returns the cases of files that were made to measure times.
+// timedOf returns the cases from files that were made to measure times.
 func timedOf(cases []Case) (out []timed) {
 	for i := range cases {
 		c := &cases[i]
@@ -90,7 +89,7 @@ func timedOf(cases []Case) (out []timed) {
 	return out
 }
 
-// summary says how far off some times are.
+// summary describes how far off some times are.
 func summary(all []timed) string {
 	var abs []float64
 	for _, t := range all {

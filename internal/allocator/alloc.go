@@ -4,12 +4,12 @@ package allocator
 
 import "snug/internal/freeset"
 
-// request is an allocation in progress: its size, its stream and its pool. How sizes are rounded:
-// sizes.go. Growing when nothing fits: grow.go.
+// request is an allocation in progress: its size, its stream and its pool. See sizes.go for rounding, and grow.go for
+// what happens if nothing fits.
 type request struct {
-	bytes      uint64 // as asked for
+	bytes      uint64 // as requested
 	size       uint64 // rounded
-	segment    uint64 // the size of the new segment if nothing fits
+	segment    uint64 // size of the new segment if nothing fits
 	pool       *pool
 	poolIndex  uint16
 	stream     uint16
@@ -41,7 +41,7 @@ func (a *Allocator) alloc(n uint64, stream uint16) (int32, error) {
 	return a.finish(&r, b), nil
 }
 
-// prepare fills in a request: its rounded size and its pool.
+// prepare fills in a request, including its rounded size and its pool.
 func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.bytes, r.size, r.stream = n, a.round(n), stream
 	r.poolIndex = a.choosePool(r.size, stream)
@@ -49,9 +49,9 @@ func (a *Allocator) prepare(r *request, n uint64, stream uint16) {
 	r.expandable = a.opt.Expandable && !(a.rules.customPoolPlain && r.pool.isCustom())
 }
 
-// find takes the best fit out of p's free set: the smallest block that is large enough. If the rules of
-// max_split_size refuse that block, find does not look for another and returns 0. How much larger than a large request
-// a block may be is MaxNonSplitRounding; DefaultOptions in options.go has its default.
+// find removes the best fit from p's free set: the smallest block that is large enough. If the rules of
+// max_split_size refuse that block, find does not look for another and returns 0. MaxNonSplitRounding limits how much
+// larger than a large request a block may be; its default is in DefaultOptions (options.go).
 func (a *Allocator) find(r *request, p *pool) int32 {
 	if a.limited && a.opt.GCThreshold > 0 {
 		p.findCalls++
@@ -85,10 +85,9 @@ func (a *Allocator) find(r *request, p *pool) int32 {
 	return i
 }
 
-// stepExpandable returns the block to use when the best fit c is in an expandable segment. A block that
-// touches the unmapped end of its segment counts with the size it could grow to, so that holes inside are
-// filled before the growing end is used. If the option is off, expandable blocks are left over from
-// earlier and are skipped.
+// stepExpandable returns the block to use when the best fit c is in an expandable segment. A block at the unmapped
+// end of its segment counts with the size it could grow to, so that holes inside are filled before the growing end is
+// used. If the option is off, expandable blocks are left over from earlier and are skipped.
 func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Cursor) freeset.Cursor {
 	if !r.expandable {
 		for c = set.Next(c); !c.End() && a.blocks[set.At(c).Block].vrange != 0; {
@@ -108,7 +107,7 @@ func (a *Allocator) stepExpandable(r *request, set *freeset.Set, c freeset.Curso
 	return c
 }
 
-// reach returns a free block's size with the unmapped stretch after it.
+// reach returns a free block's size plus the unmapped block after it.
 func (a *Allocator) reach(i int32) uint64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].mapped() {
@@ -143,9 +142,9 @@ func (a *Allocator) finish(r *request, i int32) int32 {
 	return i
 }
 
-// shouldSplit reports whether the rest of block b after r becomes a separate block. In the small pool and
-// in expandable segments any rest of 512 bytes does, whatever max_split_size_mb says; in the large pool
-// only a rest of more than 1 MiB.
+// shouldSplit reports whether the remainder of block b after r becomes a separate block. In the small pool and in
+// expandable segments, any remainder of 512 bytes or more does, whatever max_split_size_mb is; in the large pool,
+// only a remainder of more than 1 MiB.
 func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	p, rest := a.pools[b.pool], b.size-r.size
 	switch {
@@ -158,8 +157,8 @@ func (a *Allocator) shouldSplit(r *request, b *block) bool {
 	}
 }
 
-// splitFront cuts size bytes off the front of i as a new block, and returns it.
-// The old block keeps its identity, and with it its creation counter, as the tail.
+// splitFront cuts size bytes off the front of i as a new block, and returns it. The old block keeps its identity,
+// including its creation counter, as the tail.
 func (a *Allocator) splitFront(i int32, size uint64) int32 {
 	rest := &a.blocks[i]
 	front := a.newBlock(rest.pool, rest.stream, rest.addr, size)

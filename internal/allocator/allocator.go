@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package allocator simulates PyTorch's CUDA caching allocator. It keeps the same blocks at the same
-// places, but no memory behind them.
+// Package allocator simulates PyTorch's CUDA caching allocator. It keeps the same blocks in the same places, but no
+// actual memory.
 //
 // # What it models
 //
-// PyTorch asks the driver for segments and cuts them into blocks. A freed block goes into a free set,
-// waits there for a request that it fits, and is merged with its neighbours when they are free too. Which
-// block a request gets decides how the next ones fit, so peaks cannot be computed from sizes alone: the
-// requests have to be played. Given the same requests, version, options and segment addresses, this
-// package reaches the same state as the original after every event, to the byte.
+// PyTorch allocates segments from the driver and splits them into blocks. A freed block goes into a free set, where
+// it waits for a request that it fits, and is merged with its neighbours once they are free too. Which block a
+// request gets affects how the next ones fit, so peaks cannot be computed from sizes alone: the requests have to be
+// played. Given the same requests, version, options and segment addresses, this package reaches the same state as the
+// original after every event, to the byte.
 //
 // # The path of a request
 //
@@ -18,12 +18,10 @@
 //	  → flush the whole cache, grow → out of memory
 //	split the block when enough is left over → count
 //
-// A free goes the other way: count → wait for other CUDA streams → merge with the neighbours → into the
-// free set.
+// A free goes the other way: count → wait for other CUDA streams → merge with the neighbours → into the free set.
 //
-// Versions differ in details; [Version] and the rules in version.go list them. The rules were read in
-// c10/cuda/CUDACachingAllocator.cpp of 2.1 to 2.12 and compared with that code running against a counting
-// driver.
+// Versions differ in details; [Version] and the rules in version.go list them. The rules were read from
+// c10/cuda/CUDACachingAllocator.cpp in 2.1 to 2.12 and compared with that code running against a counting driver.
 //
 // # Cost
 //
@@ -40,7 +38,7 @@ import (
 	"fmt"
 )
 
-// Ref names a block that Alloc returned. It is valid until it is freed.
+// Ref identifies a block that Alloc returned. It is valid until the block is freed.
 type Ref int32
 
 // Null is the Ref of a request for zero bytes, which never reaches the allocator.
@@ -57,17 +55,17 @@ type Allocator struct {
 	opt     Options
 
 	arena
-	pools    []*pool           // blocks name their pool by its place here; 0 is small, 1 is large
+	pools    []*pool           // blocks refer to pools by index; 0 is small, 1 is large
 	streams  []uint64          // the handles of the CUDA streams
-	indices  map[uint64]uint16 // indices of streams, by handle
-	ordered  []uint16          // streams sorted by handle, as far as sorted
+	indices  map[uint64]uint16 // stream indices, by handle
+	ordered  []uint16          // streams sorted by handle; rebuilt on demand
 	ranges   []virtualRange    // expandable segments; 0 means none
 	created  uint64            // creation counter of blocks
-	total    uint64            // device memory held
+	total    uint64            // device memory reserved
 	limit    uint64            // set by a memory fraction
 	limited  bool
 	fraction float64
-	rounds   bool // whether any division is set: most runs have none
+	rounds   bool // whether any division is set; most runs have none
 
 	private  []*privatePool
 	captures []capture
@@ -77,7 +75,7 @@ type Allocator struct {
 	work     uint64 // blocks that were examined one by one
 }
 
-// New returns an empty allocator of PyTorch v on dev. The zero Options are the defaults.
+// New returns an empty allocator for PyTorch v on dev. The zero Options are the defaults.
 func New(dev Device, v Version, opt Options) (*Allocator, error) {
 	if err := v.check(); err != nil {
 		return nil, err
@@ -95,8 +93,8 @@ func New(dev Device, v Version, opt Options) (*Allocator, error) {
 	return a, nil
 }
 
-// Configure sets new options in a running process, as torch.cuda.memory._set_allocator_settings does. The
-// memory fraction among them only counts at start-up.
+// Configure sets new options in a running process, as torch.cuda.memory._set_allocator_settings does. A memory
+// fraction among them is ignored, because it applies only at start-up.
 func (a *Allocator) Configure(conf string) error {
 	opt, err := a.opt.Reparse(conf, a.version)
 	if err != nil {
@@ -111,7 +109,7 @@ func (a *Allocator) configure(opt Options) {
 	a.rounds = opt.Divisions != [divisionSlots]uint64{}
 }
 
-// Options returns the options in force.
+// Options returns the current options.
 func (a *Allocator) Options() Options { return a.opt }
 
 // SetMemoryFraction limits the segments of this allocator to a share of the card, as
@@ -139,14 +137,14 @@ func (a *Allocator) stream(handle uint64) uint16 {
 	return i
 }
 
-// Alloc asks for n bytes on the CUDA stream with this handle (0 is the default
-// stream). The error is an *OutOfMemoryError when they do not fit.
+// Alloc allocates n bytes on the CUDA stream with this handle (0 is the default stream). The error is an
+// *OutOfMemoryError if they do not fit.
 func (a *Allocator) Alloc(n uint64, stream uint64) (Ref, error) {
 	b, err := a.alloc(n, a.stream(stream))
 	return Ref(b), err
 }
 
-// Free gives a block back. If other streams use it, it stays active until they are done.
+// Free frees a block. If other streams use it, it stays active until they are done.
 func (a *Allocator) Free(r Ref) error {
 	if r == Null {
 		return nil
@@ -158,7 +156,7 @@ func (a *Allocator) Free(r Ref) error {
 	return nil
 }
 
-// Size returns the number of bytes that r takes: at least what was asked for.
+// Size returns the number of bytes that r takes: at least the number requested.
 func (a *Allocator) Size(r Ref) uint64 {
 	if !a.isAllocated(r) {
 		return 0

@@ -9,9 +9,8 @@ import (
 	"snug/internal/stream"
 )
 
-// trainingTrace returns a stream with the shape of training: activations pile up
-// through the layers and are given back in the opposite order, with short-lived
-// temporaries all the way.
+// trainingTrace returns a stream shaped like training: activations accumulate through the layers and are freed in
+// reverse order, with short-lived temporaries throughout.
 func trainingTrace(steps, layers int) *stream.Trace {
 	r := rand.New(rand.NewPCG(1, 2))
 	sizes := []uint64{4, 256, 512, 8192, 12288, 16384, 49152, 73728, 1 << 20, 3 << 20, 12 << 20}
@@ -44,8 +43,7 @@ func trainingTrace(steps, layers int) *stream.Trace {
 	return tr
 }
 
-// holesTrace keeps thousands of free blocks of few sizes between living ones:
-// hard on the free sets.
+// holesTrace keeps thousands of free blocks of a few sizes between live ones, which is hard on the free sets.
 func holesTrace(blocks, turns int) *stream.Trace {
 	r := rand.New(rand.NewPCG(3, 4))
 	tr := stream.New(2*blocks + 2*turns)

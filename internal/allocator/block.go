@@ -2,21 +2,21 @@
 
 package allocator
 
-// block is a stretch of a segment. prev and next are its neighbours in the same
-// segment by address; 0 means none, so a block with neither is a whole segment.
+// block is a part of a segment. prev and next are its neighbours in the same segment by address; 0 means none, so a
+// block with neither is a whole segment.
 //
-// Free blocks that are neighbours are always merged, unless only one of them has memory behind it.
+// Adjacent free blocks are always merged, unless only one of them is mapped.
 type block struct {
 	addr      uint64
 	size      uint64
 	requested uint64
-	order     uint64 // creation counter: the tie-break since 2.12
+	order     uint64 // creation counter, the tie-break since 2.12
 	gcBase    uint64 // the pool's find counter when the block became free
 	prev      int32
 	next      int32
 	vrange    int32  // the expandable segment it belongs to, or 0
 	owner     uint32 // the allocation's ID in a trace, or NoID
-	waits     uint16 // events of other streams that are not done
+	waits     uint16 // pending events of other streams
 	pool      uint16
 	stream    uint16
 	flags     uint8
@@ -26,10 +26,10 @@ const (
 	flagAllocated uint8 = 1 << iota
 	flagUnmapped        // expandable: addresses without memory
 	flagUsed            // other streams were recorded (pendingFrees.uses)
-	flagHeld            // the recording has an event for when its free completes
+	flagHeld            // the recording has an event for the completion of its free
 )
 
-// idle reports whether the block is neither in use nor pending; it may be unmapped.
+// idle reports whether the block is neither in use nor pending. It may be unmapped.
 func (b *block) idle() bool { return b.flags&(flagAllocated|flagUsed) == 0 && b.waits == 0 }
 
 func (b *block) split() bool { return b.prev|b.next != 0 }
@@ -57,8 +57,8 @@ func (m *arena) drop(i int32) {
 	m.spare = append(m.spare, i)
 }
 
-// newBlock makes a block of a pool and stream and returns its index. It may move the arena, so earlier
-// pointers to blocks are no longer valid.
+// newBlock adds a block for a pool and stream and returns its index. It may move the arena, which invalidates earlier
+// pointers to blocks.
 func (a *Allocator) newBlock(pool, stream uint16, addr, size uint64) int32 {
 	i := a.take()
 	a.blocks[i] = block{
@@ -69,7 +69,7 @@ func (a *Allocator) newBlock(pool, stream uint16, addr, size uint64) int32 {
 	return i
 }
 
-// linkBefore puts block i between b and the block before b.
+// linkBefore inserts block i between b and the block before b.
 func (a *Allocator) linkBefore(i, b int32) {
 	prev := a.blocks[b].prev
 	a.blocks[i].prev, a.blocks[i].next = prev, b
@@ -79,7 +79,7 @@ func (a *Allocator) linkBefore(i, b int32) {
 	}
 }
 
-// linkAfter puts block i between b and the block after b.
+// linkAfter inserts block i between b and the block after b.
 func (a *Allocator) linkAfter(i, b int32) {
 	next := a.blocks[b].next
 	a.blocks[i].prev, a.blocks[i].next = b, next
@@ -89,8 +89,8 @@ func (a *Allocator) linkAfter(i, b int32) {
 	}
 }
 
-// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 for a
-// neighbour that is in use, pending, or on the other side of the mapped border.
+// merge merges the neighbour src into dst and returns how many bytes dst gained. It returns 0 if the neighbour is in
+// use, pending, or differs in whether it is mapped.
 func (a *Allocator) merge(dst, src int32) uint64 {
 	if src == 0 {
 		return 0

@@ -15,19 +15,19 @@ type Device interface {
 	// Reserve is cuMemAddressReserve: it returns the start of a range of addresses without memory behind
 	// it.
 	Reserve(bytes uint64) (addr uint64)
-	// Map puts memory behind n pages of a reserved range, one after the other, and returns how many it
-	// could back before memory ran out.
+	// Map maps memory to n pages of a reserved range, one after the other, and returns how many it mapped before
+	// memory ran out.
 	Map(page, n uint64) (mapped uint64)
-	// Unmap takes the memory of n pages away again.
+	// Unmap releases the memory of n pages.
 	Unmap(page, n uint64)
 	// Info is cudaMemGetInfo: free and total bytes of the card.
 	Info() (free, total uint64)
 }
 
-// Adopter is a Device that can count memory taken before the allocator existed: the segments of a
-// restored snapshot. A Device without Adopt leaves that memory uncounted.
+// Adopter is a Device that can count memory allocated before the allocator existed: the segments of a restored
+// snapshot. A Device without Adopt does not count that memory.
 type Adopter interface {
-	// Adopt counts the bytes at addr as taken.
+	// Adopt counts the bytes at addr as allocated.
 	Adopt(addr, bytes uint64)
 }
 

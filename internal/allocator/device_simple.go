@@ -4,18 +4,18 @@ package allocator
 
 import "snug/internal/units"
 
-// granularity is the unit in which the driver hands out memory.
+// granularity is the driver's unit of allocation.
 const granularity = 2 * units.MiB
 
 // firstAddress keeps invented addresses away from zero, which is printed as "none".
 const firstAddress = 1 << 32
 
-// Simple is a Device that only counts: it has a capacity, a number of bytes used by others, and addresses
-// that are never reused. Scripts run on it, and so does anything without a recording of where the real
-// driver placed its segments.
+// Simple is a Device that only counts: it has a capacity, a number of bytes used by others, and addresses that are
+// never reused. Scripts use it, and so does anything that lacks a recording of where the real driver placed its
+// segments.
 type Simple struct {
-	Total   uint64 // the card
-	Outside uint64 // held by everything that is not this allocator
+	Total   uint64 // memory of the card
+	Outside uint64 // memory used by everything except this allocator
 
 	used uint64
 	next uint64
@@ -40,7 +40,7 @@ func (d *Simple) Reserve(bytes uint64) uint64 {
 	return addr
 }
 
-// Map takes memory whose addresses are already reserved. All pages are counted at once.
+// Map allocates memory for reserved addresses. All pages are counted at once.
 func (d *Simple) Map(page, n uint64) uint64 {
 	page = roundUp(page, granularity)
 	if busy := d.used + d.Outside; busy < d.used || busy > d.Total {
@@ -62,10 +62,10 @@ func (d *Simple) Info() (free, total uint64) {
 	return free, d.Total
 }
 
-// Used returns the number of bytes that the allocator holds.
+// Used returns the number of bytes that the allocator has allocated.
 func (d *Simple) Used() uint64 { return d.used }
 
-// Adopt counts memory that a restored segment holds, and keeps new addresses above it.
+// Adopt counts the memory of a restored segment, and keeps new addresses above it.
 func (d *Simple) Adopt(addr, bytes uint64) {
 	bytes = roundUp(bytes, granularity)
 	d.used += bytes

@@ -2,8 +2,8 @@
 
 package allocator
 
-// Waiting for other CUDA streams before a block is reused: a free records an event on each stream that
-// uses the block (free.go), and later allocations check these events here.
+// A block that other CUDA streams use is not reused until they are done: a free records an event on each of these
+// streams (free.go), and later allocations check the events here.
 
 // recordEvents queues block i on every stream that uses it.
 func (a *Allocator) recordEvents(i int32) {
@@ -17,8 +17,8 @@ func (a *Allocator) recordEvents(i int32) {
 	a.blocks[i].flags &^= flagUsed
 }
 
-// processEvents completes the pending frees whose events are done. It is called at the start of every
-// allocation outside a capture.
+// processEvents completes the pending frees whose events are done. It is called at the start of every allocation
+// outside a capture.
 func (a *Allocator) processEvents() {
 	a.recordDeferred(nil)
 	if a.pending.done {
@@ -26,8 +26,8 @@ func (a *Allocator) processEvents() {
 	}
 }
 
-// recordDeferred completes the frees that came during a capture: all of them, or those of one private
-// pool. Streams recorded during the capture need no event, because the capture has joined them by now.
+// recordDeferred completes the frees made during a capture: all of them, or those in one private pool. Streams
+// recorded during the capture need no event, because the capture has joined them by now.
 func (a *Allocator) recordDeferred(only *privatePool) {
 	blocks := a.pending.deferred
 	a.pending.deferred = nil

@@ -2,17 +2,16 @@
 
 package allocator
 
-// Expandable segments: one long range of addresses for each pool and stream, a little longer than
-// the memory of the card, with memory mapped behind its pages as it is needed. Blocks grow into the
-// unmapped stretch instead of leaving a rest in each of many segments.
+// An expandable segment is one long range of addresses for each pool and stream, a little longer than the memory of
+// the card, whose pages are mapped to memory as needed. Blocks grow into the unmapped part instead of leaving a
+// remainder in each of many segments.
 //
 //	range  |A A A|f f|A A|f f f|u u u u u u u u u …|
 //	        mapped pages ─────┘ └ unmapped
 //
-// The unmapped stretches are blocks as well, kept in a separate set by
-// address. Pages are 2 MiB in the small pool and a large segment in the large
-// one; memory goes back only page by page, and only when the cache is flushed. When a
-// block is split is decided in alloc.go, by shouldSplit.
+// The unmapped parts are blocks as well, kept in a separate set by address. Pages are 2 MiB in the small pool, and
+// the size of a large segment in the large pool. Memory is released only page by page, and only when the cache is
+// flushed. shouldSplit in alloc.go decides when a block is split.
 
 // virtualRange is one expandable segment.
 type virtualRange struct {
@@ -27,15 +26,15 @@ func (a *Allocator) page(p *pool) uint64 {
 	return a.opt.LargeSegment
 }
 
-// growExpandable maps as many pages as r needs and returns the block, or 0. If one of several mappings
-// fails, the pages that were mapped before it stay reserved.
+// growExpandable maps as many pages as r needs and returns the block, or 0. If one of several mappings fails, the
+// pages mapped before it stay reserved.
 func (a *Allocator) growExpandable(r *request) int32 {
 	c := a.findRoom(r)
 	if !a.blocks[c].mapped() && !a.mapPages(c, min(a.blocks[c].size, r.size)) {
 		return 0
 	}
 	for a.blocks[c].size < r.size {
-		// A free block followed by an unmapped one, which swallows it when mapped.
+		// A free block followed by an unmapped one, which merges with it when mapped.
 		u := a.blocks[c].next
 		if u == 0 || !a.mapPages(u, min(r.size-a.blocks[c].size, a.blocks[u].size)) {
 			return 0
@@ -46,8 +45,8 @@ func (a *Allocator) growExpandable(r *request) int32 {
 	return c
 }
 
-// findRoom returns the first block of a run of free and unmapped blocks that
-// is long enough, making a new range if there is none.
+// findRoom returns the first block of a long enough run of free and unmapped blocks. If there is none, it reserves a
+// new range.
 func (a *Allocator) findRoom(r *request) int32 {
 	found := int32(0)
 	r.pool.ranges(r.stream).all(func(u int32) bool {
@@ -82,14 +81,14 @@ func (a *Allocator) newRange(r *request) int32 {
 	return c
 }
 
-// rangeSize returns an eighth more than the card, in whole pages.
+// rangeSize returns nine eighths of the card's memory, in whole pages.
 func (a *Allocator) rangeSize(p *pool) uint64 {
 	_, total := a.dev.Info()
 	return roundUp(total+total/8, a.page(p))
 }
 
-// mapPages puts memory behind the first bytes of the unmapped block u, in whole pages, and makes them a
-// free block. It returns false if the device has no memory left.
+// mapPages maps the first bytes of the unmapped block u, in whole pages, and makes them a free block. It returns
+// false if the device has no memory left.
 func (a *Allocator) mapPages(u int32, bytes uint64) bool {
 	b := &a.blocks[u]
 	page := a.ranges[b.vrange].page
@@ -110,7 +109,7 @@ func (a *Allocator) mapPages(u int32, bytes uint64) bool {
 	return true
 }
 
-// cutUnmapped shortens the unmapped block u to bytes and makes the rest another unmapped block.
+// cutUnmapped shortens the unmapped block u to bytes and makes the remainder another unmapped block.
 func (a *Allocator) cutUnmapped(u int32, bytes uint64) {
 	b := a.blocks[u]
 	rest := a.newBlock(b.pool, b.stream, b.addr+bytes, b.size-bytes)
@@ -148,7 +147,7 @@ func (a *Allocator) unmapPages(i int32) {
 	a.countShrink(a.poolOf(&b), last-first)
 }
 
-// freePiece makes a free block of part of b and returns its index. It is not linked yet.
+// freePiece makes part of b a free block and returns its index. The block is not linked yet.
 func (a *Allocator) freePiece(b *block, addr, size uint64) int32 {
 	piece := a.newBlock(b.pool, b.stream, addr, size)
 	a.blocks[piece].vrange = b.vrange

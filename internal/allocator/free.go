@@ -2,20 +2,19 @@
 
 package allocator
 
-// Freeing has two halves. The program's half is immediate: the block no longer
-// counts as allocated. The allocator's half waits until every other CUDA stream
-// that used the block has passed the point of the free; only then is the block
-// inactive, joined with its neighbours and free to be given out.
+// A free has two halves. The program's half is immediate: the block no longer counts as allocated. The allocator's
+// half waits until every other CUDA stream that used the block has passed the point of the free. Only then is the
+// block inactive, merged with its neighbours and available again.
 
 // pendingFrees are the blocks between the two halves of a free.
 type pendingFrees struct {
-	queues    [][]int32          // by stream: blocks that wait for an event on it
+	queues    [][]int32          // by stream: blocks waiting for an event on it
 	queued    int                // blocks in all queues
 	done      bool               // events count as done when an allocation checks them
 	uses      map[int32][]uint16 // streams recorded on a block
 	graphUses map[int32][]uint16 // streams recorded on a block during a capture
-	deferred  []int32            // freed during a capture, when events cannot be recorded
-	held      []int32            // blocks whose completion a recording gives; may contain stale entries
+	deferred  []int32            // blocks freed during a capture, when events cannot be recorded
+	held      []int32            // blocks whose completion is an event in the recording; may contain stale entries
 	heldCount int
 }
 
@@ -25,9 +24,9 @@ func newPendingFrees() pendingFrees {
 
 func (p *pendingFrees) any() bool { return p.queued > 0 || len(p.deferred) > 0 }
 
-// SetEventsDone sets what an allocation finds when it checks the events of pending frees: all done (true,
-// the default), or none. In reality this depends on timing and lies between the two. A flush of the cache
-// waits for all of them anyway.
+// SetEventsDone sets whether an allocation that checks the events of pending frees finds all of them done (true, the
+// default) or none. In reality this depends on timing and is between the two. A flush of the cache waits for all of
+// them anyway.
 func (a *Allocator) SetEventsDone(done bool) { a.pending.done = done }
 
 // RecordStream is tensor.record_stream: stream uses the block too, so its Free will wait.
@@ -92,7 +91,7 @@ func (a *Allocator) hold(i int32) {
 	a.release(i)
 	b := &a.blocks[i]
 	if b.flags&flagUsed != 0 {
-		b.flags &^= flagUsed // the recording takes precedence over our events
+		b.flags &^= flagUsed // the recording takes precedence over simulated events
 		delete(a.pending.uses, i)
 		delete(a.pending.graphUses, i)
 	}
@@ -103,7 +102,7 @@ func (a *Allocator) hold(i int32) {
 	a.pending.heldCount++
 }
 
-// compactHeld drops stale entries once they outnumber the blocks still held.
+// compactHeld drops stale entries once they outnumber the held blocks.
 func (a *Allocator) compactHeld() {
 	if len(a.pending.held) < 64 || len(a.pending.held) < 2*a.pending.heldCount {
 		return

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// obtain returns a block from the device, because no cached block fits. It tries PyTorch's ways in order,
-// each more drastic than the last; garbage collection and flushing are in release.go. Memory that they
-// release stays released even if the request fails in the end.
+// obtain returns a block from the device when no cached block fits. It tries PyTorch's steps in order, each more
+// drastic than the last; garbage collection and flushing are in release.go. Memory that these steps release stays
+// released even if the request fails in the end.
 func (a *Allocator) obtain(r *request) (int32, error) {
 	r.segment = a.segmentSize(r.size)
 	if err := cmp.Or(a.refusesExpandable(r), a.checkWork()); err != nil {
@@ -50,7 +50,7 @@ func (a *Allocator) obtain(r *request) (int32, error) {
 	return b, nil
 }
 
-// grow asks the device for a segment and returns its block, or 0.
+// grow allocates a segment from the device and returns its block, or 0.
 func (a *Allocator) grow(r *request) int32 {
 	if a.limited && a.total+r.segment > a.limit {
 		return 0
@@ -71,7 +71,7 @@ func (a *Allocator) grow(r *request) int32 {
 	return b
 }
 
-// countGrowth counts device memory that was taken by one call.
+// countGrowth counts device memory allocated by one call.
 func (a *Allocator) countGrowth(p *pool, bytes uint64) {
 	a.total += bytes
 	a.stats.add(p.row, reservedBytes, bytes)
@@ -81,7 +81,7 @@ func (a *Allocator) countGrowth(p *pool, bytes uint64) {
 	}
 }
 
-// countShrink counts device memory that was returned by one call.
+// countShrink counts device memory released by one call.
 func (a *Allocator) countShrink(p *pool, bytes uint64) {
 	a.total -= bytes
 	a.stats.sub(p.row, reservedBytes, bytes)
@@ -91,8 +91,8 @@ func (a *Allocator) countShrink(p *pool, bytes uint64) {
 	}
 }
 
-// rejects reports whether throw_on_cudamalloc_oom makes the request fail at once, because it exceeds the
-// fraction of the card. A limit, if set, is checked first and leads into the usual sequence.
+// rejects reports whether throw_on_cudamalloc_oom makes the request fail immediately, because it exceeds the card's
+// memory fraction. A limit, if set, is checked first and leads to the usual sequence.
 func (a *Allocator) rejects(r *request) bool {
 	if !a.opt.ThrowOnOOM || a.limited && a.total+r.segment > a.limit {
 		return false
@@ -101,8 +101,7 @@ func (a *Allocator) rejects(r *request) bool {
 	return float64(a.total+r.segment) > a.fraction*float64(total)
 }
 
-// refusesExpandable returns the error that 2.7 to 2.9 raise for a MemPool together with expandable
-// segments, or nil.
+// refusesExpandable returns the error that 2.7 to 2.9 raise for a MemPool combined with expandable segments, or nil.
 func (a *Allocator) refusesExpandable(r *request) error {
 	owner := r.pool.owner
 	if !a.opt.Expandable || owner == nil {
@@ -114,7 +113,7 @@ func (a *Allocator) refusesExpandable(r *request) error {
 	return nil
 }
 
-// overflow returns a block of the MemPools that the default pool may use when memory runs out, or 0.
+// overflow returns a block from the MemPools that the default pool may use when memory runs out, or 0.
 func (a *Allocator) overflow(r *request) int32 {
 	if r.pool.owner != nil {
 		return 0

@@ -9,8 +9,7 @@ import (
 	"snug/internal/freeset"
 )
 
-// audit walks every block and compares it with the sets and the statistics. It defines what a consistent
-// allocator is.
+// audit checks every block against the sets and the statistics. It defines a consistent allocator.
 func audit(a *Allocator) error {
 	w := walk{a: a, sets: map[int32]bool{}}
 	for i := 1; i < len(a.blocks); i++ {
@@ -50,13 +49,13 @@ func (w *walk) chain(head int32) error {
 			n := &a.blocks[next]
 			switch {
 			case n.prev != i:
-				return fmt.Errorf("block %d: its next does not point back", i)
+				return fmt.Errorf("block %d: its successor does not point back", i)
 			case n.addr != b.addr+b.size:
-				return fmt.Errorf("block %d ends at %#x, the next begins at %#x", i, b.addr+b.size, n.addr)
+				return fmt.Errorf("block %d ends at %#x, but the next begins at %#x", i, b.addr+b.size, n.addr)
 			case n.pool != b.pool || n.stream != b.stream || n.vrange != b.vrange:
-				return fmt.Errorf("block %d: its next is of another segment", i)
+				return fmt.Errorf("block %d: its successor is in another segment", i)
 			case b.idle() && n.idle() && b.mapped() == n.mapped():
-				return fmt.Errorf("blocks %d and %d are free neighbours, not merged", i, next)
+				return fmt.Errorf("blocks %d and %d are free neighbours but not merged", i, next)
 			}
 		}
 		w.count(i, b)
@@ -97,7 +96,7 @@ func (w *walk) compareSets() error {
 		free := slices.Clone(a.freeBlocks(p))
 		for k, i := range free {
 			if mapped, ok := w.sets[i]; !ok || !mapped {
-				return fmt.Errorf("block %d is in a free set and not free", i)
+				return fmt.Errorf("block %d is in a free set but not free", i)
 			}
 			x, y := a.entryOf(i), freeset.Entry{}
 			if k+1 < len(free) {
@@ -111,17 +110,17 @@ func (w *walk) compareSets() error {
 		for _, set := range p.unmapped {
 			for _, i := range slices.Concat(set.parts...) {
 				if mapped, ok := w.sets[i]; !ok || mapped {
-					return fmt.Errorf("block %d is in an unmapped set and is not unmapped", i)
+					return fmt.Errorf("block %d is in an unmapped set but not unmapped", i)
 				}
 				found++
 			}
 		}
 	}
 	if found != len(w.sets) {
-		return fmt.Errorf("%d blocks in sets, %d that should be", found, len(w.sets))
+		return fmt.Errorf("%d blocks in sets, want %d", found, len(w.sets))
 	}
 	if used := len(a.blocks) - 1 - len(a.spare); used != w.seen {
-		return fmt.Errorf("%d slots in use, %d blocks reached", used, w.seen)
+		return fmt.Errorf("%d slots in use, but %d blocks reached", used, w.seen)
 	}
 	return nil
 }
@@ -133,7 +132,7 @@ func (w *walk) compareStats() error {
 			got := s.byPool(what)
 			stat := [...]Stat{got.All, got.Small, got.Large}[r]
 			if stat.Current != want {
-				return fmt.Errorf("statistic %d of row %d is %d, the blocks say %d", what, r, stat.Current, want)
+				return fmt.Errorf("statistic %d of row %d is %d, but the blocks add up to %d", what, r, stat.Current, want)
 			}
 			if stat.Peak < stat.Current || stat.Allocated-stat.Freed != stat.Current {
 				return fmt.Errorf("statistic %d of row %d does not add up: %+v", what, r, stat)
@@ -145,7 +144,7 @@ func (w *walk) compareStats() error {
 		return fmt.Errorf("reserved %d ≥ active %d ≥ allocated %d does not hold", all[reservedBytes], all[activeBytes], all[allocatedBytes])
 	}
 	if w.a.total != all[reservedBytes] {
-		return fmt.Errorf("total is %d, reserved %d", w.a.total, all[reservedBytes])
+		return fmt.Errorf("total is %d, but reserved is %d", w.a.total, all[reservedBytes])
 	}
 	return nil
 }

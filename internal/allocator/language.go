@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// The script language tests the allocator from outside: one command per line, and output that shows the
-// state of memory.
+// The script language tests the allocator from outside: it has one command per line, and prints the state of memory.
 //
 //	total B          the card has B bytes            (before or between allocations)
 //	ctx B            B bytes are used by others
@@ -28,15 +27,13 @@ import (
 //	snap             print segments and blocks
 //	used             print the device's bytes in use
 //
-// Empty lines and lines that begin with # are skipped. An allocation that does
-// not fit prints its message and the script goes on; its ID is not taken. Every
-// other mistake ends the script with an error that names the line.
+// Empty lines and lines that begin with # are skipped. An allocation that does not fit prints its message and the
+// script continues; its ID remains unused. Any other mistake ends the script with an error that names the line.
 
-// scriptTotal is the memory of the card in a script that names none: too much to run out.
+// scriptTotal is the memory of the card in a script that does not set it: too much to run out.
 const scriptTotal = 1 << 40
 
-// RunScript runs the script in r against an allocator of PyTorch v and writes
-// what it prints to w.
+// RunScript runs the script in r against an allocator for PyTorch v and writes its output to w.
 func RunScript(r io.Reader, w io.Writer, v Version) error {
 	out := bufio.NewWriter(w)
 	err := runScript(r, out, v)
@@ -70,8 +67,8 @@ func runScript(r io.Reader, w io.Writer, v Version) error {
 	return nil
 }
 
-// shown returns a word for a message: as it is if it is a plain word; otherwise quoted and cut short, because
-// the file may not be a script at all.
+// shown returns a word for a message. A plain word stays as it is; anything else is quoted and shortened, because the
+// file may not be a script at all.
 func shown(word string) string {
 	const most = 20
 	if len(word) > most {
@@ -89,7 +86,7 @@ type scriptRun struct {
 	dev  *Simple
 	a    *Allocator
 	refs map[string]Ref
-	busy bool // whether the allocator has been used; before that, conf sets start-up options
+	busy bool // whether the allocator has been used; until then, conf sets start-up options
 }
 
 func newScript(w io.Writer, v Version) (*scriptRun, error) {
@@ -98,7 +95,7 @@ func newScript(w io.Writer, v Version) (*scriptRun, error) {
 	return &scriptRun{w: w, dev: dev, a: a, refs: map[string]Ref{}}, err
 }
 
-// command is one word of the language: its number of arguments, and what it does.
+// command is one command of the language: its number of arguments, and its function.
 type command struct {
 	least, most int
 	do          func(s *scriptRun, args []string) error
@@ -135,7 +132,7 @@ func (s *scriptRun) run(name string, args []string) error {
 	return c.do(s, args)
 }
 
-// number reads a count of bytes that a card could have.
+// number parses a number of bytes that a card could have.
 func number(text string, to *uint64) error {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n >= absurdlyLarge {
@@ -145,7 +142,7 @@ func number(text string, to *uint64) error {
 	return nil
 }
 
-// streamHandle turns a stream's number into the handle that snap prints.
+// streamHandle converts a stream's number to the handle that snap prints.
 func streamHandle(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 14)
 	if err != nil {
@@ -157,7 +154,7 @@ func streamHandle(text string) (uint64, error) {
 	return 0x100000 + 0x1000*n, nil
 }
 
-// conf sets options. At start-up, and only then, it sets the memory fraction too.
+// conf sets options. At start-up, and only then, it also sets the memory fraction.
 func (s *scriptRun) conf(args []string) error {
 	if err := s.a.Configure(strings.Join(args, " ")); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What the commands of the script language do. The list of commands is in language.go.
+// The commands of the script language. language.go lists them.
 
 func (s *scriptRun) alloc(args []string) error {
 	id := args[0]
@@ -39,7 +39,7 @@ func (s *scriptRun) alloc(args []string) error {
 	return err
 }
 
-// ref returns the block that id names.
+// ref returns the block with the given ID.
 func (s *scriptRun) ref(id string) (Ref, error) {
 	r, ok := s.refs[id]
 	if !ok {
@@ -103,7 +103,7 @@ func (s *scriptRun) printSegments([]string) error {
 	return nil
 }
 
-// segmentLine draws a segment: "  seg +0 2097152 S st=0 : 512A 2096640f".
+// segmentLine formats a segment: "  seg +0 2097152 S st=0 : 512A 2096640f".
 func segmentLine(g SegmentState, lowest uint64) string {
 	var b strings.Builder
 	kind := "L"

@@ -57,7 +57,7 @@ func script(t testing.TB, version string, lines ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestGolden compares every line with what the real allocator printed.
+// TestGolden compares every line with the output of the real allocator.
 func TestGolden(t *testing.T) {
 	vectors := goldenVectors(t)
 	if len(vectors) != 60 {
@@ -77,12 +77,12 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestExtracts are scripts short enough to check by hand.
+// TestExtracts runs scripts short enough to check by hand.
 func TestExtracts(t *testing.T) {
 	tests := []struct {
 		name   string
 		script string
-		says   []string // what some line of the output must contain
+		says   []string // texts that the output must contain
 	}{
 		{"one byte", "a x 1;p s", []string{"alloc=512/512 ", "resv=2097152/", "isplit=1/2096640"}},
 		{"1 MiB is small", "a x 1;a y 1048576;p s", []string{"alloc=1049088/", "resv=2097152/"}},
@@ -145,12 +145,12 @@ func TestScriptErrors(t *testing.T) {
 		{"pr", "does not exist"},
 		{"pb;pr", "has not ended"},
 		{"pb;pb", "line 2: pb: private pool (0,1) has already begun"},
-		{"pb;a x 1;pe;pr;pb", "was released but still holds memory"},
+		{"pb;a x 1;pe;pr;pb", "was released but still has memory"},
 	}
 	for _, test := range tests {
 		_, err := script(t, "2.11", strings.Split(test.script, ";")...)
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%q: error %v, want one that says %q", test.script, err, test.says)
+			t.Errorf("%q: error %v, want one containing %q", test.script, err, test.says)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func FuzzScript(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, v := range []Version{{2, 1}, {2, 11}, Latest} {
 			var out bytes.Buffer
-			_ = RunScript(strings.NewReader(text), &out, v) // any error will do, a panic will not
+			_ = RunScript(strings.NewReader(text), &out, v) // errors are fine, panics are not
 		}
 	})
 }

@@ -13,23 +13,23 @@ import (
 // without the list of processes, which needs NVML.
 type OutOfMemoryError struct {
 	Version   Version // the PyTorch release whose message this is
-	Requested uint64  // bytes the program asked for
-	Segment   uint64  // bytes the device was asked for: what the message calls "tried to allocate"
-	Total     uint64  // the card
-	Free      uint64  // of the card, after the cache was flushed
+	Requested uint64  // bytes the program requested
+	Segment   uint64  // bytes requested from the device, which the message calls "tried to allocate"
+	Total     uint64  // memory of the card
+	Free      uint64  // free memory of the card, after the cache was flushed
 	Allocated uint64  // memory_allocated
 	Private   uint64  // free bytes in private pools, which other pools cannot use
 	Reserved  uint64  // memory_reserved
 	Limit     uint64  // cap set by a memory fraction
 	Limited   bool    // whether there is a limit
-	Rejected  bool    // refused before asking the device (throw_on_cudamalloc_oom)
+	Rejected  bool    // rejected before the device was asked (throw_on_cudamalloc_oom)
 	Absurd    bool    // 2^60 bytes or more: refused before anything else
 }
 
-// Unallocated returns the number of bytes that PyTorch holds and no tensor uses.
+// Unallocated returns the number of reserved bytes that no tensor uses.
 func (e *OutOfMemoryError) Unallocated() uint64 { return e.Reserved - e.Allocated - e.Private }
 
-// Error writes the message of e's version.
+// Error returns the message of e's version.
 func (e *OutOfMemoryError) Error() string {
 	switch {
 	case e.Absurd:
@@ -46,7 +46,7 @@ func (e *OutOfMemoryError) Error() string {
 	}
 	private := e.Private
 	if !e.Version.AtLeast(4) {
-		private = 0 // these versions counted it as unallocated
+		private = 0 // these versions counted private memory as unallocated
 	}
 	fmt.Fprintf(&b, "Of the allocated memory %s is allocated by PyTorch, ", torch(e.Allocated+private))
 	if private > 0 {
@@ -56,7 +56,7 @@ func (e *OutOfMemoryError) Error() string {
 	return b.String()
 }
 
-// capacity returns a word that 2.1 misspelt; logs are searched for it.
+// capacity returns a word that 2.1 misspelt. It is kept because logs are searched for it.
 func (e *OutOfMemoryError) capacity() string {
 	if !e.Version.AtLeast(2) {
 		return "capacty"

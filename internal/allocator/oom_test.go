@@ -64,11 +64,11 @@ func TestAbsurdRequest(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if s := a.Stats(); s.OOMs != 0 || s.AllocRetries != 0 {
-		t.Errorf("it was counted: %d OOMs, %d retries", s.OOMs, s.AllocRetries)
+		t.Errorf("the request was counted: %d OOMs, %d retries", s.OOMs, s.AllocRetries)
 	}
 }
 
-// TestRejection is throw_on_cudamalloc_oom: no flush, a separate counter and a separate message.
+// TestRejection checks throw_on_cudamalloc_oom: no flush, a separate counter and a separate message.
 func TestRejection(t *testing.T) {
 	opt, err := ParseOptions("throw_on_cudamalloc_oom:True", Version{2, 12})
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// Unlimited is a max_split_size that is not set.
+// Unlimited is the value of max_split_size if it is not set.
 const Unlimited = math.MaxUint64
 
-// divisionSlots is the number of size classes of roundup_power2_divisions:
-// under 2 MiB, then one for each doubling, the last for 32 GiB and above.
+// divisionSlots is the number of size classes in roundup_power2_divisions: one below 2 MiB, one for each doubling,
+// and the last for 32 GiB and above.
 const divisionSlots = 16
 
-// Options are the settings of PYTORCH_ALLOC_CONF that change where memory goes. Their keys, and since
-// which version each exists, are in options_parse.go; how each value is read is in options_values.go.
-// Settings for host memory and locking are checked by the parser and dropped.
+// Options are the settings in PYTORCH_ALLOC_CONF that affect the placement of memory. options_parse.go lists the keys
+// and the version that introduced each; options_values.go reads the values. Settings for host memory and locking are
+// checked by the parser and dropped.
 type Options struct {
 	Expandable          bool                  // expandable_segments
 	MaxSplitSize        uint64                // max_split_size_mb, in bytes
@@ -25,11 +25,11 @@ type Options struct {
 	GCThreshold         float64               // garbage_collection_threshold; 0 means off
 	Divisions           [divisionSlots]uint64 // roundup_power2_divisions by size class
 	Fraction            float64               // per_process_memory_fraction, applied at start-up
-	FractionSet         bool                  // whether Fraction was given
+	FractionSet         bool                  // whether Fraction is set
 	ThrowOnOOM          bool                  // throw_on_cudamalloc_oom
 }
 
-// DefaultOptions returns the options of an empty PYTORCH_ALLOC_CONF, in every version.
+// DefaultOptions returns the options for an empty PYTORCH_ALLOC_CONF, which are the same in every version.
 func DefaultOptions() Options {
 	return Options{
 		MaxSplitSize:        Unlimited,
@@ -60,7 +60,7 @@ func (o Options) Reparse(conf string, v Version) (Options, error) {
 	return next, nil
 }
 
-// filled gives the zero Options the meaning of the default ones.
+// filled replaces the zero Options with the defaults.
 func (o Options) filled() Options {
 	d := DefaultOptions()
 	if o.MaxSplitSize == 0 {
@@ -78,7 +78,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Check returns an error for options that no option string can produce, such as those of a damaged file.
+// Check returns an error for options that no option string can produce, such as those from a damaged file.
 func (o Options) Check() error {
 	o = o.filled()
 	switch {

@@ -12,11 +12,10 @@ import (
 	"snug/internal/units"
 )
 
-// PYTORCH_ALLOC_CONF: its keys and its grammar. How each value is read, and its bounds, is in
-// options_values.go.
+// The keys and the grammar of PYTORCH_ALLOC_CONF. options_values.go has the values and their bounds.
 
-// setting is one key of PYTORCH_ALLOC_CONF: the 2.x that introduced it, and how its value is read. A
-// version refuses keys that it does not know, as PyTorch does.
+// setting is one key of PYTORCH_ALLOC_CONF: the minor version that introduced it, and the function that reads its
+// value. Like PyTorch, a version refuses keys that it does not know.
 type setting struct {
 	since int
 	read  func(p *parser, key string) error
@@ -43,7 +42,7 @@ var settings = map[string]setting{
 	"pinned_max_cached_size_mb":         {13, (*parser).ignoredNumber},
 }
 
-// tokenize cuts conf at the four separators and drops blanks, as every version does.
+// tokenize splits conf at the four separators and drops blanks, as every version does.
 func tokenize(conf string) []string {
 	var tokens []string
 	var word strings.Builder
@@ -70,13 +69,13 @@ func tokenize(conf string) []string {
 // parser walks the tokens once, writing into out.
 type parser struct {
 	tokens []string
-	at     int // the next token
+	at     int // index of the next token
 	v      Version
 	rules  rules
 	out    *Options
 }
 
-// options returns the names of the settings that a version has.
+// options returns the names of the settings in a version.
 func (v Version) options() []string {
 	var out []string
 	for name, s := range settings {
@@ -99,10 +98,10 @@ func (p *parser) parse() error {
 		key := p.next()
 		s, known := settings[key]
 		if !known {
-			return fmt.Errorf("unknown allocator option %q; PyTorch %s has %s", key, p.v, strings.Join(p.v.options(), ", "))
+			return fmt.Errorf("unknown allocator option %q; PyTorch %s supports %s", key, p.v, strings.Join(p.v.options(), ", "))
 		}
 		if !p.v.AtLeast(s.since) {
-			return fmt.Errorf("allocator option %q needs PyTorch 2.%d, this is %s", key, s.since, p.v)
+			return fmt.Errorf("allocator option %q needs PyTorch 2.%d, but this is %s", key, s.since, p.v)
 		}
 		if err := p.separator(key, ":"); err != nil {
 			return err
@@ -119,8 +118,7 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// largeSegment reads large_segment_size_mb ahead of the rest, because the
-// limits of other options depend on it.
+// largeSegment reads large_segment_size_mb first, because the limits of other options depend on it.
 func (p *parser) largeSegment() error {
 	if !p.v.AtLeast(11) {
 		return nil
@@ -151,7 +149,7 @@ func (p *parser) next() string {
 	return p.tokens[p.at-1]
 }
 
-// separator steps over one token. From 2.10 PyTorch ignores what that token is.
+// separator skips one token. From 2.10, PyTorch ignores which token it is.
 func (p *parser) separator(key, want string) error {
 	if got := p.next(); got != want && (!p.rules.lenientSeparators || got == "") {
 		return fmt.Errorf("allocator option %q: expected %q, got %q", key, want, got)
@@ -159,7 +157,7 @@ func (p *parser) separator(key, want string) error {
 	return nil
 }
 
-// number reads a whole number that is small enough to be a size in megabytes.
+// number reads an integer that is small enough to be a size in megabytes.
 func (p *parser) number(key string) (uint64, error) {
 	text := p.next()
 	n, err := strconv.ParseUint(text, 10, 40)

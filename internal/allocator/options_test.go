@@ -100,12 +100,12 @@ func TestParseOptionsErrors(t *testing.T) {
 	for _, test := range tests {
 		_, err := ParseOptions(test.conf, Version{2, test.minor})
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%q under 2.%d: error %v, want one that says %q", test.conf, test.minor, err, test.says)
+			t.Errorf("%q under 2.%d: error %v, want one containing %q", test.conf, test.minor, err, test.says)
 		}
 	}
 }
 
-// TestReparse checks what a second string keeps of the first.
+// TestReparse checks which options a second string keeps from the first.
 func TestReparse(t *testing.T) {
 	first := "expandable_segments:True,max_split_size_mb:64,max_non_split_rounding_mb:32,garbage_collection_threshold:0.5,roundup_power2_divisions:4"
 	for _, test := range []struct {
@@ -127,7 +127,7 @@ func TestReparse(t *testing.T) {
 			t.Errorf("2.%d (-want +got):\n%s", test.minor, diff)
 		}
 		if kept, err := o.Reparse("nonsense", v); err == nil || kept != o {
-			t.Errorf("2.%d: a string with an error changed the options or passed", test.minor)
+			t.Errorf("2.%d: an invalid string was accepted or changed the options", test.minor)
 		}
 	}
 	o, _ := ParseOptions("large_segment_size_mb:30", Version{2, 11})
@@ -150,11 +150,11 @@ func FuzzParseOptions(f *testing.F) {
 			return
 		}
 		if o.MaxSplitSize < o.LargeSegment || o.LargeSegment <= MinLarge || o.GCThreshold < 0 || o.GCThreshold >= 1 {
-			t.Errorf("%q under %v passed with %+v", conf, v, o)
+			t.Errorf("%q under %v was accepted with %+v", conf, v, o)
 		}
 		again, err := ParseOptions(conf, v)
 		if err != nil || again != o {
-			t.Errorf("%q does not parse the same twice", conf)
+			t.Errorf("%q does not parse to the same options twice", conf)
 		}
 	})
 }

@@ -15,14 +15,13 @@ func (p *parser) backend(key string) error {
 	case "native":
 		return nil
 	case "cudaMallocAsync":
-		return fmt.Errorf("%s:%s: memory is then managed by the driver, which is not modelled; use native", key, name)
+		return fmt.Errorf("%s:%s: the driver then manages memory, which is not modelled; use native", key, name)
 	default:
 		return fmt.Errorf("%s:%s: must be native or cudaMallocAsync", key, name)
 	}
 }
 
-// megabytes reads a size that may not be smaller than a large segment. Up to
-// 2.9 it may not be equal either.
+// megabytes reads a size that must be at least a large segment; up to 2.9 it must be larger.
 func (p *parser) megabytes(key string) (uint64, error) {
 	mb, err := p.number(key)
 	if err != nil {
@@ -55,7 +54,7 @@ func (p *parser) threshold(key string) error {
 		return err
 	}
 	if x <= 0 || x >= 1 {
-		return fmt.Errorf("%s:%v: must be between 0 and 1, neither included", key, x)
+		return fmt.Errorf("%s:%v: must be between 0 and 1, exclusive", key, x)
 	}
 	p.out.GCThreshold = x
 	return nil
@@ -90,10 +89,9 @@ func (p *parser) divisions(key string) error {
 	return nil
 }
 
-// divisionList reads [256:1,512:2,>:8] up to its closing bracket. A key of K
-// megabytes is the *lower* end of its class, [K, 2K), whatever the
-// documentation suggests; the first key also stands for everything below it.
-// Classes between two keys that are not next to each other stay unrounded.
+// divisionList reads [256:1,512:2,>:8] up to its closing bracket. A key of K megabytes is the *lower* end of its
+// class, [K, 2K), whatever the documentation suggests; the first key also applies to everything below it. Classes
+// between two keys that are not adjacent stay unrounded.
 func (p *parser) divisionList(key string) error {
 	last, first := 0, true
 	for p.at < len(p.tokens) && p.tokens[p.at] != "]" {
@@ -132,7 +130,7 @@ func (p *parser) divisionList(key string) error {
 	return nil
 }
 
-// restFrom returns the first class that ">" stands for.
+// restFrom returns the first class that ">" applies to.
 func (p *parser) restFrom(last int, first bool) int {
 	if p.rules.restStartsAfterLast && !first {
 		return last + 1

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// addresses is the part of the process's address space that the driver uses: its chunks, and where it gets
-// the next one. A run has tens of chunks; a search among a million takes only twenty steps.
+// addresses is the part of the process's address space that the driver uses: its chunks, and the source of the next
+// one. A run has tens of chunks; a search among a million takes only twenty steps.
 type addresses struct {
 	chunks []chunk          // oldest first; a released chunk leaves a hole in the slice
 	rooms  []uint64         // a binary tree over the chunks: the largest hole below each node
 	owner  map[uint64]int32 // the chunk of each placed address
 	gone   int              // the number of released chunks
-	gaps   []span           // ranges that were given back, by address
+	gaps   []span           // released ranges, by address
 	floor  uint64           // everything below is unused
-	spare  []span           // where new chunks get their list of holes from
-	work   uint64           // gaps and holes that were examined
+	spare  []span           // memory for the hole lists of new chunks
+	work   uint64           // number of gaps and holes examined
 	undo   undo
 }
 
@@ -30,8 +30,7 @@ func (a *addresses) forget() {
 	clear(a.owner)
 }
 
-// place finds addresses for bytes: in the newest chunk with a large enough
-// hole, or in a new chunk.
+// place finds addresses for bytes in the newest chunk with a large enough hole, or in a new chunk.
 func (a *addresses) place(bytes uint64) uint64 {
 	i := a.newest(bytes)
 	if i < 0 {
@@ -52,7 +51,7 @@ func (a *addresses) place(bytes uint64) uint64 {
 	return addr
 }
 
-// add notes a new chunk that is free from the given address on.
+// add adds a new chunk that is free from the given address on.
 func (a *addresses) add(s span, from uint64) int32 {
 	const holes = 4 // more than most chunks ever have at a time
 	if len(a.spare) < holes {
@@ -73,8 +72,8 @@ func (a *addresses) add(s span, from uint64) int32 {
 	return i
 }
 
-// reserve is the kernel's mmap: the top of the highest gap that is large
-// enough, and failing that the next addresses down.
+// reserve acts like the kernel's mmap: it returns the top of the highest gap that is large enough, or else the next
+// addresses down.
 func (a *addresses) reserve(bytes uint64) uint64 {
 	for i := len(a.gaps) - 1; i >= 0; i-- {
 		a.work++
@@ -93,7 +92,7 @@ func (a *addresses) reserve(bytes uint64) uint64 {
 	return a.floor
 }
 
-// release frees s, and gives its chunk back if nothing else is in it.
+// release frees s, and releases its chunk if nothing else is in it.
 func (a *addresses) release(s span) {
 	i, ok := a.owner[s.lo]
 	if !ok {
@@ -112,7 +111,7 @@ func (a *addresses) release(s span) {
 	}
 }
 
-// put gives a range back to a chunk.
+// put returns a range to a chunk.
 func (a *addresses) put(i int32, s span) {
 	a.work += uint64(len(a.chunks[i].holes))
 	a.changes(i)

@@ -11,7 +11,7 @@ import (
 	"snug/internal/units"
 )
 
-// plainAddresses is the simplest form of the rule: it examines every chunk.
+// plainAddresses is the simplest implementation of the rules: it examines every chunk.
 type plainAddresses struct {
 	addresses
 }
@@ -45,7 +45,7 @@ func (a *plainAddresses) release(s span) {
 	}
 }
 
-// The fast search finds the same chunks as examining all of them.
+// TestAddresses checks that the fast search finds the same chunks as examining all of them.
 func TestAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var quick addresses
@@ -72,7 +72,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// A hundred thousand full chunks are not examined one by one.
+// TestManyChunks checks that a hundred thousand full chunks are not examined one by one.
 func TestManyChunks(t *testing.T) {
 	d := NewDriver(1<<58, 0)
 	const n = 100_000
@@ -85,7 +85,7 @@ func TestManyChunks(t *testing.T) {
 		d.Give(addr, 32*units.MiB)
 	}
 	if d.work > 100*n {
-		t.Errorf("%d segments take %d steps", n, d.work)
+		t.Errorf("%d segments took %d steps", n, d.work)
 	}
 	if len(d.chunks) > 1000 {
 		t.Errorf("%d chunks are left", len(d.chunks))

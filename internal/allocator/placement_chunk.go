@@ -11,13 +11,13 @@ import (
 // chunkUnit is the unit of address reservations: every chunk begins and ends on a multiple of it.
 const chunkUnit = 32 * units.MiB
 
-// span is the addresses from lo up to, not including, hi.
+// span is the addresses from lo up to but excluding hi.
 type span struct{ lo, hi uint64 }
 
 func (s span) bytes() uint64 { return s.hi - s.lo }
 
-// chunk is one reservation of addresses and what is free in it. Holes never
-// cross from one chunk into the next, even where the two touch.
+// chunk is one reservation of addresses, with its free ranges. Holes never extend from one chunk into the next, even
+// if the two are adjacent.
 type chunk struct {
 	span
 	holes []span // by address, never touching
@@ -36,7 +36,7 @@ func (c *chunk) take(bytes uint64) uint64 {
 	return addr
 }
 
-// put gives a range back to the chunk.
+// put returns a range to the chunk.
 func (c *chunk) put(s span) {
 	c.holes = insertSpan(c.holes, s)
 	c.measure()
@@ -52,8 +52,7 @@ func (c *chunk) measure() {
 // empty reports whether nothing in the chunk is in use.
 func (c *chunk) empty() bool { return c.room == c.bytes() }
 
-// insertSpan adds s to spans, which are in order of address, and joins it with
-// the neighbours it touches.
+// insertSpan adds s to spans, which are sorted by address, and joins it with adjacent spans.
 func insertSpan(spans []span, s span) []span {
 	i, _ := slices.BinarySearchFunc(spans, s.lo, func(h span, lo uint64) int {
 		if h.lo < lo {

@@ -15,18 +15,16 @@ import (
 	"snug/internal/units"
 )
 
-// segmentEvent is cudaMalloc or cudaFree as a recording shows it, in MiB. The
-// address counts from the end of the context's chunk, so that recordings with
-// different layouts of the address space compare.
+// segmentEvent is a recorded cudaMalloc or cudaFree, in MiB. The address is relative to the end of the context's
+// chunk, so that recordings with different address space layouts can be compared.
 type segmentEvent struct {
 	freed bool
 	size  int
 	addr  int
 }
 
-// recordedPlacements reads testdata/placements.txt.gz: a recording a line, its
-// name, then size@address for every segment taken and -size@address for every
-// one given back.
+// recordedPlacements reads testdata/placements.txt.gz, which has one recording per line: its name, then size@address
+// for every segment allocated and -size@address for every one freed.
 func recordedPlacements(t *testing.T) map[string][]segmentEvent {
 	t.Helper()
 	f, err := os.Open("testdata/placements.txt.gz")
@@ -64,7 +62,7 @@ func segmentEvents(t *testing.T, words []string) []segmentEvent {
 	return out
 }
 
-// follow makes the requests of a recording to a fresh Driver, and returns the addresses of both.
+// follow replays a recording's requests on a new Driver, and returns the recorded and the placed addresses.
 func follow(t *testing.T, events []segmentEvent) (recorded, placed []int) {
 	t.Helper()
 	d := NewDriver(1<<40, 0)
@@ -87,8 +85,8 @@ func follow(t *testing.T, events []segmentEvent) (recorded, placed []int) {
 
 func fromContext(addr uint64) int { return (int(addr) - contextEnd) / units.MiB }
 
-// TestDriverOrder compares the order of addresses, pair by pair. It cannot be perfect, because the memory
-// of libraries is only guessed.
+// TestDriverOrder compares the order of addresses, pair by pair. The match cannot be perfect, because the memory of
+// libraries is only guessed.
 func TestDriverOrder(t *testing.T) {
 	right, pairs := 0, 0
 	for name, events := range recordedPlacements(t) {
@@ -113,15 +111,15 @@ func TestDriverOrder(t *testing.T) {
 	}
 }
 
-// TestDriverRules plays short scripts, a rule each. The first three are openings
-// of recordings; the others were worked out by hand.
+// TestDriverRules plays short scripts, one for each rule. The first three are taken from recordings; the others were
+// worked out by hand.
 func TestDriverRules(t *testing.T) {
 	for _, tc := range []struct{ name, script string }{
 		{"the first kernel frees the context's chunk", "2@-2 90@-512 20@-416 20@-396"},
 		{"a second small segment means a kernel ran", "2@-2 2@-422 2@-420 2@-418 2@-416 20@-414"},
-		{"what a chunk leaves is filled, newest chunk first", "2@-2 126@-544 12@-416 2@-550 2@-548 2@-546 2@-404"},
+		{"holes are filled, newest chunk first", "2@-2 126@-544 12@-416 2@-550 2@-548 2@-546 2@-404"},
 		{"a hole does not reach into the next chunk", "2@-2 90@-512 20@-416 2@-518 2@-516 2@-514 2@-420 2@-418 2@-396"},
-		{"an empty chunk is given back, and the highest gap goes first",
+		{"an empty chunk is released, and the highest gap is used first",
 			"2@-2 126@-544 400@-416 250@-1312 250@-1568 -250@-1312 60@-1120 60@-1184"},
 		{"a chunk in partial use keeps its hole",
 			"2@-2 126@-544 400@-416 250@-1312 2@-1062 -250@-1312 60@-1312 90@-1252 12@-1162"},
@@ -139,7 +137,7 @@ func TestDriverRules(t *testing.T) {
 func TestDriverAccount(t *testing.T) {
 	d := NewDriver(units.GiB, 100*units.MiB)
 	if _, ok := d.Take(units.GiB); ok {
-		t.Error("Take gave more than the card has")
+		t.Error("Take returned more memory than the card has")
 	}
 	addr, ok := d.Take(20*units.MiB + 1)
 	if !ok {
@@ -150,12 +148,12 @@ func TestDriverAccount(t *testing.T) {
 	}
 	d.Give(addr, 20*units.MiB+1)
 	if d.Used() != 0 {
-		t.Errorf("used = %d after all was given back, want 0", d.Used())
+		t.Errorf("used = %d after everything was freed, want 0", d.Used())
 	}
 }
 
-// TestDriverAdopt restores segments first: alone at the end of a chunk, where
-// the rest of the context is known, and in a process that is well under way.
+// TestDriverAdopt restores segments first: one alone at the end of a chunk, where the rest of the context is known,
+// and several in a process that has been running for a while.
 func TestDriverAdopt(t *testing.T) {
 	const end = 0x7f1196000000
 	d := NewDriver(1<<40, 0)

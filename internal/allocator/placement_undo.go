@@ -2,13 +2,12 @@
 
 package allocator
 
-// undo holds the addresses as they were before each placement since Mark, so that trial placements can be
-// reverted.
+// undo records the addresses before each placement since Mark, so that trial placements can be reverted.
 type undo struct {
 	on    bool
 	was   driverState
 	steps []undoStep
-	spans []span // of all steps, one after the other
+	spans []span // spans of all steps, one after the other
 }
 
 // driverState is the rest of a driver's state.
@@ -18,17 +17,17 @@ type driverState struct {
 	launched              bool
 }
 
-// undoStep is a chunk as it was, or how the addresses were before it was added.
+// undoStep is the previous state of a chunk, or of the addresses before a chunk was added.
 type undoStep struct {
 	chunk  int32
 	added  bool
-	spans  int    // how many there were: the holes of a chunk, or the gaps
-	floor  uint64 // where a chunk was added
-	placed uint64 // the address that was handed out, if any was
+	spans  int    // number of saved spans: the holes of a chunk, or the gaps
+	floor  uint64 // the floor before a chunk was added
+	placed uint64 // the address that was returned, if any
 }
 
-// Mark starts a stretch of calls of Take that Rewind can undo. It ends with Rewind or Keep; nothing may
-// be freed in between.
+// Mark starts a sequence of Take calls that Rewind can undo. It ends with Rewind or Keep; nothing may be freed in
+// between.
 func (d *Driver) Mark() {
 	u := &d.undo
 	u.on, u.steps, u.spans = true, u.steps[:0], u.spans[:0]
@@ -84,7 +83,7 @@ func (a *addresses) grows() {
 	}
 }
 
-// placed notes the address that the last step handed out.
+// placed records the address that the last step returned.
 func (a *addresses) placed(addr uint64) {
 	if u := &a.undo; u.on {
 		u.steps[len(u.steps)-1].placed = addr

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A driver that is rewound to a mark behaves like one that never went past it.
+// TestRewind checks that a driver rewound to a mark behaves like one that never went past it.
 func TestRewind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tried, plain := NewDriver(1<<50, 0), NewDriver(1<<50, 0)

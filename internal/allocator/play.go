@@ -9,46 +9,42 @@ import (
 	"snug/internal/stream"
 )
 
-// PlayOptions are the choices of a replay. The zero value plays to the end and
-// watches nothing.
+// PlayOptions are the options of a replay. The zero value plays to the end and observes nothing.
 type PlayOptions struct {
-	// Observe, if set, is called after every event, or every Every-th one, with
-	// the event's index. It may read the allocator and must not change it.
+	// Observe, if set, is called after every event, or every Every-th one, with the event's index. It may read the
+	// allocator but must not change it.
 	Observe func(index int)
-	// Every is the number of events per call of Observe; 0 and 1 mean each event. The last event is always
-	// shown.
+	// Every is the number of events per call of Observe; 0 and 1 mean each event. The last event is always observed.
 	Every int
-	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
-	// Mark belong to phase 0.
+	// Phases receives the highest allocated bytes in each phase, by number. Events before the first Mark belong to
+	// phase 0.
 	Phases []uint64
-	// PassCopies skips parts of the trace that repeat and would change nothing. Observe is not called for
-	// their events.
+	// PassCopies skips repeated parts of the trace that would change nothing. Observe is not called for their events.
 	PassCopies bool
-	// EventsAtSync completes the frees that wait for another stream only when the
-	// cache is flushed, instead of at the next allocation: the upper bound.
+	// EventsAtSync completes frees that wait for another stream only when the cache is flushed, instead of at the
+	// next allocation. This gives an upper bound.
 	EventsAtSync bool
-	// Stop, if set, is called now and then; its error ends the replay.
+	// Stop, if set, is called from time to time; its error ends the replay.
 	Stop func() error
 }
 
-// stopEvery is the number of events between calls of Stop: some milliseconds.
+// stopEvery is the number of events between calls of Stop, which take some milliseconds.
 const stopEvery = 1 << 16
 
-// Result is the outcome of a replay. Indices are those of the trace's events; a peak that existed before
-// the first event has index -1.
+// Result is the outcome of a replay. Indices refer to the trace's events; a peak that existed before the first event
+// has index -1.
 type Result struct {
-	Events          int               // events played, the one that ran out of memory included
+	Events          int               // events played, including the one that ran out of memory
 	PeakAllocated   uint64            // the most bytes in allocated blocks
-	PeakReserved    uint64            // the most bytes held from the device
+	PeakReserved    uint64            // the most bytes reserved on the device
 	PeakAllocatedAt int               // the event that first reached PeakAllocated
 	PeakReservedAt  int               // the event that first reached PeakReserved
 	OOM             *OutOfMemoryError // nil if everything fitted
-	OOMAt           int               // the event that did not fit, -1 if all did
+	OOMAt           int               // the event that did not fit; -1 if all did
 }
 
-// Play runs a trace through the allocator. It stops at the first request that does not fit, as training
-// does, and the Result says so. An error means that no allocator could have seen the trace; it names the
-// event.
+// Play runs a trace through the allocator. It stops at the first request that does not fit, as training does, and
+// sets Result.OOM. An error means that no allocator could have produced the trace; it names the event.
 func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 	p, err := a.newPlayer(t)
 	if err != nil {
@@ -92,8 +88,8 @@ func (a *Allocator) Play(t *stream.Trace, o PlayOptions) (Result, error) {
 
 // player is a replay in progress.
 //
-// live holds the state of every ID of the trace: its block, or one of the marks below. A block that was
-// freed and waits for completion is stored negative.
+// live has the state of every ID in the trace: its block, or one of the marks below. A block that was freed and waits
+// for completion is stored as a negative number.
 type player struct {
 	a       *Allocator
 	live    []int32
@@ -127,7 +123,7 @@ func (a *Allocator) newPlayer(t *stream.Trace) (*player, error) {
 			continue
 		}
 		if b.owner >= t.Initial || p.live[b.owner] != notAlive {
-			return nil, fmt.Errorf("restored block at %#x has ID %d, which is either not one of the %d that the trace starts with, or already that of another block",
+			return nil, fmt.Errorf("restored block at %#x has ID %d, which is not among the %d that the trace starts with, or belongs to another block",
 				b.addr, b.owner, t.Initial)
 		}
 		p.live[b.owner] = int32(i)
@@ -157,7 +153,7 @@ func (p *player) play(i int, e *stream.Event) error {
 		p.notePhase()
 		return nil
 	default:
-		return fmt.Errorf("unknown kind of event %d", uint8(e.Kind))
+		return fmt.Errorf("unknown event kind %d", uint8(e.Kind))
 	}
 }
 
@@ -171,14 +167,14 @@ func (p *player) outcome(i int, err error) (Result, error) {
 	return p.result(i), fmt.Errorf("event %d: %w", i, err)
 }
 
-// result completes the Result. Memory mapped for a request that failed in the end is part of the peak.
+// result completes the Result. The peak includes memory mapped for a request that failed in the end.
 func (p *player) result(events int) Result {
 	p.res.Events = events
 	p.notePeaks(events - 1)
 	return p.res
 }
 
-// notePhase raises the peak of the phase.
+// notePhase updates the peak of the current phase.
 func (p *player) notePhase() {
 	if int(p.phase) < len(p.phases) {
 		p.phases[p.phase] = max(p.phases[p.phase], p.a.Allocated())

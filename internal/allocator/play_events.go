@@ -30,8 +30,8 @@ func (p *player) alloc(i int, e *stream.Event) error {
 	return nil
 }
 
-// claim checks that a new allocation has a new ID. A trace made by hand does not record its number of
-// IDs, but IDs are dense, so none can be larger than the number of events seen.
+// claim checks that a new allocation has a new ID. A trace made by hand does not record its number of IDs, but IDs
+// are dense, so none can exceed the number of events seen.
 func (p *player) claim(id uint32, i int) error {
 	if int(id) >= len(p.live) {
 		if int(id) > len(p.live)+i {
@@ -45,7 +45,7 @@ func (p *player) claim(id uint32, i int) error {
 	return nil
 }
 
-// block returns the block of a living allocation.
+// block returns the block of a live allocation.
 func (p *player) block(what string, id uint32) (int32, error) {
 	if int(id) >= len(p.live) || p.live[id] == notAlive || p.live[id] < zeroBytes {
 		return 0, fmt.Errorf("%s of allocation %d, which is not alive: never allocated, or already freed", what, id)
@@ -78,12 +78,11 @@ func (p *player) freeRequested(id uint32) error {
 	return nil
 }
 
-// freeCompleted ends a wait. If a flush of the cache ended it earlier, which happens when a recording is
-// played under tighter limits than its own, the block belongs to another allocation by now and there is
-// nothing to do.
+// freeCompleted completes a pending free. If a cache flush completed it earlier, which happens when a recording is
+// played with tighter limits than its own, the block belongs to another allocation by now and there is nothing to do.
 func (p *player) freeCompleted(id uint32) error {
 	if int(id) >= len(p.live) || p.live[id] >= notAlive {
-		return fmt.Errorf("free_completed of allocation %d, whose free was not requested", id)
+		return fmt.Errorf("free_completed of allocation %d, which has no pending free", id)
 	}
 	b := awaiting(p.live[id])
 	zero := p.live[id] == zeroBytes

@@ -4,12 +4,12 @@ package allocator
 
 import "snug/internal/stream"
 
-// state is a hash of everything that decides what the allocator does next. Retries are not part of it,
-// but a stretch with retries is not skipped.
+// state is a hash of everything that determines what the allocator does next. The number of retries is kept apart,
+// because a part of the trace with retries is not skipped.
 type state struct{ blocks, retries uint64 }
 
-// newSkips returns the stretches of a trace that may be skipped. There are none if the outcome depends on
-// more than blocks and places.
+// newSkips returns the parts of a trace that may be skipped. There are none if the outcome depends on more than the
+// blocks and their addresses.
 func (a *Allocator) newSkips(t *stream.Trace) stream.Skips[state] {
 	if a.rules.tieByCreation || a.limited && a.opt.GCThreshold > 0 {
 		return stream.Skips[state]{}
@@ -33,7 +33,7 @@ func (a *Allocator) state() state {
 	return s
 }
 
-// scatter spreads the bits of x over all of the result.
+// scatter spreads the bits of x over the whole result.
 func scatter(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

@@ -76,30 +76,30 @@ func TestPlayMalformed(t *testing.T) {
 		{"freed twice", []stream.Event{alloc, free, free}, "event 2: free of allocation 0, which is not alive"},
 		{"free of a pending block", []stream.Event{alloc, {Kind: stream.FreeRequested}, free}, "event 2: free of"},
 		{"requested twice", []stream.Event{alloc, {Kind: stream.FreeRequested}, {Kind: stream.FreeRequested}}, "event 2: free_requested"},
-		{"completed unasked", []stream.Event{alloc, {Kind: stream.FreeCompleted}}, "event 1: free_completed"},
+		{"completed without a request", []stream.Event{alloc, {Kind: stream.FreeCompleted}}, "event 1: free_completed"},
 		{"one ID twice", []stream.Event{alloc, alloc}, "event 1: alloc of ID 0, which is already alive"},
-		{"an ID out of the blue", []stream.Event{{Kind: stream.Alloc, Size: 1, ID: 1 << 30}}, "out of order"},
+		{"an ID out of order", []stream.Event{{Kind: stream.Alloc, Size: 1, ID: 1 << 30}}, "out of order"},
 		{"no such queue", []stream.Event{{Kind: stream.Alloc, Size: 1, Queue: 9}}, "queue 9 of 1"},
 		{"record_stream on no queue", []stream.Event{alloc, {Kind: stream.RecordStream, Queue: 9}}, "queue 9 of 1"},
-		{"no such kind", []stream.Event{{Kind: 99}}, "unknown kind"},
+		{"no such kind", []stream.Event{{Kind: 99}}, "unknown event kind"},
 	}
 	for _, test := range tests {
 		tr := &stream.Trace{Events: test.events, Queues: []uint64{0}}
 		_, err := newAllocator(t, 1<<30, 11, "").Play(tr, PlayOptions{})
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: error %v, want one that says %q", test.name, err, test.says)
+			t.Errorf("%s: error %v, want one containing %q", test.name, err, test.says)
 		}
 	}
 }
 
-// TestPlayPending: a block whose free is requested is active until it completes.
+// TestPlayPending checks that a block whose free is requested stays active until it completes.
 func TestPlayPending(t *testing.T) {
 	tr := stream.New(8)
 	x := tr.Alloc(30<<20, 0)
 	tr.Add(stream.FreeRequested, x, 0)
-	y := tr.Alloc(30<<20, 0) // cannot have x's block
+	y := tr.Alloc(30<<20, 0) // cannot reuse x's block
 	tr.Add(stream.FreeCompleted, x, 0)
-	tr.Alloc(30<<20, 0) // can
+	tr.Alloc(30<<20, 0) // can reuse it
 	tr.Free(y)
 	a := newAllocator(t, 1<<30, 11, "")
 	var active []uint64
@@ -115,8 +115,8 @@ func TestPlayPending(t *testing.T) {
 	}
 }
 
-// TestPlayFlushCompletes: a flush waits for all streams, so a completion that
-// the recording has later finds nothing to do.
+// TestPlayFlushCompletes checks that a flush waits for all streams, so that a later completion in the recording does
+// nothing.
 func TestPlayFlushCompletes(t *testing.T) {
 	tr := stream.New(8)
 	x := tr.Alloc(60<<20, 0)
@@ -137,7 +137,7 @@ func TestPlayFlushCompletes(t *testing.T) {
 	}
 }
 
-// TestPlayRecordStream: the two bounds for events that the clock decides.
+// TestPlayRecordStream checks the two bounds for events that depend on timing.
 func TestPlayRecordStream(t *testing.T) {
 	tr := stream.New(8)
 	side := tr.Queue(0x5000)

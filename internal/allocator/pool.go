@@ -9,21 +9,20 @@ import (
 	"snug/internal/freeset"
 )
 
-// pool holds the free blocks of one size class, small or large, for all
-// streams. A block of one stream is never given to another, so each stream has
-// its own set, and the stream's handle, PyTorch's first sort key, only decides
-// the order in which segments go back to the driver. Sets are made when they are
-// first needed: a recording may name thousands of streams and pools.
+// pool has the free blocks of one size class, small or large, for all streams. A block of one stream is never given
+// to another, so each stream has its own set, and the stream's handle, PyTorch's first sort key, only determines the
+// order in which segments are released. Sets are created when first needed, because a recording may name thousands of
+// streams and pools.
 type pool struct {
 	small     bool
-	row       int // of the statistics
+	row       int // row of the statistics
 	owner     *privatePool
-	free      []*freeset.Set // by stream index; nil or missing if nothing was ever free
+	free      []*freeset.Set // by stream index; nil or missing if there never was a free block
 	unmapped  []rangeList    // by stream index, if any
 	findCalls uint64
 }
 
-// set returns the free blocks of a stream, nil if there never were any.
+// set returns the free blocks of a stream; nil if there never were any.
 func (p *pool) set(stream uint16) *freeset.Set {
 	if int(stream) >= len(p.free) {
 		return nil
@@ -31,7 +30,7 @@ func (p *pool) set(stream uint16) *freeset.Set {
 	return p.free[stream]
 }
 
-// makeSet returns the free blocks of a stream, and makes the set if it does not exist.
+// makeSet returns the free blocks of a stream, creating the set if necessary.
 func (p *pool) makeSet(stream uint16) *freeset.Set {
 	if n := int(stream) + 1 - len(p.free); n > 0 {
 		p.free = append(p.free, make([]*freeset.Set, n)...)
@@ -54,8 +53,8 @@ func (p *pool) isCustom() bool { return p.owner != nil && p.owner.CustomAllocato
 
 func (a *Allocator) poolOf(b *block) *pool { return a.pools[b.pool] }
 
-// entryOf returns the block's key in a free set. Up to 2.11 equal sizes go to the
-// lower address, from 2.12 to the block that was made first.
+// entryOf returns the block's key in a free set. Among equal sizes, the lower address is preferred up to 2.11, and
+// the block that was created first from 2.12.
 func (a *Allocator) entryOf(i int32) freeset.Entry {
 	b := &a.blocks[i]
 	if a.rules.tieByCreation {
@@ -86,8 +85,8 @@ func (a *Allocator) eraseUnmapped(i int32) {
 	a.pools[b.pool].ranges(b.stream).erase(a.blocks, i)
 }
 
-// freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle, size and tie. The list is
-// valid until the next call.
+// freeBlocks lists the pool's free blocks in PyTorch's order: by stream handle, size and tie-break. The list is valid
+// until the next call.
 func (a *Allocator) freeBlocks(p *pool) []int32 {
 	a.scratch = a.scratch[:0]
 	for _, q := range a.streamsByHandle() {
@@ -99,7 +98,7 @@ func (a *Allocator) freeBlocks(p *pool) []int32 {
 	return a.scratch
 }
 
-// streamsByHandle returns the streams' indices in the order of their handles.
+// streamsByHandle returns the stream indices sorted by handle.
 func (a *Allocator) streamsByHandle() []uint16 {
 	if len(a.ordered) < len(a.streams) {
 		for i := len(a.ordered); i < len(a.streams); i++ {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// PoolID names a private pool. The zero PoolID is the default pool.
+// PoolID identifies a private pool. The zero PoolID is the default pool.
 type PoolID struct {
-	A uint64 // the number of a CUDA graph's pool, else 0
-	B uint64 // the number of a torch.cuda.MemPool, else 0
+	A uint64 // number of a CUDA graph's pool, otherwise 0
+	B uint64 // number of a torch.cuda.MemPool, otherwise 0
 }
 
 // PoolOptions are the options of a torch.cuda.MemPool. The zero value is for a CUDA graph.
 type PoolOptions struct {
-	Accept          func(stream uint64) bool // which streams the scope covers; nil means all
+	Accept          func(stream uint64) bool // streams that the scope covers; nil means all
 	CustomAllocator bool                     // the pool's memory comes from the user's own allocator
 	NoSplit         bool                     // blocks are never split (since 2.10)
 	UseOnOOM        bool                     // the default pool may use its blocks when memory runs out (since 2.8)
@@ -25,9 +25,9 @@ type PoolOptions struct {
 type privatePool struct {
 	PoolOptions
 	id           PoolID
-	small, large uint16 // places in Allocator.pools
-	uses         int    // begun and not released; at 0 empty_cache may return its memory
-	bytes        uint64 // device memory it holds
+	small, large uint16 // indices in Allocator.pools
+	uses         int    // number of uses not yet released; at 0, empty_cache may release its memory
+	bytes        uint64 // device memory reserved
 }
 
 func (p *privatePool) half(small bool) uint16 {
@@ -43,12 +43,11 @@ type capture struct {
 	accept func(stream uint64) bool
 }
 
-// BeginPool opens a scope in which allocations come from the pool id, which is made if it does not
-// exist. While any scope is open, finished events are not checked and a request that does not fit
-// does not flush the cache.
+// BeginPool opens a scope in which allocations come from the pool id, which is created if necessary. While any scope
+// is open, finished events are not checked, and a request that does not fit does not flush the cache.
 func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
 	if id == (PoolID{}) {
-		return fmt.Errorf("pool (0,0) is the default pool and cannot be begun")
+		return fmt.Errorf("pool (0,0) is the default pool; it has no scope to begin")
 	}
 	for _, c := range a.captures {
 		if c.pool.id == id {
@@ -60,7 +59,7 @@ func (a *Allocator) BeginPool(id PoolID, opt PoolOptions) error {
 	case p == nil:
 		p = a.newPrivatePool(id, opt)
 	case p.uses == 0:
-		return fmt.Errorf("private pool (%d,%d) was released but still holds memory", id.A, id.B)
+		return fmt.Errorf("private pool (%d,%d) was released but still has memory", id.A, id.B)
 	}
 	p.uses++
 	a.captures = append(a.captures, capture{p, opt.Accept})
@@ -82,8 +81,8 @@ func (a *Allocator) EndPool(id PoolID) error {
 	return fmt.Errorf("private pool (%d,%d) has not begun", id.A, id.B)
 }
 
-// ReleasePool marks the pool's graph or MemPool as deleted. The next flush of the cache returns the
-// pool's free memory.
+// ReleasePool marks the pool's graph or MemPool as deleted. The next flush of the cache releases the pool's free
+// memory.
 func (a *Allocator) ReleasePool(id PoolID) error {
 	p := a.findPool(id)
 	if p == nil || p.uses == 0 {
@@ -113,8 +112,8 @@ func (a *Allocator) newPrivatePool(id PoolID, opt PoolOptions) *privatePool {
 	return p
 }
 
-// addPool reuses the index of a pool that is gone, so that a program that keeps making graphs does not run
-// out of them.
+// addPool adds a pool. It reuses the index of a deleted pool, so that a program that keeps creating graphs does not
+// run out of indices.
 func (a *Allocator) addPool(p *pool) uint16 {
 	at := slices.Index(a.pools, nil)
 	if at < 0 {
@@ -125,8 +124,8 @@ func (a *Allocator) addPool(p *pool) uint16 {
 	return uint16(at)
 }
 
-// forgetPool drops the i-th private pool, which holds no memory, with the
-// ranges of addresses that it reserved and never got memory for.
+// forgetPool drops the i-th private pool, which has no memory, with the address ranges that it reserved but never
+// mapped.
 func (a *Allocator) forgetPool(i int) {
 	p := a.private[i]
 	for _, half := range []uint16{p.small, p.large} {
@@ -141,8 +140,8 @@ func (a *Allocator) forgetPool(i int) {
 	a.private = slices.Delete(a.private, i, i+1)
 }
 
-// choosePool returns the pool for a rounded size: the default one, or that of the
-// first open scope that covers the stream.
+// choosePool returns the pool for a rounded size: that of the first open scope that covers the stream, or the default
+// one.
 func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	for i := range a.captures {
 		c := &a.captures[i]
@@ -159,8 +158,8 @@ func (a *Allocator) choosePool(size uint64, stream uint16) uint16 {
 	return 1
 }
 
-// privateFree returns the memory in free blocks of private pools, which error messages count as allocated
-// because other pools cannot use it.
+// privateFree returns the size of the free blocks in private pools, which error messages count as allocated because
+// other pools cannot use them.
 func (a *Allocator) privateFree() uint64 {
 	var bytes uint64
 	for _, p := range a.private {

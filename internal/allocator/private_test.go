@@ -24,8 +24,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestOverflowPools: a MemPool opened with use_on_oom saves a request of the
-// default pool, from 2.11 before the cache is flushed.
+// TestOverflowPools checks that a MemPool opened with use_on_oom serves the default pool when memory runs out, from
+// 2.11 before the cache is flushed.
 func TestOverflowPools(t *testing.T) {
 	for minor, want := range map[int]struct{ fits, flushed bool }{7: {false, true}, 8: {true, true}, 11: {true, false}} {
 		a := newAllocator(t, 100<<20, minor, "")
@@ -47,7 +47,7 @@ func TestNoSplitPool(t *testing.T) {
 		a := newAllocator(t, 1<<30, minor, "")
 		must(t, a.BeginPool(PoolID{B: 1}, PoolOptions{NoSplit: true}))
 		if got := a.Size(alloc(t, a, 2<<20)); got != want {
-			t.Errorf("2.%d: a block of %d, want %d", minor, got, want)
+			t.Errorf("2.%d: block size %d, want %d", minor, got, want)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestMemPoolAndExpandable(t *testing.T) {
 		minor    int
 		custom   bool
 		fails    bool
-		segments uint64 // plain ones
+		segments uint64 // number of plain segments
 	}{
 		{4, false, false, 1}, {6, false, false, 0}, {7, false, true, 0}, {8, false, false, 0},
 		{8, true, true, 0}, {9, true, true, 0}, {10, true, false, 1}, {11, false, false, 0},
@@ -72,7 +72,7 @@ func TestMemPoolAndExpandable(t *testing.T) {
 	}
 }
 
-// TestCaptureOrder: with two scopes open, 2.10 and later ask the newest first.
+// TestCaptureOrder checks that with two scopes open, 2.10 and later use the newest first.
 func TestCaptureOrder(t *testing.T) {
 	for minor, want := range map[int]PoolID{9: {A: 1}, 10: {A: 2}} {
 		a := newAllocator(t, 1<<30, minor, "")
@@ -91,8 +91,8 @@ func TestCaptureOrder(t *testing.T) {
 	}
 }
 
-// TestDeferredFree: a block that another stream uses, freed during a capture, waits for the capture's end;
-// in 2.12 the end itself completes it.
+// TestDeferredFree checks that a block used by another stream and freed during a capture waits for the capture's end;
+// in 2.12 the end itself completes the free.
 func TestDeferredFree(t *testing.T) {
 	for minor, want := range map[int]uint64{11: 1, 12: 0} {
 		a := newAllocator(t, 1<<30, minor, "")
@@ -130,7 +130,7 @@ func TestEmptyCacheInCapture(t *testing.T) {
 	}
 }
 
-// TestFractionOne: up to 2.9 a fraction of 1.0 is a limit like any other.
+// TestFractionOne checks that up to 2.9 a fraction of 1.0 is a limit like any other.
 func TestFractionOne(t *testing.T) {
 	for minor, want := range map[int]bool{9: true, 10: false} {
 		a := newAllocator(t, 64<<20, minor, "")
@@ -143,19 +143,19 @@ func TestFractionOne(t *testing.T) {
 	}
 }
 
-// TestOldDivisions: up to 2.3 one division means no rounding at all.
+// TestOldDivisions checks that up to 2.3 one division means no rounding at all.
 func TestOldDivisions(t *testing.T) {
 	for minor, want := range map[int]uint64{3: 1000, 4: 1024} {
 		a := newAllocator(t, 1<<30, minor, "roundup_power2_divisions:1")
 		if got := a.Size(alloc(t, a, 1000)); got != want {
-			t.Errorf("2.%d: 1000 bytes take %d, want %d", minor, got, want)
+			t.Errorf("2.%d: block size for 1000 bytes is %d, want %d", minor, got, want)
 		}
 		must(t, audit(a))
 	}
 }
 
-// TestSwitchingExpandable: with the option off again, expandable blocks are skipped and the request gets a
-// plain segment. With max_split_size as well, the real allocator may fail its own assertion, and ours
+// TestSwitchingExpandable checks that with the option turned off again, expandable blocks are skipped and the request
+// gets a plain segment. Combined with max_split_size, the real allocator may fail its own assertion, and this one
 // returns an error.
 func TestSwitchingExpandable(t *testing.T) {
 	a := newAllocator(t, 1<<30, 11, "expandable_segments:True")

@@ -18,14 +18,13 @@ var confs = []string{
 	"expandable_segments:True,garbage_collection_threshold:0.8,roundup_power2_divisions:16",
 }
 
-// deed is one operation on an allocator under test, with a number that it interprets.
+// deed is one operation on an allocator under test, with a parameter.
 type deed struct {
 	op     byte
 	amount uint64
 }
 
-// size spreads an amount over the sizes that matter: tiny, around the borders,
-// and large enough to fill the card.
+// size maps the parameter to the sizes that matter: tiny, around the limits, and large enough to fill the card.
 func (d deed) size() uint64 {
 	borders := [...]uint64{1, 512, 1 << 20, 10 << 20, 20 << 20, 64 << 20}
 	if d.amount%3 == 0 {
@@ -34,7 +33,7 @@ func (d deed) size() uint64 {
 	return 1 + d.amount%(1<<(10+d.amount/3%17))
 }
 
-// subject is an allocator and the blocks that the test holds.
+// subject is an allocator with the blocks that the test has allocated.
 type subject struct {
 	a    *Allocator
 	dev  *Simple
@@ -52,7 +51,7 @@ func newSubject(minor, conf uint64) (*subject, error) {
 	return &subject{a: a, dev: dev}, err
 }
 
-// do carries out one operation. Errors that PyTorch would raise too are not failures.
+// do performs one operation. Errors that PyTorch would raise too are not failures.
 func (s *subject) do(d deed) error {
 	stream := d.amount % 7 / 5 * 0x1000
 	switch d.op % 16 {
@@ -111,7 +110,7 @@ func (s *subject) check(t interface{ Fatalf(string, ...any) }) {
 		t.Fatalf("%v, confs %+v: %v", s.a.version, s.a.opt, err)
 	}
 	if s.dev.Used() != roundUp(s.a.total, granularity) {
-		t.Fatalf("device holds %d, allocator %d", s.dev.Used(), s.a.total)
+		t.Fatalf("device counts %d bytes, allocator %d", s.dev.Used(), s.a.total)
 	}
 }
 
@@ -134,7 +133,7 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestInvariantsAtRandom is the same without shrinking, which reaches states that need many steps.
+// TestInvariantsAtRandom does the same without shrinking, and reaches states that need many steps.
 func TestInvariantsAtRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -157,7 +156,7 @@ func TestInvariantsAtRandom(t *testing.T) {
 	}
 }
 
-// TestFreeEverything: when all is given back and flushed, nothing is left.
+// TestFreeEverything checks that nothing is left when everything is freed and flushed.
 func TestFreeEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := newSubject(rapid.Uint64Max(11).Draw(t, "minor"), rapid.Uint64Max(6).Draw(t, "conf"))
@@ -184,7 +183,7 @@ func TestFreeEverything(t *testing.T) {
 	})
 }
 
-// TestRestoreRoundTrip: a state read out and restored is the same state.
+// TestRestoreRoundTrip checks that restoring a state reproduces it.
 func TestRestoreRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := newSubject(rapid.Uint64Max(11).Draw(t, "minor"), rapid.Uint64Max(6).Draw(t, "conf"))

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// rangeList holds unmapped blocks in order of address. A run has a few; a recording can have a hundred
-// thousand, so they are kept in parts, so that an insertion moves at most one part.
+// rangeList is a list of unmapped blocks sorted by address. A run has a few, but a recording can have a hundred
+// thousand, so the list is split into parts and an insertion moves at most one part.
 type rangeList struct {
 	parts [][]int32 // none is empty
 }
 
 const rangePart = 512
 
-// find returns the place of the first block at an address or above it, or the place after the last block.
+// find returns the position of the first block at or above an address, or the end of the list.
 func (l *rangeList) find(blocks []block, addr uint64) (part, at int) {
 	part, _ = slices.BinarySearchFunc(l.parts, addr, func(p []int32, addr uint64) int {
 		return cmp.Compare(blocks[p[len(p)-1]].addr, addr)
@@ -46,7 +46,7 @@ func (l *rangeList) insert(blocks []block, i int32) {
 	}
 }
 
-// erase takes block i out. Others may lie at its address.
+// erase removes block i. Other blocks may have the same address.
 func (l *rangeList) erase(blocks []block, i int32) {
 	for k, at := l.find(blocks, blocks[i].addr); k < len(l.parts); k, at = k+1, 0 {
 		p := l.parts[k]

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRangeList plays a list against a plain sorted slice, beyond several parts and
-// with blocks at one address.
+// TestRangeList compares a list with a plain sorted slice, with several parts and with blocks at the same address.
 func TestRangeList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list rangeList
@@ -42,7 +41,7 @@ func TestRangeList(t *testing.T) {
 			return true
 		})
 		if !slices.Equal(got, model) || len(seen) != len(in) {
-			t.Fatalf("%d blocks, %d of them different; want %d", len(got), len(seen), len(model))
+			t.Fatalf("%d blocks, %d of them distinct; want %d", len(got), len(seen), len(model))
 		}
 	})
 }

@@ -8,14 +8,14 @@ import (
 	"snug/internal/freeset"
 )
 
-// ErrSplitSegment stands for a failed internal assertion of PyTorch: expandable_segments was switched at
-// run time together with max_split_size, and an oversize segment that was split under one setting is
-// returned under the other.
+// ErrSplitSegment stands for a failed internal assertion of PyTorch: expandable_segments was switched at run time in
+// combination with max_split_size, and an oversize segment that was split with one setting is released with the
+// other.
 var ErrSplitSegment = errors.New("max_split_size and expandable_segments, switched at run time, " +
 	"would return part of a segment; PyTorch fails its own assertion here")
 
-// EmptyCache does what torch.cuda.empty_cache does. During a capture it touches only private pools that
-// were released; before 2.8 PyTorch fails instead.
+// EmptyCache does what torch.cuda.empty_cache does. During a capture it affects only private pools that were
+// released; before 2.8 PyTorch fails instead.
 func (a *Allocator) EmptyCache() error {
 	if len(a.captures) > 0 && !a.rules.emptyCacheInCapture {
 		return errors.New("empty_cache during a capture fails before PyTorch 2.8")
@@ -24,9 +24,8 @@ func (a *Allocator) EmptyCache() error {
 	return a.checkWork()
 }
 
-// releaseAll returns everything that is wholly free: segments of one block, and
-// whole pages of expandable ones. A segment partly in use is never returned,
-// whatever the pressure.
+// releaseAll releases everything that is completely free: segments of one block, and whole pages of expandable
+// segments. A segment that is partly in use is never released, whatever the pressure.
 func (a *Allocator) releaseAll() {
 	if len(a.captures) == 0 {
 		a.synchronize()
@@ -69,7 +68,7 @@ func (a *Allocator) releasePoolBlocks(p *pool) {
 	}
 }
 
-// returnSegment gives the wholly free segment i back to the device.
+// returnSegment releases the completely free segment i to the device.
 func (a *Allocator) returnSegment(i int32) {
 	a.eraseFree(i)
 	b := a.blocks[i]
@@ -83,9 +82,8 @@ func (a *Allocator) returnSegment(i int32) {
 	a.drop(i)
 }
 
-// releaseSome returns oversize blocks to the device: one that is large enough, or as many as needed,
-// largest first. It does so only under max_split_size. It reports whether that was enough; the blocks stay
-// returned either way.
+// releaseSome releases oversize blocks to the device: one that is large enough, or as many as needed, largest first.
+// It does so only if max_split_size is set. It reports whether that was enough; the blocks stay released either way.
 func (a *Allocator) releaseSome(r *request) (bool, error) {
 	limit := a.opt.MaxSplitSize
 	if limit == Unlimited {
@@ -139,9 +137,9 @@ func (a *Allocator) largestBelow(set *freeset.Set, c freeset.Cursor) []int32 {
 	return a.scratch
 }
 
-// collect implements garbage_collection_threshold: above that share of the limit, it returns free segments
-// of the large pool, starting with those that were passed over most often. Age is counted in calls of find
-// since the block became free. obtain in grow.go calls it before it asks the driver. (Before 2.3 each block had its own count; the numbers are the same.)
+// collect implements garbage_collection_threshold: above that share of the limit, it releases free segments of the
+// large pool, oldest first. Age is the number of find calls since the block became free. obtain in grow.go calls
+// collect before it asks the driver. (Before 2.3 each block had its own counter; the numbers are the same.)
 func (a *Allocator) collect() {
 	threshold := uint64(a.opt.GCThreshold * float64(a.limit))
 	if a.total <= threshold {

@@ -10,8 +10,8 @@ type restoring struct {
 
 type rangeOwner struct{ pool, stream uint16 }
 
-// restoreSegment rebuilds one segment: its chain of blocks, then what the
-// statistics would have counted. Segments come in the order of their addresses.
+// restoreSegment rebuilds one segment: its chain of blocks, then the counts in the statistics. Segments are restored
+// in address order.
 func (a *Allocator) restoreSegment(s *SegmentState, so *restoring) {
 	poolIndex := a.poolForRestore(s)
 	p, stream := a.pools[poolIndex], a.stream(s.Stream)
@@ -23,7 +23,7 @@ func (a *Allocator) restoreSegment(s *SegmentState, so *restoring) {
 	addr := s.Address
 	for _, b := range s.Blocks {
 		if b.Use == Inactive && last >= first && a.blocks[last].idle() {
-			a.blocks[last].size += b.Size // two free neighbours are one block
+			a.blocks[last].size += b.Size // adjacent free blocks become one block
 			addr += b.Size
 			continue
 		}
@@ -86,7 +86,7 @@ func (a *Allocator) restoreBlock(last int32, pool, stream uint16, addr uint64, v
 	return i
 }
 
-// settle counts a restored block and puts it where it belongs.
+// settle counts a restored block and adds it to its set.
 func (a *Allocator) settle(i int32, row int) {
 	b := &a.blocks[i]
 	if b.idle() {
@@ -104,10 +104,10 @@ func (a *Allocator) settle(i int32, row int) {
 	}
 }
 
-// rangeForRestore finds the expandable segment that a mapped stretch belongs to, and the block
-// before it. Stretches of the same pool and stream that lie within one range's length are of one
-// range; the gap between them becomes an unmapped block. A snapshot does not say where the range
-// began; the first mapped page is taken as its start.
+// rangeForRestore finds the expandable segment that a mapped stretch belongs to, and the block before it. Stretches
+// of the same pool and stream that are within one range's length belong to the same range; the gap between them
+// becomes an unmapped block. A snapshot does not record where the range began; the first mapped page is assumed to be
+// its start.
 func (a *Allocator) rangeForRestore(s *SegmentState, owner rangeOwner, so *restoring) (vrange, last int32) {
 	p := a.pools[owner.pool]
 	if v := so.newest[owner]; v != 0 {

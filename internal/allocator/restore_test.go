@@ -9,8 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// TestRestorePlay continues a recording: one allocation is held, one is pending, and free blocks are
-// found.
+// TestRestorePlay continues a recording in which one allocation is live, one is pending, and some blocks are free.
 func TestRestorePlay(t *testing.T) {
 	a := newAllocator(t, 1<<30, 11, "")
 	err := a.Restore([]SegmentState{
@@ -22,7 +21,7 @@ func TestRestorePlay(t *testing.T) {
 			{Size: 5 << 20, Use: Inactive, ID: NoID},
 			{Size: 5 << 20, Requested: 5 << 20, Use: ActivePending, ID: 1},
 			{Size: 5 << 20, Use: Inactive, ID: NoID},
-			{Size: 5 << 20, Use: Inactive, ID: NoID}, // two free neighbours: one block
+			{Size: 5 << 20, Use: Inactive, ID: NoID}, // adjacent free blocks become one block
 		}},
 	})
 	if err != nil {
@@ -49,7 +48,7 @@ func TestRestorePlay(t *testing.T) {
 	}
 }
 
-// TestRestoreExpandable: mapped stretches of one range are one range again.
+// TestRestoreExpandable checks that the mapped stretches of one range become one range again.
 func TestRestoreExpandable(t *testing.T) {
 	const base = 0x320000000
 	a := newAllocator(t, 1<<30, 11, "expandable_segments:True")
@@ -92,7 +91,7 @@ func TestRestoreErrors(t *testing.T) {
 		test.change(&s)
 		err := newAllocator(t, 1<<30, 11, "").Restore([]SegmentState{s})
 		if err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: error %v, want one that says %q", test.name, err, test.says)
+			t.Errorf("%s: error %v, want one containing %q", test.name, err, test.says)
 		}
 	}
 	a := newAllocator(t, 1<<30, 11, "")
@@ -100,7 +99,7 @@ func TestRestoreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := a.Restore([]SegmentState{good}); err == nil {
-		t.Error("a second Restore passed")
+		t.Error("a second Restore succeeded")
 	}
 	if _, err := a.Play(stream.New(0), PlayOptions{}); err == nil {
 		t.Error("a trace without initial allocations was played on a state that has one")

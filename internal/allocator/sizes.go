@@ -8,25 +8,24 @@ import (
 	"snug/internal/units"
 )
 
-// Quantum is the unit that every request is rounded up to, with default options.
+// Quantum is the unit that every request is rounded up to with default options.
 const Quantum = 512
 
-// PyTorch's constants: the same in every version read, 1.7 to main. bestfit and loops use them too. What
-// differs between versions is in version.go.
+// PyTorch's constants are the same in every version read, from 1.7 to main. Packages bestfit and loops use them too.
+// version.go lists what differs between versions.
 const (
-	SmallSize   = units.MiB      // the largest rounded request of the small pool
-	SmallBuffer = 2 * units.MiB  // a segment, and an expandable page, of the small pool
-	MinLarge    = 10 * units.MiB // from this size on a segment has the size of the request
-	LargeBuffer = 20 * units.MiB // a segment for requests below MinLarge: the default of large_segment_size
-	RoundLarge  = 2 * units.MiB  // a segment of a request's own size is rounded up to a multiple of this
+	SmallSize   = units.MiB      // the largest rounded request for the small pool
+	SmallBuffer = 2 * units.MiB  // size of a segment, and of an expandable page, in the small pool
+	MinLarge    = 10 * units.MiB // from this size, a segment has the size of the request
+	LargeBuffer = 20 * units.MiB // size of a segment for requests below MinLarge: the default of large_segment_size
+	RoundLarge  = 2 * units.MiB  // segments for requests from MinLarge are rounded up to a multiple of this
 
 	minBlock       = Quantum         // the smallest block
 	absurdlyLarge  = uint64(1) << 60 // refused before anything else is tried
 	divisionsStart = 20              // log2 of the first size class of the divisions
 )
 
-// round returns the size of the block that n bytes get, before any remainder that
-// is too small to split off.
+// round returns the size of the block for n bytes, without any remainder that is too small to split off.
 func (a *Allocator) round(n uint64) uint64 {
 	if n < minBlock {
 		return minBlock
@@ -41,8 +40,8 @@ func (a *Allocator) round(n uint64) uint64 {
 	return (n + minBlock - 1) &^ (minBlock - 1)
 }
 
-// roundToDivision rounds n up to the next of d equal steps between two powers of two. Up to 2.3 a single
-// division was handled here too, and did not change n.
+// roundToDivision rounds n up to the next of d equal steps between two powers of two. Up to 2.3, a single division
+// was handled here too and did not change n.
 func roundToDivision(n, d uint64, log int) uint64 {
 	if d <= 1 || powerOfTwo(n) {
 		return n

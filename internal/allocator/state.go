@@ -9,41 +9,39 @@ import (
 	"slices"
 )
 
-// NoID is the ID of a block that belongs to no allocation of a trace.
+// NoID is the ID of a block that does not belong to an allocation in a trace.
 const NoID uint32 = math.MaxUint32
 
-// BlockUse is the state of a block, named as in PyTorch's snapshots.
+// BlockUse is the state of a block, as named in PyTorch's snapshots.
 type BlockUse uint8
 
 // The three states of a block.
 const (
 	Inactive        BlockUse = iota // in the free set
-	ActiveAllocated                 // held by the program
+	ActiveAllocated                 // in use by the program
 	ActivePending                   // freed, awaiting another CUDA stream
 )
 
-// BlockState is a block of a SegmentState. Blocks follow each other without gaps, so no addresses are
-// stored.
+// BlockState is a block in a SegmentState. Blocks are contiguous, so their addresses are not stored.
 type BlockState struct {
 	Size      uint64   // bytes
 	Requested uint64   // meaningless when inactive
 	Use       BlockUse // whether it is free, allocated, or waiting for a CUDA stream
-	ID        uint32   // the allocation in the trace that is played, or NoID
+	ID        uint32   // ID of the allocation in the trace, or NoID
 }
 
-// SegmentState is a segment as a snapshot shows it; for an expandable segment, one unbroken mapped
-// stretch.
+// SegmentState is a segment in a snapshot; for an expandable segment, one contiguous mapped stretch.
 type SegmentState struct {
-	Address    uint64       // of its first byte
+	Address    uint64       // address of its first byte
 	Size       uint64       // bytes
 	Stream     uint64       // CUDA stream handle
 	Small      bool         // it belongs to the small pool, for requests up to 1 MiB
 	Expandable bool         // it grows page by page (expandable_segments)
 	Pool       PoolID       // the private pool; zero is the default pool
-	Blocks     []BlockState // in order of address
+	Blocks     []BlockState // sorted by address
 }
 
-// Segments lists everything held on the device, by address.
+// Segments lists all reserved memory, by address.
 func (a *Allocator) Segments() []SegmentState {
 	var out []SegmentState
 	for i := 1; i < len(a.blocks); i++ {
@@ -55,7 +53,7 @@ func (a *Allocator) Segments() []SegmentState {
 	return out
 }
 
-// appendSegments walks one chain of blocks, breaking it where nothing is mapped.
+// appendSegments appends the segments in one chain of blocks, which unmapped blocks separate.
 func (a *Allocator) appendSegments(out []SegmentState, head int32) []SegmentState {
 	open := false
 	for i := head; i != 0; i = a.blocks[i].next {
@@ -95,9 +93,9 @@ func (b *block) use() BlockUse {
 	}
 }
 
-// Restore rebuilds the state of a snapshot in an empty allocator, so that a trace can be played from
-// there. Peaks start at the restored state. A snapshot does not record the order in which blocks were
-// made; from 2.12 on, where ties depend on it, the given order is assumed.
+// Restore rebuilds the state of a snapshot in an empty allocator, so that a trace can be played from there. Peaks
+// start at the restored state. A snapshot does not record the order in which blocks were created; from 2.12, where
+// ties depend on it, the given order is assumed.
 func (a *Allocator) Restore(segments []SegmentState) error {
 	if len(a.blocks) > 1 {
 		return fmt.Errorf("restoring a snapshot: the allocator is already in use")

@@ -13,19 +13,19 @@ type Stat struct {
 // ByPool is a statistic for the whole allocator and for each kind of pool,
 // private pools included.
 type ByPool struct {
-	All   Stat // of both kinds of pools
-	Small Stat // of the pools for allocations of up to 1 MiB
-	Large Stat // of the pools for larger allocations
+	All   Stat // both kinds of pools
+	Small Stat // pools for allocations of up to 1 MiB
+	Large Stat // pools for larger allocations
 }
 
-// Stats are the values that torch.cuda.memory_stats reports, under the same names.
+// Stats are the values in torch.cuda.memory_stats, under the same names.
 type Stats struct {
-	Allocation         ByPool // allocations that the program holds
+	Allocation         ByPool // live allocations of the program
 	AllocatedBytes     ByPool // bytes in their blocks; All.Current is torch.cuda.memory_allocated
-	Active             ByPool // blocks held or waiting for another CUDA stream
+	Active             ByPool // blocks that are allocated or waiting for another CUDA stream
 	ActiveBytes        ByPool // their bytes
-	RequestedBytes     ByPool // what was asked for, before rounding, in active blocks
-	ReservedBytes      ByPool // device memory held; All.Current is torch.cuda.memory_reserved
+	RequestedBytes     ByPool // bytes requested, before rounding, in active blocks
+	ReservedBytes      ByPool // device memory reserved; All.Current is torch.cuda.memory_reserved
 	Segment            ByPool // segments that are not expandable
 	InactiveSplit      ByPool // free blocks whose segment is partly in use
 	InactiveSplitBytes ByPool // their bytes
@@ -33,16 +33,15 @@ type Stats struct {
 	OversizeAllocations Stat // blocks of max_split_size or more
 	OversizeSegments    Stat // segments of that size
 
-	AllocRetries   uint64 // times the cache was flushed because memory ran out
+	AllocRetries   uint64 // number of cache flushes because memory ran out
 	OOMs           uint64 // requests that failed
 	OOMRejections  uint64 // throw_on_cudamalloc_oom, from 2.12
-	SyncAllStreams uint64 // times the allocator waited for all CUDA streams
-	DeviceAllocs   uint64 // calls of cudaMalloc or cuMemCreate
-	DeviceFrees    uint64 // calls of cudaFree or cuMemRelease
+	SyncAllStreams uint64 // number of waits for all CUDA streams
+	DeviceAllocs   uint64 // number of calls of cudaMalloc or cuMemCreate
+	DeviceFrees    uint64 // number of calls of cudaFree or cuMemRelease
 }
 
-// counter is a Stat while it counts. Freed is computed from the rest, because counting it would slow down
-// every event.
+// counter is a Stat being counted. Freed is computed from the rest, because counting it would slow down every event.
 type counter struct {
 	current, peak, allocated uint64
 	origin                   uint64 // current when the sums were last reset
@@ -56,7 +55,7 @@ func (c *counter) add(n uint64) {
 	}
 }
 
-// raise is add for the row of all pools, which counts no totals: they are the sums of the other two rows.
+// raise is add for the row of all pools, which keeps no totals because they are the sums of the other two rows.
 func (c *counter) raise(n uint64) {
 	c.current += n
 	if c.current > c.peak {
@@ -72,7 +71,7 @@ func (c *counter) stat() Stat {
 
 func (c *counter) resetSums() { c.origin, c.allocated = c.current, 0 }
 
-// Places of a counter in a tally.
+// Indices of the counters in a tally.
 const (
 	allocation = iota
 	allocatedBytes
@@ -86,10 +85,10 @@ const (
 	perPoolCounters
 )
 
-// tally is one row of statistics: of the small pools, of the large ones, or of all.
+// tally is one row of statistics: for the small pools, the large pools, or all.
 type tally [perPoolCounters]counter
 
-// Rows of statistics. A pool's own row is chosen by whether it is small.
+// Rows of statistics. A pool's row depends on whether it is small.
 const (
 	rowAll = iota
 	rowSmall
@@ -100,7 +99,7 @@ const (
 type statistics struct {
 	row                  [rows]tally
 	oversize, oversizeSg counter
-	plain                Stats // only its plain counters are used
+	plain                Stats // only its uint64 counters are used
 }
 
 func (s *statistics) add(row int, what int, n uint64) {
@@ -113,8 +112,8 @@ func (s *statistics) sub(row int, what int, n uint64) {
 	s.row[row][what].sub(n)
 }
 
-// change applies a net difference as one step, so that a merge that removes two
-// blocks and adds one does not disturb the peak.
+// change applies a net difference as one step, so that a merge that removes two blocks and adds one does not affect
+// the peak.
 func (s *statistics) change(row int, what int, n int64) {
 	switch {
 	case n > 0:

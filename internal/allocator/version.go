@@ -11,19 +11,19 @@ import (
 // Version is a PyTorch release; patch releases do not change the allocator. Constants that are the same in all
 // versions are in sizes.go, and the defaults of options in options.go.
 type Version struct {
-	Major int // the 2 of 2.11
-	Minor int // the 11
+	Major int // 2 in 2.11
+	Minor int // 11 in 2.11
 }
 
-// Latest is the newest version whose allocator was read and compared.
-// PyTorch's main branch (2.13) places blocks as 2.12 does.
+// Latest is the newest version whose allocator was read and compared. PyTorch's main branch (2.13) places blocks like
+// 2.12.
 var Latest = Version{2, 12}
 
-// Oldest is the first version modelled: expandable segments came with it.
+// Oldest is the first version modelled, which introduced expandable segments.
 var Oldest = Version{2, 1}
 
-// ParseVersion parses torch.__version__: "2.11", "2.11.0+cu130", "2.12.0a0+gitdea39b1". A version whose
-// rules have not been read is an error, because a guess would look like a fact.
+// ParseVersion parses torch.__version__: "2.11", "2.11.0+cu130", "2.12.0a0+gitdea39b1". A version whose rules have
+// not been read is an error, because a guess would look like a fact.
 func ParseVersion(text string) (Version, error) {
 	rest := strings.TrimPrefix(strings.TrimSpace(text), "v")
 	major, rest, found := strings.Cut(rest, ".")
@@ -44,8 +44,8 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// endsCleanly reports whether what follows the minor number starts a patch level,
-// a pre-release, a build or a branch, not a stray letter glued to the number.
+// endsCleanly reports whether the text after the minor number starts a patch level, a pre-release, a build or a
+// branch, as opposed to a stray letter.
 func endsCleanly(rest string) bool {
 	return rest == "" || strings.ContainsAny(rest[:1], ".+-ar")
 }
@@ -57,37 +57,37 @@ func (v Version) check() error {
 	return nil
 }
 
-// String writes the version as its two numbers.
+// String returns the version as major.minor.
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
 // AtLeast reports whether v is 2.minor or later.
 func (v Version) AtLeast(minor int) bool { return v.Major > 2 || v.Major == 2 && v.Minor >= minor }
 
-// rules holds everything in which the versions differ. The allocator uses these fields and never a version
-// number, so this table is complete. Each fact was read in the sources of the tags v2.1.0 to v2.11.0 and
-// of the branch release/2.12.
+// rules has everything that differs between versions. The allocator uses these fields and never a version number, so
+// this table is complete. Each fact was read from the sources of the tags v2.1.0 to v2.11.0 and the branch
+// release/2.12.
 type rules struct {
 	// Placement.
-	tieByCreation  bool // equal sizes: the block made first wins, not the lower address
-	divisionsFrom2 bool // roundup_power2_divisions of 1 means off (before: no rounding at all)
+	tieByCreation  bool // among equal sizes, the block created first wins, not the lower address
+	divisionsFrom2 bool // roundup_power2_divisions of 1 means off (before, it meant no rounding at all)
 
 	// Private pools.
-	privateExpandable   bool // pools of CUDA graphs may be expandable
-	memPoolRefusesExp   bool // any user MemPool together with expandable segments is an error
+	privateExpandable   bool // CUDA graph pools may be expandable
+	memPoolRefusesExp   bool // any user MemPool combined with expandable segments is an error
 	customPoolRefuseExp bool // only a MemPool with its own allocator is an error
 	customPoolPlain     bool // a MemPool with its own allocator gets plain segments
 	noSplitPools        bool
 	newestCaptureFirst  bool
-	emptyCacheInCapture bool // empty_cache during a capture is allowed and touches released pools only
-	overflowPools       bool // MemPools marked use_on_oom help the default pool
+	emptyCacheInCapture bool // empty_cache is allowed during a capture and affects only released pools
+	overflowPools       bool // MemPools with use_on_oom serve the default pool when memory runs out
 	overflowBeforeFlush bool // they are used before the cache is flushed, not after
-	deferredAtPoolEnd   bool // frees deferred by a capture are done when it ends
+	deferredAtPoolEnd   bool // frees deferred by a capture complete when it ends
 
 	// Limits and options.
 	fractionOneIsNone   bool // a memory fraction of 1.0 removes the limit
-	lenientSeparators   bool // a wrong separator in the option string goes unnoticed
-	restStartsAfterLast bool // ">" in a divisions list leaves the last key's entry alone
-	splitMayEqualLarge  bool // max_split_size may be the large segment size itself
+	lenientSeparators   bool // a wrong separator in the option string is accepted
+	restStartsAfterLast bool // ">" in a divisions list does not change the last key's entry
+	splitMayEqualLarge  bool // max_split_size may equal the large segment size
 	roundingResets      bool // parsing again resets max_non_split_rounding
 }
 

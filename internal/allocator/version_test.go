@@ -30,8 +30,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// TestRulesMatrix lists, for every rule, the versions that have it: the version table in the other
-// direction.
+// TestRulesMatrix lists the versions that have each rule.
 func TestRulesMatrix(t *testing.T) {
 	tests := []struct {
 		rule        string

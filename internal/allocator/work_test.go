@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// heldPages is expandable segments of one page each, all in use, so far apart.
+// heldPages returns expandable segments of one page each, all in use, at the given distance.
 func heldPages(n int, apart uint64, stream func(int) uint64) []SegmentState {
 	var out []SegmentState
 	for i := range n {
@@ -36,8 +36,8 @@ func restored(t *testing.T, dev Device, segments []SegmentState) *Allocator {
 	return a
 }
 
-// Each segment finds its range without looking at the others: in one range with
-// gaps, in ranges of their own, and with streams between each other.
+// TestRestoreManyRanges checks that each segment finds its range without examining the others: in one range with
+// gaps, in separate ranges, and with alternating streams.
 func TestRestoreManyRanges(t *testing.T) {
 	const n = 20_000
 	one := func(int) uint64 { return 0 }
@@ -70,16 +70,16 @@ func TestRestoreManyOwners(t *testing.T) {
 	}
 }
 
-// Gaps that are too small are examined for every request; the total is limited.
+// TestMostWork checks that the total work is limited if gaps that are too small are examined for every request.
 func TestMostWork(t *testing.T) {
 	const gaps, room = 10_000, 5_000_000
 	a := restored(t, &Simple{Total: 1 << 45}, heldPages(gaps, 2*LargeBuffer, func(int) uint64 { return 0 }))
-	a.work = maxWork - room // most of it is done already
+	a.work = maxWork - room // most of the work is already done
 	for i := range 100_000 {
 		_, err := a.Alloc(3*LargeBuffer, 0)
 		if errors.Is(err, errTooMuchWork) {
 			if a.work > maxWork+gaps || i < room/gaps/3 || i > 2*room/gaps {
-				t.Errorf("refused after %d requests and %d looks", i, a.work)
+				t.Errorf("refused after %d requests and %d steps", i, a.work)
 			}
 			return
 		}
@@ -90,7 +90,7 @@ func TestMostWork(t *testing.T) {
 	t.Error("never refused")
 }
 
-// countingDevice counts the calls that a request makes.
+// countingDevice counts its calls.
 type countingDevice struct {
 	Simple
 	calls int
@@ -106,7 +106,7 @@ func (d *countingDevice) Unmap(page, n uint64) {
 	d.Simple.Unmap(page, n)
 }
 
-// However large a request is, its pages are mapped at once.
+// TestMapsAtOnce checks that the pages of a request are mapped in one call, however large it is.
 func TestMapsAtOnce(t *testing.T) {
 	d := &countingDevice{Simple: Simple{Total: 1 << 58}}
 	a := restored(t, d, nil)
@@ -121,7 +121,7 @@ func TestMapsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.calls > 4 || d.Used() != 0 {
-		t.Errorf("%d calls for %d bytes, of which %d are left", d.calls, uint64(1)<<50, d.Used())
+		t.Errorf("%d calls for %d bytes; %d bytes are still mapped", d.calls, uint64(1)<<50, d.Used())
 	}
 	small := &countingDevice{Simple: Simple{Total: units.GiB}}
 	if _, err := restored(t, small, nil).Alloc(2*units.GiB, 0); err == nil || small.Used() != 0 {

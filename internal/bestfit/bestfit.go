@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bestfit simulates PyTorch's caching allocator for callers that need only two numbers, the peaks
-// of allocated and of reserved memory. It supports the default options, a card that never runs out of
-// memory, and blocks that are used by one CUDA stream only. Package allocator does everything else, and a
-// property test compares the two event for event.
+// Package bestfit simulates PyTorch's caching allocator for callers that need only two numbers, the peaks of
+// allocated and of reserved memory. It supports the default options, a card that never runs out of memory, and blocks
+// that are used by only one CUDA stream. Package allocator does everything else, and a property test compares the two
+// event by event.
 //
-// A search over many sizes of a training step with a million events needs only the two peaks, and gets
-// them here about three times as fast. It is faster because it keeps no other statistics; because a free
-// block is one word, usually the only one of its size, in an array that stays in the fastest cache; and
-// because an allocation that is freed at once usually changes nothing, so its effect is looked up and not
-// carried out.
+// A search over many sizes of a training step with a million events needs only the two peaks, and gets them here
+// about three times as fast. It is faster because it keeps no other statistics; because a free block is one word,
+// usually the only one of its size, in an array that stays in the fastest cache; and because an allocation that is
+// freed immediately usually changes nothing, so its effect is looked up and not carried out.
 package bestfit
 
 import (
@@ -26,28 +25,27 @@ const (
 	roundLarge  = allocator.RoundLarge
 )
 
-// block is a stretch of a segment; prev and next are its neighbours by address,
-// 0 is none.
+// block is a part of a segment; prev and next are its neighbours by address, 0 means none.
 type block struct {
-	tie, size  uint64 // of equal sizes the least tie wins
+	tie, size  uint64 // among equal sizes, the lowest tie wins
 	prev, next int32
-	set        int32 // of free blocks: pool and stream
+	set        int32 // set of free blocks: pool and stream
 	free       bool
 }
 
-// Player is an allocator at work.
+// Player is an allocator in use.
 type Player struct {
 	dev        allocator.Device
-	byCreation bool // equal sizes: the block made first wins, not the lower address
+	byCreation bool // among equal sizes, the block created first wins, not the lower address
 	blocks     []block
-	spare      int32 // the first block that is not in use; next leads on
+	spare      int32 // the first unused block; next links to the others
 	sets       []*holes
 	created    uint64
 
 	allocated, reserved uint64
 
-	PeakAllocated uint64 // the most that was given out at once, in whole blocks
-	PeakReserved  uint64 // the most that was taken from the device
+	PeakAllocated uint64 // the most bytes allocated at once, in whole blocks
+	PeakReserved  uint64 // the most bytes reserved on the device
 }
 
 // Suits reports whether this package supports the options.
@@ -55,8 +53,8 @@ func Suits(o allocator.Options) bool {
 	return o == allocator.Options{} || o == allocator.DefaultOptions()
 }
 
-// New returns an allocator of a PyTorch version over a device that never runs out, for CUDA streams
-// numbered from 0 and about this many allocations at once.
+// New returns an allocator for a PyTorch version on a device that never runs out of memory, for CUDA streams numbered
+// from 0 and about this many live allocations.
 func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player {
 	p := &Player{dev: dev, byCreation: v.AtLeast(12), blocks: make([]block, 1, 64+2*alive)}
 	for range 2 * streams {
@@ -65,12 +63,11 @@ func New(dev allocator.Device, v allocator.Version, streams, alive int) *Player 
 	return p
 }
 
-// Request is the size of an allocation as the allocator sees it. A program with few sizes computes one
-// Request for each.
+// Request is an allocation size in the allocator's terms. A program with few sizes computes one Request for each.
 type Request struct {
 	size uint64
 	bin  uint32
-	pool int32 // 0 small, 1 large
+	pool int32 // 0 means small, 1 means large
 }
 
 // Of returns the request for n bytes, which must not be 0.
@@ -108,8 +105,8 @@ func (p *Player) Alloc(r *Request, stream uint16) int32 {
 	return i
 }
 
-// Moment does an Alloc and its Free at once. Only the peak changes, unless memory grows, or a block is cut
-// and ties go by age: then the merged remainder is a new block.
+// Moment performs an Alloc and its Free at once. Only the peak changes, unless memory grows, or a block is split and
+// ties go by age: then the merged remainder is a new block.
 func (p *Player) Moment(r *Request, stream uint16) {
 	got, _, _ := p.sets[int32(stream)*2+r.pool].best(r)
 	if got == 0 {
@@ -128,7 +125,7 @@ func (p *Player) Moment(r *Request, stream uint16) {
 	}
 }
 
-// Free gives a block back and merges it with its free neighbours.
+// Free frees a block and merges it with its free neighbours.
 func (p *Player) Free(i int32) {
 	b := &p.blocks[i]
 	p.allocated -= b.size
@@ -158,7 +155,7 @@ func (p *Player) Free(i int32) {
 	s.insert(holeOf(i, b.tie), b.size)
 }
 
-// grow asks the device for a segment and returns its block.
+// grow allocates a segment from the device and returns its block.
 func (p *Player) grow(r *Request, set int32) int32 {
 	bytes := uint64(smallBuffer)
 	switch {
@@ -175,8 +172,7 @@ func (p *Player) grow(r *Request, set int32) int32 {
 	return p.newBlock(block{tie: addr / quantum, size: bytes, set: set})
 }
 
-// split cuts size bytes off the front of i as a new block and returns it. The remainder stays block i,
-// and is free.
+// split cuts size bytes off the front of i as a new block and returns it. The remainder stays block i, and is free.
 func (p *Player) split(i int32, size uint64) int32 {
 	b := &p.blocks[i]
 	front := p.newBlock(block{tie: b.tie, size: size, prev: b.prev, next: i, set: b.set})

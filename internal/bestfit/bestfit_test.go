@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// play runs a trace of allocations and frees.
+// play plays a trace of allocations and frees.
 func play(t *stream.Trace, v allocator.Version) *Player {
 	p := New(allocator.NewDriver(1<<58, 0), v, len(t.Queues), 8)
 	blocks := make([]int32, t.Allocations())
@@ -32,12 +32,13 @@ func play(t *stream.Trace, v allocator.Version) *Player {
 	return p
 }
 
-// The peaks equal those of package allocator for any sequence of allocations and frees.
+// TestIsTheAllocator checks that the peaks equal those of package allocator for any sequence of allocations and
+// frees.
 func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := stream.New(400)
 		tr.Queues = []uint64{0, 7}
-		few := rapid.SampledFrom([]uint64{1000, 2000, 2 << 20, 4 << 20, 6 << 20, 9 << 20}) // leave blocks of equal size
+		few := rapid.SampledFrom([]uint64{1000, 2000, 2 << 20, 4 << 20, 6 << 20, 9 << 20}) // these leave blocks of equal size
 		sizes := rapid.SliceOfN(rapid.OneOf(few, rapid.Uint64Range(1, 4096), rapid.Uint64Range(1, 3<<20), rapid.Uint64Range(1, 64<<20)), 1, 12).Draw(t, "sizes")
 		steps := rapid.SliceOfN(rapid.IntRange(0, 1<<20), 1, 400).Draw(t, "steps")
 		var alive []uint32
@@ -76,8 +77,8 @@ func compare(t rapid.TB, tr *stream.Trace, v allocator.Version) {
 	}
 }
 
-// From 2.12 the oldest of equal blocks wins. A block that is freed at once is made anew where it was cut
-// off, so that the other one is next.
+// TestMomentMakesYounger checks that from 2.12 the oldest of equal blocks wins. A block that is freed immediately is
+// created again where it was split off, so the other one is next.
 func TestMomentMakesYounger(t *testing.T) {
 	tr := stream.New(16)
 	x, y := tr.Alloc(9<<20, 0), tr.Alloc(8<<20, 0)
@@ -93,9 +94,9 @@ func TestMomentMakesYounger(t *testing.T) {
 	}
 }
 
-// Holes of about one size by the thousand, freed in every order, small and large.
+// TestManyHoles checks thousands of holes of about one size, freed in different orders, small and large.
 func TestManyHoles(t *testing.T) {
-	for name, step := range map[string]int{"upwards": 1, "downwards": -1, "to and fro": 7919} {
+	for name, step := range map[string]int{"upwards": 1, "downwards": -1, "scattered": 7919} {
 		for _, unit := range []uint64{1, 2000} {
 			const n = 20_000
 			tr := stream.New(6 * n)
@@ -132,7 +133,7 @@ func TestSuits(t *testing.T) {
 	}
 }
 
-// What was there before is taken over as it was.
+// TestRestore checks that existing blocks are restored as they were.
 func TestRestore(t *testing.T) {
 	v := allocator.Version{Major: 2, Minor: 11}
 	held := func(size uint64, id uint32) allocator.BlockState {
@@ -162,7 +163,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !Restorable(segments, tr.Queues) {
-		t.Fatal("not restorable")
+		t.Fatal("the segments are not restorable")
 	}
 	p := New(allocator.NewDriver(1<<58, 0), v, 1, 8)
 	blocks := make([]int32, tr.Allocations())
@@ -180,6 +181,6 @@ func TestRestore(t *testing.T) {
 	}
 	segments[0].Blocks[1].Use = allocator.ActivePending
 	if Restorable(segments, tr.Queues) {
-		t.Error("a block that awaits a stream is taken over")
+		t.Error("a block that waits for a stream was accepted")
 	}
 }

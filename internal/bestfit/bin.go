@@ -2,27 +2,26 @@
 
 package bestfit
 
-// bin holds the holes of about one size in order, except the first of them. Usually there are few, stored
-// in the bin itself. For a program that leaves a hundred thousand of one size there are chunks, so an
-// insertion never moves more than one of them. Such holes come and go next to each other, so the chunk
-// used last is usually the next one used.
+// bin has the holes of about one size in order, except the first of them. Usually there are few, stored in the bin
+// itself. For a program that leaves a hundred thousand of one size there are chunks, so an insertion never moves more
+// than one of them. Such holes come and go next to each other, so the most recently used chunk is usually the next
+// one used.
 type bin struct {
-	n      int32 // how many are few
-	last   int32 // the chunk used last
+	n      int32 // number of holes in few
+	last   int32 // the most recently used chunk
 	few    [4]hole
-	chunks []chunk // instead of few; none is empty
+	chunks []chunk // used instead of few; no chunk is empty
 }
 
 type chunk struct {
-	end   hole // the last one
+	end   hole // the last hole
 	n     int32
 	holes *[chunkCap]hole
 }
 
 const chunkCap = 128
 
-// spot is a place in a bin: in which of its chunks, if it has any, and where.
-// The zero spot is the first.
+// spot is a position in a bin: the chunk, if there are any, and the index. The zero spot is the first.
 type spot struct{ chunk, at int32 }
 
 func (b *bin) at(s spot) hole {
@@ -32,7 +31,7 @@ func (b *bin) at(s spot) hole {
 	return b.chunks[s.chunk].holes[s.at]
 }
 
-// key is a hole to be placed; in a fine bin all are of its size.
+// key is a hole to be placed; in a fine bin all holes have the same size.
 type key struct {
 	hole hole
 	size uint64
@@ -48,8 +47,7 @@ func (h *holes) before(x hole, k key) bool {
 	return size < k.size || size == k.size && x < k.hole
 }
 
-// seekIn returns the spot of the first hole of a coarse bin with at least size bytes; ok is false if there
-// is none.
+// seekIn returns the spot of the first hole in a coarse bin with at least size bytes; ok is false if there is none.
 func (h *holes) seekIn(b *bin, size uint64) (s spot, ok bool) {
 	first := key{size: size}
 	if len(b.chunks) == 0 {
@@ -62,7 +60,7 @@ func (h *holes) seekIn(b *bin, size uint64) (s spot, ok bool) {
 	return s, s.at < b.chunks[s.chunk].n
 }
 
-// find returns the spot of a hole that is there.
+// find returns the spot of a hole, which must be present.
 func (h *holes) find(b *bin, k key) (s spot) {
 	if len(b.chunks) != 0 {
 		return h.search(b, k)
@@ -73,8 +71,8 @@ func (h *holes) find(b *bin, k key) (s spot) {
 	return s
 }
 
-// search returns the spot in chunks of the first hole that is not before k: in the first chunk that
-// reaches that far, or past the end of the last chunk.
+// search returns the spot of the first hole in the chunks that is not before k: in the first chunk that reaches that
+// far, or past the end of the last chunk.
 func (h *holes) search(b *bin, k key) spot {
 	lo, hi := int32(0), int32(len(b.chunks)-1)
 	if last := b.last; last <= hi {
@@ -134,7 +132,7 @@ func (h *holes) insertAmongMany(b *bin, k key) {
 	c.end = c.holes[c.n-1]
 }
 
-// halve cuts the full chunk of s in two and returns the new spot of s.
+// halve splits the full chunk of s in two and returns the new spot of s.
 func (b *bin) halve(s spot) spot {
 	const half = chunkCap / 2
 	b.chunks = append(b.chunks, chunk{})

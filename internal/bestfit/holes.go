@@ -4,25 +4,24 @@ package bestfit
 
 import "math/bits"
 
-// hole is a free block, as one word: its tie above, its index below. Among blocks of one size, the hole
-// with the lowest word is taken.
+// hole is a free block as one word: its tie-break in the upper bits, its index in the lower. Among blocks of one
+// size, the hole with the lowest word is used.
 type hole uint64
 
-// blockBits is the number of bits of a hole that hold the block's index. The other 40 are enough for an
-// address in quanta, on today's cards (2⁴⁹ bytes), and for the number of blocks ever made.
+// blockBits is the number of bits for the block's index. The other 40 are enough for an address in quanta on today's
+// cards (2⁴⁹ bytes), and for the number of blocks ever created.
 const blockBits = 24
 
-// MaxAllocations limits the allocations, including those from before: each makes at most two blocks, a
-// segment and its remainder.
+// MaxAllocations limits the number of allocations, including those before the first event: each creates at most two
+// blocks, a segment and its remainder.
 const MaxAllocations = 1 << (blockBits - 2)
 
 func holeOf(i int32, tie uint64) hole { return hole(tie<<blockBits | uint64(i)) }
 
 func (x hole) block() int32 { return int32(x & (1<<blockBits - 1)) }
 
-// Up to 2 MiB each multiple of the quantum has its own bin, so that a bin's
-// holes are in order as words; above, each doubling has 64 bins, and sizes are
-// looked up.
+// Up to 2 MiB, each multiple of the quantum has its own bin, so that a bin's holes are sorted by word; above, each
+// doubling has 64 bins, and sizes are looked up.
 const (
 	fineLog    = 21
 	fineBins   = 1 << fineLog / quantum
@@ -33,19 +32,19 @@ const (
 
 // holes are the free blocks of one pool and stream, in bins under a bitmap.
 //
-// Usually a bin has one hole, which is stored in a separate array; others of its size are in the bin. The
-// newest block is kept apart: the remainder of a block that was cut, or the result of a merge, is usually
-// the next one to be used.
+// Usually a bin has one hole, which is stored in a separate array; others of its size are in the bin. The newest
+// block is kept outside the bins: the remainder of a split block, or the result of a merge, is usually the next one
+// to be used.
 type holes struct {
 	blocks   *[]block
-	held     hole // 0 is none
+	held     hole // 0 means none
 	heldSize uint64
 
 	occupied [binWords]uint64
-	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
-	crowded  [binWords]uint64             // which bins have more than one
+	words    [(binWords + 63) / 64]uint64 // which words of occupied are nonzero
+	crowded  [binWords]uint64             // which bins have more than one hole
 	first    [noBin]hole
-	rest     [binWords]*[64]bin // made when first used
+	rest     [binWords]*[64]bin // allocated on first use
 }
 
 // binOf returns the bin that a size belongs to.
@@ -78,8 +77,8 @@ func (h *holes) at(p place) hole {
 	return h.bin(p.bin).at(p.spot)
 }
 
-// best returns the size of the block that a request gets, 0 for none, and its place; held means that this
-// is the block kept apart.
+// best returns the size and the place of the block that a request gets; 0 if there is none. held means that it is the
+// block kept outside the bins.
 func (h *holes) best(r *Request) (size uint64, at place, held bool) {
 	at = h.seek(r)
 	switch {
@@ -97,7 +96,7 @@ func (h *holes) best(r *Request) (size uint64, at place, held bool) {
 	return size, at, false
 }
 
-// seek returns the place of the first hole in bins that is large enough.
+// seek returns the place of the first hole in the bins that is large enough.
 func (h *holes) seek(r *Request) place {
 	i := r.bin
 	if h.occupied[i/64]>>(i%64)&1 != 0 {
@@ -113,7 +112,7 @@ func (h *holes) seek(r *Request) place {
 	return place{bin: h.binAfter(i), first: true}
 }
 
-// binAfter returns the first occupied bin past i, or noBin.
+// binAfter returns the first occupied bin after i, or noBin.
 func (h *holes) binAfter(i uint32) uint32 {
 	w := i / 64
 	if rest := h.occupied[w] >> (i % 64) >> 1; rest != 0 {
@@ -147,7 +146,7 @@ func (h *holes) take(r *Request) int32 {
 	return i
 }
 
-// insert adds a block. It is the one kept apart from now on; the one before goes to its bin.
+// insert adds a block. It becomes the one kept outside the bins; the previous one goes to its bin.
 func (h *holes) insert(x hole, size uint64) {
 	if h.held != 0 {
 		h.put(h.held, h.heldSize)
@@ -199,7 +198,7 @@ func (h *holes) erase(x hole, size uint64) {
 	h.remove(place{bin: i, spot: h.find(h.bin(i), key{x, size, i < fineBins})})
 }
 
-// remove takes out the hole at a place.
+// remove removes the hole at a place.
 func (h *holes) remove(p place) {
 	w, bit := p.bin/64, uint64(1)<<(p.bin%64)
 	if h.crowded[w]&bit != 0 {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// Restorable reports whether this package could have made the segments: they belong to known streams
-// and consist of blocks that are in use or free, at most MaxAllocations in all.
+// Restorable reports whether this package could have produced the segments: they belong to known streams and consist
+// of blocks that are in use or free, at most MaxAllocations in total.
 func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	blocks := 0
 	for i := range segments {
@@ -35,8 +35,7 @@ func Restorable(segments []allocator.SegmentState, streams []uint64) bool {
 	return true
 }
 
-// Restore starts with restorable segments instead of nothing, and notes the
-// blocks of allocations by their ID.
+// Restore starts with the given restorable segments, and sets the block of each allocation by ID.
 func (p *Player) Restore(segments []allocator.SegmentState, streams []uint64, blocks []int32) {
 	byAddress := slices.Clone(segments)
 	slices.SortStableFunc(byAddress, func(x, y allocator.SegmentState) int { return cmp.Compare(x.Address, y.Address) })
@@ -55,7 +54,7 @@ func (p *Player) restore(s *allocator.SegmentState, stream int32, blocks []int32
 	for _, b := range s.Blocks {
 		free := b.Use == allocator.Inactive
 		if free && last != 0 && p.blocks[last].free {
-			p.blocks[last].size += b.Size // two free neighbours are one block
+			p.blocks[last].size += b.Size // adjacent free blocks become one block
 			addr += b.Size
 			continue
 		}

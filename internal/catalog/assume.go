@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume takes such a
-// name for the known model of the same name. Only what cannot change a shape is left out of the comparison: the
-// owner, the folder, and neutralWords next to a size. Anything else may be a longer vocabulary or other layers.
+// A hub has a hundred copies of each known model, and people keep them in their own folders. Assume maps such a name
+// to the known model with the same name. The comparison ignores only what cannot change a shape: the owner, the
+// folder, and neutralWords next to a size. Anything else may mean a longer vocabulary or other layers.
 
-// neutralWords say how a model was trained or stored, not what it looks like.
+// neutralWords describe how a model was trained or stored, not its architecture.
 var neutralWords = []string{
 	"hf", "chat", "instruct", "it", "base", "pt", "meta", "sft", "dpo", "orpo", "kto", "simpo", "ppo", "grpo", "finetuned",
 }
 
 var (
-	// sizeWord is the size in a name: 7b, 1.5b, 350m, 8x7b.
+	// sizeWord matches the size in a name: 7b, 1.5b, 350m, 8x7b.
 	sizeWord = pattern.New(`^(\d+x)?\d+(\.\d+)?[bm]$`)
-	// passedOver are the last elements of paths that do not name a model.
+	// passedOver matches last elements of paths that do not name a model.
 	passedOver = pattern.New(`^(checkpoint-\d+|original|snapshots|[0-9a-f]{40})$`)
 )
 
-// typeWords are the types of weights that names of copies have.
+// typeWords maps the words for weight types in the names of copies.
 var typeWords = map[string]string{"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 
-// Assume returns the model that a name or a path stands for if it is known under another owner or without a folder,
-// and in words what it is taken for; nil if it is not. A checkpoint that was saved in 4 bits has the
-// quantization_config that bitsandbytes saves.
+// Assume returns the model that a name or a path refers to, if it is known under another owner or without a folder,
+// and a description of it; nil if it is not. A checkpoint saved in 4 bits has the quantization_config that
+// bitsandbytes saves.
 func Assume(name string) (*Entry, string) {
 	own := words(lastElement(name))
 	kept, format := unquantized(own)
@@ -51,7 +51,7 @@ func Assume(name string) (*Entry, string) {
 	e.Config["quantization_config"] = savedIn4Bits()
 	text := e.Name + " saved by bitsandbytes in 4 bits (nf4, double quantization)"
 	if slices.Contains(own, "unsloth") {
-		text += "; unsloth keeps some of its layers in 16 bits, which take more"
+		text += "; unsloth keeps some of its layers in 16 bits, which takes more"
 	}
 	return e, text
 }
@@ -68,10 +68,10 @@ func untyped(words []string) (kept []string, dtype string) {
 	return kept, dtype
 }
 
-// owner returns the owner of a name on the hub; for a path, that is the folder.
+// owner returns the owner of a name on the hub; for a path, the folder.
 func owner(name string) string { return path.Base(path.Dir(name)) }
 
-// Known returns the model with a name, or that of the same name, or nil.
+// Known returns the model with the given or an equivalent name, or nil.
 func Known(name string) *Entry {
 	if e := Find(name); e != nil {
 		return e
@@ -80,8 +80,8 @@ func Known(name string) *Entry {
 	return e
 }
 
-// lastElement returns the part of a name that says which model it is: the last element of a path, or the name that a
-// folder of the Hugging Face cache stands for (models--org--name).
+// lastElement returns the part of a name that identifies the model: the last element of a path, or the name in a
+// Hugging Face cache folder (models--org--name).
 func lastElement(name string) string {
 	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	for len(elements) > 1 && passedOver.In(elements[len(elements)-1]) {
@@ -97,7 +97,7 @@ func lastElement(name string) string {
 	return last
 }
 
-// sameName returns the model whose name has the same words, or the same without neutralWords: that of the owner, or else
+// sameName returns the model whose name has the same words, or the same without neutralWords: the owner's, or else
 // the original. It is nil if there is none, or if there are several of different sizes.
 func sameName(own []string, owner string) *Entry {
 	for _, key := range []func([]string) string{whole, neutral} {
@@ -116,7 +116,7 @@ func sameName(own []string, owner string) *Entry {
 	return nil
 }
 
-// allNamed returns the models whose names have a key, the originals first.
+// allNamed returns the models whose names have the given key, originals first.
 func allNamed(want string, key func([]string) string) []Entry {
 	var out []Entry
 	for _, m := range models() {
@@ -132,10 +132,10 @@ func allNamed(want string, key func([]string) string) []Entry {
 	return out
 }
 
-// whole returns the words of a name without what separates them: llama2-7b is llama-2-7b.
+// whole returns the words of a name without separators, so that llama2-7b equals llama-2-7b.
 func whole(words []string) string { return strings.Join(words, "") }
 
-// neutral is whole without neutralWords. A name without a size keeps them: t5 is not t5-base.
+// neutral is whole without neutralWords. A name without a size keeps them, so that t5 does not equal t5-base.
 func neutral(words []string) string {
 	if !slices.ContainsFunc(words, sizeWord.In) {
 		return whole(words)

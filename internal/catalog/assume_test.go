@@ -19,7 +19,7 @@ func TestAssume(t *testing.T) {
 		"/hub/models--meta-llama--Llama-3.2-1B":                   "llama-3.2-1b",
 		"princeton-nlp/Llama-3-Base-8B-SFT":                       "llama-3-8b",
 		"unsloth/Meta-Llama-3.1-8B-bnb-4bit":                      "unsloth/Meta-Llama-3.1-8B saved by bitsandbytes in 4 bits (nf4, double quantization)",
-		"unsloth/Qwen2.5-7B-unsloth-bnb-4bit":                     "qwen2.5-7b saved by bitsandbytes in 4 bits (nf4, double quantization); unsloth keeps some of its layers in 16 bits, which take more",
+		"unsloth/Qwen2.5-7B-unsloth-bnb-4bit":                     "qwen2.5-7b saved by bitsandbytes in 4 bits (nf4, double quantization); unsloth keeps some of its layers in 16 bits, which takes more",
 		"casperhansen/llama-3-70b-fp16":                           "llama-3-70b",
 		"unsloth/phi-4-bnb-4bit":                                  "unsloth/phi-4 saved by bitsandbytes in 4 bits (nf4, double quantization)",
 		"someone/phi-4":                                           "microsoft/phi-4",
@@ -35,12 +35,13 @@ func TestAssume(t *testing.T) {
 	} {
 		e, got := Assume(name)
 		if got != want || (e == nil) != (want == "") {
-			t.Errorf("%s is taken for %q, want %q", name, got, want)
+			t.Errorf("%s is assumed to be %q, want %q", name, got, want)
 		}
 	}
 }
 
-// A checkpoint that was saved in 4 bits says so in its config; the model it was made from keeps its own.
+// TestAssumeSavedQuantized checks that a checkpoint saved in 4 bits has a quantization_config, and the original model
+// does not.
 func TestAssumeSavedQuantized(t *testing.T) {
 	e, _ := Assume("unsloth/Meta-Llama-3.1-8B-bnb-4bit")
 	if q, _ := e.Config["quantization_config"].(map[string]any); q["load_in_4bit"] != true {
@@ -51,7 +52,7 @@ func TestAssumeSavedQuantized(t *testing.T) {
 	}
 }
 
-// A copy in another type has that type.
+// TestAssumeType checks that a copy in another type has that type.
 func TestAssumeType(t *testing.T) {
 	if e, _ := Assume("casperhansen/llama-3-70b-fp16"); e == nil || e.Config["dtype"] != "float16" {
 		t.Errorf("the copy is %+v", e)
@@ -85,23 +86,24 @@ func TestUnsimulated(t *testing.T) {
 	}
 }
 
-// A text of a million words is compared as a name of a few.
+// TestLongName checks that a text of a million words is compared by its first few words.
 func TestLongName(t *testing.T) {
 	name := strings.Repeat("a-", 1<<20)
 	if got := Unsimulated(name + "falcon-mamba-7b"); got != "" {
 		t.Errorf("it is %q", got)
 	}
 	if e, _ := Assume(name + "llama-2-7b"); e != nil {
-		t.Errorf("it is taken for %s", e.Name)
+		t.Errorf("it is assumed to be %s", e.Name)
 	}
 }
 
-// No name of the table is a family's that is not simulated: such a line would hide a misspelled one.
+// TestKnownNamesAreSimulated checks that no name in the table belongs to a family that is not simulated, because such
+// a row would hide a misspelled name.
 func TestKnownNamesAreSimulated(t *testing.T) {
 	for _, e := range all() {
 		kind, _ := e.Config["model_type"].(string)
 		if what := Unsimulated(e.Hub); what != "" && !strings.HasSuffix(kind, "_moe") {
-			t.Errorf("%s is known, and yet %s", e.Hub, what)
+			t.Errorf("%s is known, but also %s", e.Hub, what)
 		}
 	}
 }

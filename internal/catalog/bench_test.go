@@ -4,7 +4,7 @@ package catalog
 
 import "testing"
 
-// BenchmarkRead measures what the first name that is not among the originals costs.
+// BenchmarkRead measures the cost of the first name that is not among the originals.
 func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		modelsIn(lines, "name")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog is a built-in table of well-known models: for each name, the values of its config.json
-// that decide tensor shapes. It holds no weights and uses no network.
+// Package catalog is a built-in table of well-known models: for each name, the values in its config.json that
+// determine tensor shapes. It contains no weights and uses no network.
 package catalog
 
 import (
@@ -13,16 +13,15 @@ import (
 	"sync"
 )
 
-// models.jsonl has one model per line. Keys that transformers would give the same
-// value by default are left out. dtype is what from_pretrained(dtype="auto") loads:
-// the config's own, or that of the weights if it names none (as for BERT, GPT-2,
-// T5); an entry without it could not be looked up.
+// models.jsonl has one model per line. Keys that have transformers' default value are omitted. dtype is what
+// from_pretrained(dtype="auto") loads: the config's own, or the type of the weights if the config has none (as for
+// BERT, GPT-2, T5); for an entry without it, the type could not be determined.
 //
 //go:embed models.jsonl
 var lines string
 
-// variants.jsonl lists models that share a config with one of models.jsonl, except for the values that
-// differ: a chat model, a copy, the same shape with another vocabulary.
+// variants.jsonl lists models that share a config with a model in models.jsonl, except for the values given: a chat
+// model, a copy, the same shape with another vocabulary.
 //
 //go:embed variants.jsonl
 var variantLines string
@@ -32,23 +31,22 @@ type variant struct {
 	Hub    string         `json:"hub"`
 	Of     string         `json:"of"`
 	With   map[string]any `json:"with"`
-	Params int            `json:"params"` // if they differ from the original's
+	Params int            `json:"params"` // if different from the original's
 }
 
 // Entry is one model.
 type Entry struct {
-	Name   string         `json:"name"`   // as users write it: llama-3.2-1b
+	Name   string         `json:"name"`   // as users write it, such as llama-3.2-1b
 	Hub    string         `json:"hub"`    // its name on the Hugging Face hub
-	Params int            `json:"params"` // as published; for T5's line with the tied head that transformers 5 gives it
-	Config map[string]any `json:"config"` // the keys of config.json that decide shapes
+	Params int            `json:"params"` // as published; for T5, with the tied head that transformers 5 gives it
+	Config map[string]any `json:"config"` // the keys of config.json that determine shapes
 }
 
-// model is a line of either file, with the names that it is found by: decoding all
-// of them takes as long as an estimate.
+// model is a line of either file with the names to find it by, because decoding all lines takes as long as an
+// estimate.
 type model struct{ name, hub, line string }
 
-// models are the lines of models.jsonl, variants those of variants.jsonl, whose
-// names are the hub's.
+// models are the lines of models.jsonl, and variants those of variants.jsonl, whose names are the hub's.
 var (
 	models   = sync.OnceValue(func() []model { return modelsIn(lines, "name") })
 	variants = sync.OnceValue(func() []model { return modelsIn(variantLines, "hub") })
@@ -62,7 +60,7 @@ func modelsIn(lines, name string) []model {
 	return out
 }
 
-// valueOf returns the first string that a line has under a key.
+// valueOf returns the first string under a key in a line.
 func valueOf(line, key string) string {
 	_, rest, _ := strings.Cut(line, `"`+key+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)
@@ -78,7 +76,7 @@ func decode[T any](line string) T {
 	return v
 }
 
-// entry returns the model of a line of variants.jsonl.
+// entry returns the model of a line in variants.jsonl.
 func (m *model) entry() Entry {
 	v := decode[variant](m.line)
 	e := decode[Entry](match(models(), v.Of).line)
@@ -90,8 +88,8 @@ func (m *model) entry() Entry {
 	return e
 }
 
-// Find returns the model with a name, short or as on the hub, or nil. The hub's organization may be
-// omitted, as in old code: bert-base-uncased.
+// Find returns the model with a short name or a hub name, or nil. The organization may be omitted, as in old code:
+// bert-base-uncased.
 func Find(name string) *Entry {
 	var e Entry
 	if m := match(models(), name); m != nil {
@@ -118,7 +116,7 @@ func match(models []model, name string) *model {
 	return nil
 }
 
-// Names returns the short names, in the order of the list, without the variants.
+// Names returns the short names in the order of the list, without the variants.
 func Names() []string {
 	var out []string
 	for _, m := range models() {

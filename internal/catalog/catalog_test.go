@@ -23,11 +23,11 @@ func TestFind(t *testing.T) {
 		}
 	}
 	if e := Find("llama-4-1b"); e != nil {
-		t.Errorf("there is no llama-4-1b, but %s was found", e.Name)
+		t.Errorf("llama-4-1b does not exist, but %s was found", e.Name)
 	}
 }
 
-// A variant has its own values and the original keeps those it has.
+// TestVariant checks that a variant has its own values and the original keeps its own.
 func TestVariant(t *testing.T) {
 	if got := Find("google-bert/bert-base-cased").Config["vocab_size"]; got != 28996.0 {
 		t.Errorf("the cased vocabulary has %v words", got)
@@ -40,7 +40,7 @@ func TestVariant(t *testing.T) {
 	}
 }
 
-// Lines are found by names that are cut out of them: each must equal the name that a JSON decoder reads.
+// TestEachIsFoundByItsNames checks that the names extracted from each line equal those that a JSON decoder reads.
 func TestEachIsFoundByItsNames(t *testing.T) {
 	for _, e := range all() {
 		for _, name := range []string{e.Name, e.Hub} {
@@ -56,14 +56,14 @@ func TestNamesOnce(t *testing.T) {
 	for _, e := range all() {
 		for _, name := range []string{e.Name, e.Hub} {
 			if seen[name] && e.Name != e.Hub {
-				t.Errorf("%s is there twice", name)
+				t.Errorf("%s occurs twice", name)
 			}
 			seen[name] = true
 		}
 	}
 }
 
-// all is the whole list, with the variants.
+// all returns the whole list, including the variants.
 func all() []Entry {
 	var out []Entry
 	for _, m := range models() {

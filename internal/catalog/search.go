@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Entries returns all models in the order of the tables, each variant after the model whose shapes it shares. This is
-// the order of snug models (cli/models.go).
+// Entries returns all models in the order of the tables, each variant after the model whose shapes it shares. snug
+// models (cli/models.go) lists them in this order.
 func Entries() []Entry {
 	of := map[string][]Entry{}
 	for _, m := range variants() {
@@ -26,9 +26,10 @@ func Entries() []Entry {
 	return out
 }
 
-// Like lists the names that contain all words of a query, those with the fewest other words first. A short name
-// matches by its name on the hub too; the result has the short one. The order matters for the hint about an unknown
-// model: modelHint in setup/model.go, which says how many are shown. snug models lists in the order of Entries.
+// Like lists the names that contain all words of a query, those with the fewest other words first. A model with a
+// short name also matches by its hub name; the result has the short one. The order matters for the hint about an
+// unknown model (modelHint in setup/model.go, which also limits how many are shown). snug models lists in the order
+// of Entries.
 func Like(query string) []string {
 	type hit struct {
 		name  string
@@ -55,8 +56,8 @@ func Like(query string) []string {
 	return out
 }
 
-// words splits a name at everything but letters and digits, in lower case. A point between digits is kept, so
-// that 3.1 is one word.
+// words splits a name at everything except letters and digits, in lower case. A point between digits is kept, so that
+// 3.1 is one word.
 func words(name string) []string {
 	low := []rune(strings.ToLower(name))
 	digit := func(i int) bool { return i >= 0 && i < len(low) && unicode.IsDigit(low[i]) }
@@ -69,7 +70,7 @@ func words(name string) []string {
 	return strings.Fields(string(low))
 }
 
-// covers reports whether a name has each of the words. A last word that is only begun counts, as in resn.
+// covers reports whether a name has each of the words. The last word may be incomplete, as in resn.
 func covers(has, want []string) bool {
 	for i, w := range want {
 		last := i == len(want)-1

@@ -30,13 +30,13 @@ func TestEntriesAreAll(t *testing.T) {
 	for _, e := range Entries() {
 		names = append(names, e.Name)
 		if Find(e.Name) == nil || e.Params == 0 {
-			t.Errorf("%+v is not found, or its size is not known", e)
+			t.Errorf("%+v was not found, or has no size", e)
 		}
 	}
 	if want := len(models()) + len(variants()); len(names) != want {
 		t.Errorf("%d entries, want %d", len(names), want)
 	}
 	if at := slices.Index(names, "distilbert/distilgpt2"); at < slices.Index(names, "gpt2") || at > slices.Index(names, "gpt2-medium") {
-		t.Errorf("distilgpt2 is not among gpt2's: %d", at)
+		t.Errorf("distilgpt2 is not listed with gpt2: %d", at)
 	}
 }

@@ -11,19 +11,20 @@ import (
 )
 
 // families.txt lists models of families that are not simulated: how their names begin, and what they are. The names
-// are words without what separates them, as in whole; knownFamily marks models of a known family among them (Falcon 3 is a
+// are words without separators, as in whole; knownFamily marks models of a known family among them (Falcon 3 is a
 // Llama).
 //
 //go:embed families.txt
 var otherFamilies string
 
-// maxWords is how many words of a name are looked at. Published names have up to a dozen; a text of thousands is not a name.
+// maxWords is the number of words in a name that are examined. Published names have up to a dozen; a text of
+// thousands is not a name.
 const maxWords = 24
 
-// knownFamily stands in families.txt for a family that is simulated.
+// knownFamily marks a simulated family in families.txt.
 const knownFamily = "-"
 
-// Unsimulated returns the part of a name's meaning that snug does not simulate, such as "a Falcon model", or "".
+// Unsimulated describes what a name stands for if snug does not simulate it, such as "a Falcon model"; otherwise "".
 func Unsimulated(name string) string {
 	kept, format := unquantized(words(lastElement(name)))
 	switch {
@@ -49,19 +50,19 @@ func Unsimulated(name string) string {
 	return ""
 }
 
-// ofTimm reports whether a name is timm's, whose models have their own layers: vit_base_patch16_224.
+// ofTimm reports whether a name is timm's, such as vit_base_patch16_224. timm's models have their own layers.
 func ofTimm(name string) bool {
 	return strings.HasPrefix(name, "timm/") || strings.Contains(lastElement(name), "_patch")
 }
 
-// mediaWords mark models that take images or sound as well as text.
+// mediaWords mark models that process images or sound as well as text.
 var mediaWords = []string{"vl", "vision", "audio", "omni", "multimodal", "video", "ocr", "speech", "tts", "asr"}
 
-// activeWord is the number of parameters that a token uses in a mixture of experts: a14b.
+// activeWord matches the number of parameters that a token uses in a mixture of experts: a14b.
 var activeWord = pattern.New(`^a\d+(\.\d+)?[bm]$`)
 
-// otherFamily returns what families.txt says about the words of a name, from its longest line that they begin with;
-// "" if there is none.
+// otherFamily returns the description in families.txt for the words of a name, from the longest matching line; "" if
+// there is none.
 func otherFamily(words []string) string {
 	name, longest, what := whole(words), "", ""
 	for line := range strings.Lines(otherFamilies) {
@@ -73,8 +74,8 @@ func otherFamily(words []string) string {
 	return what
 }
 
-// endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam matches sam2
-// but not samantha, and smollm3 does not match smollm-360m.
+// endsWord reports whether a word, or its part before a number, ends after n bytes of the words: sam matches sam2 but
+// not samantha, and smollm3 does not match smollm-360m.
 func endsWord(words []string, n int) bool {
 	for _, w := range words {
 		if n <= len(w) {
@@ -87,10 +88,11 @@ func endsWord(words []string, n int) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits, the one that is simulated.
+// bnb4bit is the format of checkpoints that bitsandbytes saved in 4 bits, the only quantized format that is
+// simulated.
 const bnb4bit = "bitsandbytes, 4 bits"
 
-// quantizedWords are the formats of quantized checkpoints by the word that names have for them.
+// quantizedWords maps words in names to formats of quantized checkpoints.
 var quantizedWords = map[string]string{
 	"gptq": "GPTQ", "awq": "AWQ", "gguf": "GGUF", "ggml": "GGML", "exl2": "EXL2", "aqlm": "AQLM", "hqq": "HQQ", "mlx": "MLX",
 	"fp8": "FP8", "mxfp4": "MXFP4", "nvfp4": "NVFP4", "int4": "4 bits", "int8": "8 bits", "w4a16": "4 bits", "w8a8": "8 bits", "w8a16": "8 bits",
@@ -115,7 +117,7 @@ func unquantized(words []string) (kept []string, format string) {
 	return kept, format
 }
 
-// savedIn4Bits returns the quantization_config of the 4-bit checkpoints on the hub, those of unsloth among them.
+// savedIn4Bits returns the quantization_config of 4-bit checkpoints on the hub, including unsloth's.
 func savedIn4Bits() map[string]any {
 	return map[string]any{
 		"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4",

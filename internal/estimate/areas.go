@@ -7,9 +7,9 @@ import (
 	"snug/internal/stream"
 )
 
-// Areas returns the allocated bytes of the step that Timeline samples, by component and column. Each column has the
-// moment at which the most is allocated. It is empty for recordings, which do not say what memory is for, and for
-// runs with folded loops.
+// Areas returns the allocated bytes during the step that Timeline samples, by component and column. Each column shows
+// the moment with the most allocated bytes. It is empty for recordings, which do not show what memory is used for,
+// and for runs with folded loops.
 func (a *Answer) Areas(columns int) [shadow.Workspace + 1][]uint64 {
 	var out [shadow.Workspace + 1][]uint64
 	if a.Run == nil || a.hasLoops() || columns == 0 {

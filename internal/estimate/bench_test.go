@@ -30,7 +30,7 @@ func anyCard() gpu.Card {
 	return c
 }
 
-// asProgram sets the garbage collector as the program does.
+// asProgram configures the garbage collector as the program does.
 func asProgram(b *testing.B) {
 	was := debug.SetGCPercent(400)
 	b.Cleanup(func() { debug.SetGCPercent(was) })
@@ -47,7 +47,7 @@ func BenchmarkLlama8B(b *testing.B) {
 	}
 }
 
-// BenchmarkProbeMamba is one try of a search for a model that runs token by token.
+// BenchmarkProbeMamba measures one try in a search for a model that runs token by token.
 func BenchmarkProbeMamba(b *testing.B) {
 	asProgram(b)
 	s := named(b, map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 4.0, "seq": 1024.0})
@@ -63,7 +63,7 @@ func BenchmarkProbeMamba(b *testing.B) {
 	}
 }
 
-// BenchmarkMamba is an answer for a model that runs token by token: few of its thirteen million events are
+// BenchmarkMamba measures an answer for a model that runs token by token; few of its thirteen million events are
 // played.
 func BenchmarkMamba(b *testing.B) {
 	asProgram(b)
@@ -76,7 +76,7 @@ func BenchmarkMamba(b *testing.B) {
 	}
 }
 
-// BenchmarkMeasuredCases estimates every case of dev.jsonl, one after another.
+// BenchmarkMeasuredCases estimates every case in dev.jsonl, one after another.
 func BenchmarkMeasuredCases(b *testing.B) {
 	asProgram(b)
 	f, err := os.Open("../../testdata/measured/dev.jsonl")
@@ -106,7 +106,7 @@ func BenchmarkMeasuredCases(b *testing.B) {
 	}
 }
 
-// BenchmarkMaxBatch is one search, on one core and on two.
+// BenchmarkMaxBatch measures one search, on one core and on two.
 func BenchmarkMaxBatch(b *testing.B) {
 	asProgram(b)
 	card, err := gpu.Find("A100-80GB")
@@ -127,7 +127,7 @@ func BenchmarkMaxBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkVaryingLengths is an answer for two hundred steps, most of them of a length of their own.
+// BenchmarkVaryingLengths measures an answer for two hundred steps, most of them with a length of their own.
 func BenchmarkVaryingLengths(b *testing.B) {
 	asProgram(b)
 	lengths := map[string]any{"lognormal": map[string]any{"median": 160.0, "sigma": 0.6, "max": 1024.0}}

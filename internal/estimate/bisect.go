@@ -2,22 +2,23 @@
 
 package estimate
 
-// A search for a batch asks one question after the other: does this batch fit? Each answer decides the
-// next question. The order does not depend on the machine, so neither does the result; cores.go answers
-// several at once.
+// A search for a batch asks one question after another: does this batch fit? Each answer determines the next
+// question. The order does not depend on the machine, so neither does the result; cores.go answers several questions
+// at once.
 
 // largestBatch is where the search stops: no card could train with more.
 const largestBatch = 1 << 20
 
 // bisection is the state of a search.
 type bisection interface {
-	next() int                // the batch to ask about, 0 if the search is over
+	next() int                // the batch to ask about; 0 if the search is over
 	after(yes bool) bisection // the state after the answer
 }
 
-// upward searches for the largest batch that fits: it doubles until one does not fit, and then halves the gap.
+// upward searches for the largest batch that fits: it doubles the batch until one does not fit, and then halves the
+// gap.
 type upward struct {
-	low, high int  // the largest batch that fits; the smallest that does not, or may not
+	low, high int  // the largest batch known to fit, and the smallest that does not or may not fit
 	bounded   bool // high does not fit
 }
 
@@ -42,10 +43,10 @@ func (u upward) after(fits bool) bisection {
 	return upward{at, u.high, true}
 }
 
-// downward searches for the largest batch that is sure to fit, down from the largest that fits. The answer is
-// seldom far away, so it goes in steps that double until one is safe, and then halves the gap.
+// downward searches for the largest batch that is sure to fit, downwards from the largest that fits. The answer is
+// rarely far away, so it takes steps that double until a batch is safe, and then halves the gap.
 type downward struct {
-	low, high int  // the next to ask about, or the largest that is safe; the smallest that is not
+	low, high int  // the next batch to ask about or the largest safe one, and the smallest that is not safe
 	step      int  // distance to the next batch
 	bounded   bool // low is safe, or 0
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestCompiledRuns checks that what torch.compile did to measured runs is within what the interval allows for.
+// TestCompiledRuns checks that the effect of torch.compile on measured runs is within the interval's allowance.
 func TestCompiledRuns(t *testing.T) {
 	f, err := os.Open("../../testdata/loops/measured_compile.jsonl")
 	if err != nil {
@@ -30,11 +30,11 @@ func TestCompiledRuns(t *testing.T) {
 		map[string]map[string]float64{"eager": eager, "compile": compiled}[kind][run] = row.Measured.Reserved
 	}
 	if len(compiled) != 11 || len(eager) != 11 {
-		t.Fatalf("%d compiled and %d eager runs", len(compiled), len(eager))
+		t.Fatalf("only %d compiled and %d eager runs", len(compiled), len(eager))
 	}
 	for run, got := range compiled {
 		if share := got/eager[run] - 1; share < -compiledLess || share > compiledMore {
-			t.Errorf("%s: torch.compile changes %+.1f %%, beyond what is allowed for", run, 100*share)
+			t.Errorf("%s: torch.compile changes memory by %+.1f %%, more than the allowance", run, 100*share)
 		}
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"snug/internal/setup"
 )
 
-// maxAhead is how many runs one search simulates at once: each takes the memory of its stream, and the
-// further ahead a run is, the less likely it is needed.
+// maxAhead is the number of runs that one search simulates at once. Each needs memory for its stream, and the further
+// ahead a run is, the less likely it is needed.
 const maxAhead = 4
 
-// Cores limits the runs that are simulated at the same time, over all searches that share it. A search
-// has its own core, and uses others that are idle.
+// Cores limits the number of runs simulated at the same time, over all searches that share it. A search has its own
+// core, and uses others that are idle.
 type Cores chan struct{}
 
-// NewCores returns n cores, at least one. The command line passes atOnce (cli/answer.go).
+// NewCores returns n cores, but at least one. The command line passes atOnce (cli/answer.go).
 func NewCores(n int) Cores { return make(Cores, max(n, 1)) }
 
 func (c Cores) take()    { c <- struct{}{} }
 func (c Cores) release() { <-c }
 
-// idle takes a core if there is one.
+// idle acquires a core if one is idle, and reports whether it did.
 func (c Cores) idle() bool {
 	select {
 	case c <- struct{}{}:
@@ -33,13 +33,13 @@ func (c Cores) idle() bool {
 	}
 }
 
-// ahead answers the questions of one search and, on idle cores, the questions that would come next if the
-// answers are as guessed. A wrong guess uses only idle time, and changes nothing.
+// ahead answers the questions of one search and, on idle cores, the questions that would come next if the answers are
+// as guessed. A wrong guess wastes only idle time and does not affect the result.
 type ahead struct {
 	cores Cores
 	try   func(batch int) (*Answer, error)
 	guess func(batch int) bool
-	known map[int]tried // results that were computed before they were needed
+	known map[int]tried // results computed before they were needed
 }
 
 // tried is the result of a run.
@@ -51,7 +51,7 @@ type tried struct {
 // ask answers the next question of a search.
 func (a *ahead) ask(b bisection) (*Answer, error) {
 	got, ok := a.known[b.next()]
-	if !ok { // the known ones are on a path that the search did not take
+	if !ok { // the known results are on a path that the search did not take
 		a.known = a.tryAll(a.likely(b))
 		got = a.known[b.next()]
 	}
@@ -59,8 +59,8 @@ func (a *ahead) ask(b bisection) (*Answer, error) {
 	return got.answer, got.err
 }
 
-// likely returns the next question, and as many of the following ones as there are free cores. It takes
-// those cores.
+// likely returns the next question, and as many of the following ones as there are idle cores. It acquires those
+// cores.
 func (a *ahead) likely(b bisection) []int {
 	batches := []int{b.next()}
 	for len(batches) < maxAhead {
@@ -73,7 +73,7 @@ func (a *ahead) likely(b bisection) []int {
 	return batches
 }
 
-// tryAll tries batches at the same time, each on its own core. It releases all cores but the first.
+// tryAll tries batches at the same time, each on its own core. It releases all cores except the first.
 func (a *ahead) tryAll(batches []int) map[int]tried {
 	results := make([]tried, len(batches))
 	var wg sync.WaitGroup
@@ -92,9 +92,9 @@ func (a *ahead) tryAll(batches []int) map[int]tried {
 	return out
 }
 
-// trend is the memory at two batches, from which the memory at others is guessed.
+// trend is the memory at two batches, used to guess the memory at others.
 type trend struct {
-	batch [2]int // 0: not known yet
+	batch [2]int // 0 means not yet known
 	peak  [2]uint64
 }
 
@@ -104,7 +104,7 @@ func (t *trend) add(a *Answer) {
 	t.peak = [2]uint64{t.peak[1], a.PeakReserved}
 }
 
-// slope returns the additional bytes per sample, or 0 if not known yet.
+// slope returns the additional bytes per sample, or 0 if not yet known.
 func (t *trend) slope() float64 {
 	if t.batch[0] == 0 || t.batch[0] == t.batch[1] {
 		return 0
@@ -112,7 +112,7 @@ func (t *trend) slope() float64 {
 	return (float64(t.peak[1]) - float64(t.peak[0])) / float64(t.batch[1]-t.batch[0])
 }
 
-// at returns the estimated memory of a batch.
+// at returns the guessed memory of a batch.
 func (t *trend) at(batch int) float64 {
 	return float64(t.peak[1]) + t.slope()*float64(batch-t.batch[1])
 }

@@ -14,8 +14,7 @@ import (
 	"snug/internal/setup"
 )
 
-// asked runs a search over invented runs. It returns the batches that it asked about, and
-// the number of rounds it took.
+// asked runs a search over made-up runs. It returns the batches that it asked about, and the number of rounds.
 func asked(from bisection, cores int, yes, guess func(batch int) bool) (batches []int, rounds int) {
 	c := NewCores(cores)
 	c.take()
@@ -39,8 +38,8 @@ func asked(from bisection, cores int, yes, guess func(batch int) bool) (batches 
 	return batches, rounds
 }
 
-// TestSearchIsTheSameOnAnyCores checks that a search asks the same questions on any number of cores, however
-// wrong the guesses, even if a batch fits that is larger than one that does not.
+// TestSearchIsTheSameOnAnyCores checks that a search asks the same questions on any number of cores, however wrong
+// the guesses are, even if a batch fits that is larger than one that does not.
 func TestSearchIsTheSameOnAnyCores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edge := rapid.IntRange(0, 3000).Draw(t, "edge")
@@ -61,7 +60,7 @@ func TestSearchIsTheSameOnAnyCores(t *testing.T) {
 
 func TestSearchUsesCores(t *testing.T) {
 	fits := func(batch int) bool { return batch <= 700 }
-	for cores, want := range map[int]int{1: 20, 2: 10, 4: 5, 16: 5} { // for 1 to 1024, and nine halvings
+	for cores, want := range map[int]int{1: 20, 2: 10, 4: 5, 16: 5} { // 1 to 1024, then nine halvings
 		batches, rounds := asked(upward{high: 1}, cores, fits, fits)
 		if len(batches) != 20 || rounds != want {
 			t.Errorf("%d cores: %d questions in %d rounds, want 20 in %d", cores, len(batches), rounds, want)
@@ -81,10 +80,10 @@ func TestSearchDropsErrorsAhead(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := a.ask(upward{low: 2, high: 4}); err == nil {
-		t.Error("what is asked for has no error")
+		t.Error("the requested run has no error")
 	}
 	if len(a.cores) != 0 {
-		t.Errorf("%d cores were not given back", len(a.cores))
+		t.Errorf("%d cores were not released", len(a.cores))
 	}
 }
 
@@ -104,7 +103,7 @@ func TestMaxBatchOnCores(t *testing.T) {
 		a, errA := one.SafeBatch(one.Best)
 		b, errB := four.SafeBatch(four.Best)
 		if errA != nil || errB != nil || (a == nil) != (b == nil) {
-			t.Fatalf("safe: %v and %v, %v, %v", a, b, errA, errB)
+			t.Fatalf("safe batches: %v and %v, %v, %v", a, b, errA, errB)
 		}
 		if one.MaxBatch != four.MaxBatch || one.PeakReserved != four.PeakReserved || a != nil && a.Setup.Batch != b.Setup.Batch {
 			t.Errorf("%d bytes: %d with %d on one core, %d with %d on four", total, one.MaxBatch, one.PeakReserved, four.MaxBatch, four.PeakReserved)

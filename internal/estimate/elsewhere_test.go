@@ -16,9 +16,9 @@ func share(a *Answer) float64 {
 	return float64(a.Interval[1]-a.Interval[0]) / float64(a.PeakReserved)
 }
 
-// TestUnknownKernelsWiden checks that an estimate names a fact about a kernel that is unknown for the card,
-// and has a wider interval than on the card where it was measured. The batches are so
-// large that one segment more or less does not matter.
+// TestUnknownKernelsWiden checks that an estimate reports a kernel fact that is unknown for the card, and has a wider
+// interval than on the card where it was measured. The batches are so large that one segment more or less does not
+// matter.
 func TestUnknownKernelsWiden(t *testing.T) {
 	vision := func(name string) map[string]any {
 		return map[string]any{"model": map[string]any{"name": "torchvision/" + name}, "batch": 64.0, "precision": "amp-bf16"}
@@ -36,7 +36,7 @@ func TestUnknownKernelsWiden(t *testing.T) {
 		s := named(t, c.f)
 		here := estimated(t, s, gpu.Reference)
 		if len(here.Uncertain) > 0 {
-			t.Errorf("%s: %+v is open on %s", c.name, here.Uncertain, gpu.Reference.Name)
+			t.Errorf("%s: %+v is unknown on %s", c.name, here.Uncertain, gpu.Reference.Name)
 		}
 		for _, name := range []string{"A100-80GB", "RTX-4090"} {
 			there := estimated(t, s, cardNamed(t, name))
@@ -45,13 +45,13 @@ func TestUnknownKernelsWiden(t *testing.T) {
 				t.Errorf("%s on %s: %v is not among %+v", c.name, name, c.fact, there.Uncertain)
 			}
 			if share(there) <= share(here) {
-				t.Errorf("%s on %s: %.4f of the estimate wide, and %.4f on %s", c.name, name, share(there), share(here), gpu.Reference.Name)
+				t.Errorf("%s on %s: interval is %.4f of the estimate, want more than %.4f as on %s", c.name, name, share(there), share(here), gpu.Reference.Name)
 			}
 		}
 	}
 }
 
-// TestUnknownConvolutionsMoveTheEnds checks that kernels widen the interval regardless of past errors.
+// TestUnknownConvolutionsMoveTheEnds checks that unknown kernels widen the interval regardless of past errors.
 func TestUnknownConvolutionsMoveTheEnds(t *testing.T) {
 	s := named(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 64.0, "precision": "amp-bf16"})
 	for _, name := range []string{"A100-80GB", "RTX-4090"} {
@@ -87,7 +87,7 @@ func TestProbeLeavesRoomForWhatIsOpen(t *testing.T) {
 		const limit = 16 << 30
 		more := p.High(c.s, card, limit) - High(c.s, card, limit, nil)
 		if more < c.least || c.least == 0 && more > 0 {
-			t.Errorf("%s: %d more, want at least %d", c.name, more, c.least)
+			t.Errorf("%s: %d bytes more, want at least %d", c.name, more, c.least)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package estimate computes the memory of a training run and what it is used for. It simulates the run,
-// or generates it from a profile, plays the stream of allocations through the allocator, and reports what
-// was alive at the peak. It reads no config files and asks no GPU.
+// Package estimate computes the memory of a training run and what it is used for. It simulates the run, or generates
+// it from a profile, plays the stream of allocations through the allocator, and reports what was alive at the peak.
+// It reads no config files and queries no GPU.
 package estimate
 
 import (
@@ -19,46 +19,46 @@ import (
 	"snug/internal/simulate"
 )
 
-// Answer is the estimate of one setup, in bytes. Its fields with a JSON name are the output of snug estimate --json;
-// a new one also goes into the library's Answer (answer.go of package snug) and answerOf (convert.go there).
+// Answer is the estimate for one setup, in bytes. Its fields with a JSON name are the output of snug estimate --json.
+// A new field must also be added to the library's Answer (answer.go in package snug) and answerOf (convert.go there).
 type Answer struct {
 	ID            string         `json:"id"`                     // the setup's ID
 	PeakAllocated uint64         `json:"peak_allocated"`         // the most bytes in tensors
-	PeakReserved  uint64         `json:"peak_reserved"`          // the most bytes that PyTorch takes from the driver
+	PeakReserved  uint64         `json:"peak_reserved"`          // the most bytes that PyTorch reserves
 	Outside       uint64         `json:"outside"`                // bytes outside PyTorch's allocator: the CUDA context and loaded kernels
-	DevicePeak    uint64         `json:"device_peak"`            // PeakReserved and Outside together
+	DevicePeak    uint64         `json:"device_peak"`            // PeakReserved plus Outside
 	Phases        Phases         `json:"phases,omitzero"`        // the peak of each phase
 	Components    Components     `json:"components,omitzero"`    // what the memory at the peak is used for
-	Params        int            `json:"params,omitempty"`       // all parameters of the model
-	Trainable     int            `json:"trainable,omitempty"`    // the parameters that are trained
-	StepSeconds   float64        `json:"step_seconds,omitempty"` // the estimated time of one optimizer step
+	Params        int            `json:"params,omitempty"`       // number of parameters
+	Trainable     int            `json:"trainable,omitempty"`    // number of trained parameters
+	StepSeconds   float64        `json:"step_seconds,omitempty"` // estimated duration of one optimizer step
 	Fits          *bool          `json:"fits,omitempty"`         // whether the run fits the card or the limit; nil if neither is known
-	Versions      setup.Versions `json:"versions,omitzero"`      // of PyTorch and transformers that were simulated, given or assumed
+	Versions      setup.Versions `json:"versions,omitzero"`      // the PyTorch and transformers versions that were simulated, given or assumed
 	Source        string         `json:"source"`                 // "simulated" or "recorded"
-	Interval      [2]uint64      `json:"interval"`               // the bounds in which the peak of reserved memory is expected
-	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs of this machine
+	Interval      [2]uint64      `json:"interval"`               // bounds for the expected peak of reserved memory
+	Evidence      *Evidence      `json:"evidence,omitempty"`     // what the interval is based on; nil if on runs on this machine
 
 	Lengths *Varying `json:"lengths,omitempty"` // how the peak depends on the lengths; nil if all are equal
 
-	Here      int                         `json:"-"` // runs on this machine that the interval comes from
+	Here      int                         `json:"-"` // number of runs on this machine that the interval is based on
 	Causes    []profile.Cause             `json:"-"` // the reasons for the width of a recorded run's interval
 	Uncertain []Uncertainty               `json:"-"` // what cannot be known about a simulated run in advance
 	Setup     *setup.Setup                `json:"-"` // the run that was estimated
 	Card      gpu.Card                    `json:"-"` // the card; zero if none was given
 	Run       *simulate.Result            `json:"-"` // nil if the run was recorded
-	Play      allocator.Result            `json:"-"` // the result of the allocator
-	OOM       *allocator.OutOfMemoryError `json:"-"` // the error that the run ends with on this card, if any
+	Play      allocator.Result            `json:"-"` // the allocator's result
+	OOM       *allocator.OutOfMemoryError `json:"-"` // the error that ends the run on this card, if any
 
 	stopped  func() error // returns the error of the caller's context, or nil
 	run      *run
-	most     int    // limit on the work
-	work     int    // the work of playing it, in events
+	most     int    // limit on work
+	work     int    // work spent on playing it, in events
 	measured *Range // the range it was calibrated with
 
-	reservedBy map[int]uint64 // if lengths vary: the most that was reserved by the last event of each step
+	reservedBy map[int]uint64 // if lengths vary: the peak of reserved bytes up to the last event of each step
 }
 
-// Phases holds the peak of allocated bytes in each part of the run.
+// Phases is the peak allocated memory in each part of the run.
 type Phases struct {
 	Load       uint64 `json:"load"`                 // while the model is loaded
 	Forward    uint64 `json:"forward"`              // in the forward pass
@@ -67,31 +67,31 @@ type Phases struct {
 	Evaluation uint64 `json:"evaluation,omitempty"` // in forward passes without gradients, if the loop has any
 }
 
-// Components says what the memory at the peak is used for. They sum to the peak of reserved bytes.
+// Components is what the memory at the peak is used for. The fields sum to PeakReserved.
 type Components struct {
 	Parameters    uint64 `json:"parameters"`    // weights
 	Gradients     uint64 `json:"gradients"`     // gradients of the weights
-	Optimizer     uint64 `json:"optimizer"`     // state of the optimizer
+	Optimizer     uint64 `json:"optimizer"`     // optimizer states
 	Activations   uint64 `json:"activations"`   // tensors saved for the backward pass
-	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and the tensors of its loss
+	Logits        uint64 `json:"logits"`        // the model's output over the vocabulary, and the loss's tensors
 	Batch         uint64 `json:"batch"`         // the input batch
-	Temporaries   uint64 `json:"temporaries"`   // tensors that live within one op
-	Workspace     uint64 `json:"workspace"`     // workspaces of cuBLAS and cuDNN
+	Temporaries   uint64 `json:"temporaries"`   // tensors that live only during one op
+	Workspace     uint64 `json:"workspace"`     // cuBLAS and cuDNN workspaces
 	Fragmentation uint64 `json:"fragmentation"` // reserved bytes that hold no tensor
 
-	Recorded bool `json:"-"` // recorded: logits, batch, temporaries and workspace are part of activations
+	Recorded bool `json:"-"` // set for a recording, where logits, batch, temporaries and workspace are part of activations
 }
 
 // endless is the size of a card that is never full.
 const endless = 1 << 58
 
-// Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if
-// the card or the setup has a limit. The figures are for a run with enough memory.
+// Estimate simulates a setup on a card. If the card has no Total, only its kind matters. Fits is set if the card or
+// the setup has a limit. The figures are for a run with enough memory.
 func Estimate(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return EstimateContext(context.Background(), s, card)
 }
 
-// EstimateContext is like Estimate, but ends with the context, before the next micro-batch.
+// EstimateContext is like Estimate, but stops before the next micro-batch once the context ends.
 func EstimateContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	a, err := estimate(ctx, s, card, maxWork)
 	if err == nil {
@@ -119,7 +119,7 @@ func Figures(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return FiguresContext(context.Background(), s, card)
 }
 
-// FiguresContext is like Figures, but ends with the context.
+// FiguresContext is like Figures, but stops once the context ends.
 func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer, error) {
 	a, err := estimate(ctx, s, card, maxTried)
 	if a != nil && a.Run != nil {
@@ -132,8 +132,7 @@ func FiguresContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*Answer
 	return a, err
 }
 
-// try makes a setup's stream and plays it on the card, nothing more. The amount of work is limited if there
-// are loops.
+// try generates a setup's stream and plays it on the card. The amount of work is limited if there are loops.
 func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func try(ctx context.Context, s *setup.Setup, card gpu.Card, most int) (*Answer,
 	return tryAs(s, spread(card, s), most, simulate.Options{Stop: ctx.Err})
 }
 
-// tryAs is try with options for the simulation and the memory that the process finds on the card.
+// tryAs is try with options for the simulation.
 func tryAs(s *setup.Setup, card gpu.Card, most int, o simulate.Options) (a *Answer, err error) {
 	if s.Model.Program != nil {
 		a, err = recorded(s, card)
@@ -176,8 +175,8 @@ func (a *Answer) finish() error {
 	return a.setInterval()
 }
 
-// shown returns the card that the answer's figures were computed with, and shownLimit the limit: the given
-// ones, or none if the run does not fit.
+// shown returns the card that the answer's figures were computed with, and shownLimit the limit: as given, or
+// unlimited if the run does not fit.
 func (a *Answer) shown() gpu.Card {
 	card := a.Card
 	if a.OOM != nil {
@@ -203,7 +202,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 	o.Card, o.Skips = card, slices.Repeat([]bool{true}, s.LeftOut)
 	o.Folds, o.MaxEvents = true, eventsOf(s)
 	rates, timed := cost.RatesOf(card)
-	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and steps take equally long
+	timed = timed && card.Total > 0 && s.Lengths == nil // a card was named, and all steps take equally long
 	tape := &cost.Tape{}
 	if timed {
 		o.Watch = tape
@@ -225,7 +224,7 @@ func simulated(s *setup.Setup, card gpu.Card, o simulate.Options) (a *Answer, er
 // play runs the stream through the allocator of the setup's PyTorch.
 func (a *Answer) play(card gpu.Card, limit uint64) error {
 	o := playing{brief: true, work: a.most, spent: a.work, stop: a.stopped}
-	if a.Run != nil { // a recording has no marks
+	if a.Run != nil { // a recording has no phase marks
 		o.phases = make([]uint64, simulate.Evaluation+1)
 	}
 	a.noteSteps(&o)
@@ -238,9 +237,9 @@ func (a *Answer) play(card gpu.Card, limit uint64) error {
 	return err
 }
 
-// On returns the answer for another card of the same kind; nil if the run would reach a limit there at which it has
-// to be played. If its tensors alone are larger than the limit, it cannot fit, and its figures are for a run with
-// enough memory.
+// On returns the answer for another card of the same kind; nil if the run would reach a limit there, so that it has
+// to be played again. If its tensors alone exceed the limit, it cannot fit, and its figures are for a run with enough
+// memory.
 func (a *Answer) On(card gpu.Card, s *setup.Setup, seconds float64) *Answer {
 	limit := Reservable(s, card)
 	if s.Limit > 0 {

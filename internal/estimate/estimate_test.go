@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// fields returns a small run of a model, with more fields set.
+// fields returns the setup of a small run, with additional fields.
 func fields(model string, more map[string]any) map[string]any {
 	out := map[string]any{"model": map[string]any{"name": model}, "batch": 2.0, "seq": 64.0, "precision": "amp-bf16"}
 	for k, v := range more {
@@ -42,14 +42,14 @@ func TestComponentsSum(t *testing.T) {
 			c := a.Components
 			sum := c.Parameters + c.Gradients + c.Optimizer + c.Activations + c.Logits + c.Batch + c.Temporaries + c.Workspace + c.Fragmentation
 			if sum != a.PeakReserved {
-				t.Errorf("components sum to %d, reserved is %d", sum, a.PeakReserved)
+				t.Errorf("components sum to %d, but reserved is %d", sum, a.PeakReserved)
 			}
 			p := a.Phases
 			if most := max(p.Load, p.Forward, p.Backward, p.Optimizer); most != a.PeakAllocated {
-				t.Errorf("the highest phase has %d, the peak is %d", most, a.PeakAllocated)
+				t.Errorf("the highest phase has %d, but the peak is %d", most, a.PeakAllocated)
 			}
 			if a.Interval[0] >= a.PeakReserved || a.Interval[1] <= a.PeakReserved {
-				t.Errorf("interval %v does not hold %d", a.Interval, a.PeakReserved)
+				t.Errorf("interval %v does not contain %d", a.Interval, a.PeakReserved)
 			}
 			if a.DevicePeak != a.PeakReserved+a.Outside {
 				t.Errorf("device peak %d", a.DevicePeak)
@@ -58,8 +58,8 @@ func TestComponentsSum(t *testing.T) {
 	}
 }
 
-// TestLogitsAreSeen checks that the peak of a small model with a large vocabulary is in its logits: (B, S,
-// V) in bf16, in fp32, as log-probabilities, and their gradient.
+// TestLogitsAreSeen checks that a small model with a large vocabulary peaks in its logits: (B, S, V) in bf16, in
+// fp32, as log-probabilities, and their gradient.
 func TestLogitsAreSeen(t *testing.T) {
 	a, err := Estimate(named(t, fields("gpt2", map[string]any{"batch": 8.0, "seq": 1024.0})), anyCard())
 	if err != nil {
@@ -103,7 +103,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%+v is larger than the one before", g)
 		}
 		if size := uint64(g.Form.Size.Numel()) * g.Form.Type.Bytes(); g.Form.Type != shadow.None && rounded(size) != g.Each {
-			t.Errorf("%s %s takes %d bytes", g.Path, g.Form, g.Each)
+			t.Errorf("%s %s has %d bytes", g.Path, g.Form, g.Each)
 		}
 		sum += g.Bytes()
 		found = found || g.Path == "transformer.h.*.mlp.c_fc.weight" && g.Component == shadow.Parameters && g.Count == 12 && g.Form.String() == "[768, 3072] float32"
@@ -112,7 +112,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groups sum to %d", sum)
 	}
 	if !found {
-		t.Error("the twelve c_fc weights are not one group")
+		t.Error("the twelve c_fc weights do not form one group")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestDoesNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a.Fits == nil || *a.Fits || a.OOM == nil {
-		t.Error("it should not fit")
+		t.Error("the run should not fit")
 	}
 	s.Limit = 0
 	free, err := Estimate(s, anyCard())
@@ -131,7 +131,7 @@ func TestDoesNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if free.Fits != nil || free.PeakReserved != a.PeakReserved {
-		t.Errorf("what it takes is %d under a limit and %d without", a.PeakReserved, free.PeakReserved)
+		t.Errorf("the peak is %d with a limit and %d without", a.PeakReserved, free.PeakReserved)
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 // Evidence describes the measured runs that an interval comes from.
 type Evidence struct {
 	Runs   int    `json:"runs"`             // the number of measured runs
-	Family string `json:"family,omitempty"` // family of all runs; "" if they have several
+	Family string `json:"family,omitempty"` // family of all runs; "" if they are from several
 	Option string `json:"option,omitempty"` // option of all runs; "" if they differ
-	Card   string `json:"card,omitempty"`   // the card they were made on
-	Torch  string `json:"torch,omitempty"`  // the PyTorch they were made with
-	Lacks  string `json:"lacks,omitempty"`  // what none of the runs had, so they are only similar
+	Card   string `json:"card,omitempty"`   // the card they ran on
+	Torch  string `json:"torch,omitempty"`  // the PyTorch release they ran with
+	Lacks  string `json:"lacks,omitempty"`  // a setting that none of the runs had, so they are only similar
 }
 
-// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11. The names of options are the Evidence
-// of a setting's row, in setup/table.go.
+// String describes the evidence briefly: 14 runs of llama on H200, PyTorch 2.11. Option names come from the Evidence
+// function of a setting's row in setup/table.go.
 func (e Evidence) String() string {
 	text := fmt.Sprintf("%d runs", e.Runs)
 	if e.Family != "" {
@@ -37,7 +37,7 @@ func (e Evidence) String() string {
 	return text
 }
 
-// lacks returns what was never measured: the card, the version, or both.
+// lacks describes what was never measured: the card, the version, or both.
 func (t Residuals) lacks(card gpu.Card, torch string) string {
 	var out []string
 	say := func(runs int, where string) {
@@ -53,15 +53,15 @@ func (t Residuals) lacks(card gpu.Card, torch string) string {
 	return strings.Join(out, ", ")
 }
 
-// cardName returns the name of a card for a sentence.
+// cardName returns a card's name for use in a sentence.
 func cardName(card gpu.Card) string {
 	if card.Unnamed {
-		return "this card, which is not named"
+		return "this unnamed card"
 	}
 	return card.Name
 }
 
-// list adds a name to a list, once.
+// list adds a name to a list, unless it is already there.
 func list(names, name string) string {
 	switch {
 	case names == "":

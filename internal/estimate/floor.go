@@ -8,9 +8,9 @@ import (
 	"snug/internal/stream"
 )
 
-// floors returns the memory a run needs at any batch, length and checkpointing: the larger of the peak of
-// loading and of weights, gradients and states when the optimizer begins; and the weights alone, as
-// loaded.
+// floors returns the memory that a run needs at any batch, length and checkpointing: floor is the larger of the peak
+// during loading and the sum of weights, gradients and states at the start of the optimizer step; weights is the
+// weights alone, as loaded.
 func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	sizes := make([]uint64, len(tags))
 	var all, lasting uint64
@@ -40,7 +40,7 @@ func floors(t *stream.Trace, tags []shadow.Tag) (floor, weights uint64) {
 	return floor, weights
 }
 
-// lasts reports whether memory of this kind has the same size at any batch.
+// lasts reports whether this kind of memory has the same size at any batch.
 func lasts(c shadow.Component) bool {
 	return c == shadow.Parameters || c == shadow.Gradients || c == shadow.OptimizerState
 }

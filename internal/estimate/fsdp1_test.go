@@ -14,8 +14,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestFSDP1Peaks compares FSDP1 with the runs of testdata/measured/fsdp_ops.py: by hand and through
-// accelerate, in float32, bfloat16 and mixed precision, with PEFT's LoRA, over 1 to 8 GPUs. What is off are
+// TestFSDP1Peaks compares FSDP1 with the runs in testdata/measured/fsdp_ops.py: written by hand and through
+// accelerate, in float32, bfloat16 and mixed precision, with PEFT's LoRA, over 1 to 8 GPUs. The remaining errors are
 // blocks that the allocator did not split, which depend on the order in which streams free.
 func TestFSDP1Peaks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "fsdp1.jsonl"))
@@ -48,12 +48,12 @@ func TestFSDP1Peaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if off := float64(a.PeakAllocated)/row.Measured.Allocated - 1; math.Abs(off) > 0.008 {
-			t.Errorf("%s: %d bytes allocated at the peak, measured %.0f (%+.2f %%)", s.ID, a.PeakAllocated, row.Measured.Allocated, 100*off)
+			t.Errorf("%s: peak of %d bytes allocated, measured %.0f (%+.2f %%)", s.ID, a.PeakAllocated, row.Measured.Allocated, 100*off)
 		}
 		rows++
 	}
 	if rows < 40 {
-		t.Errorf("%d runs compared", rows)
+		t.Errorf("only %d runs compared", rows)
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"snug/internal/setup"
 )
 
-// gradientNotes says that FSDP holds more gradients than one might think: of frozen weights, or whole ones
-// between micro-batches; and that a model is not LitGPT's own.
+// gradientNotes returns notes that FSDP holds more gradients than expected, either for frozen weights or whole ones
+// between micro-batches, and a note if LitGPT's own model is not simulated.
 func gradientNotes(s *setup.Setup, name func(field string) string) (out []string) {
 	if s.Loop == setup.LitGPTLoop && !s.HasLitGPTsModel() {
-		out = append(out, "LitGPT's own model and loss are not simulated for this run: they are counted as transformers', which was off by up to a sixth in measured runs")
+		out = append(out, "LitGPT's own model and loss are not simulated for this run; those of transformers are used instead, which was off by up to a sixth in measured runs")
 	}
 	if s.MixesUnits() {
 		out = append(out, "each block is one FSDP unit, adapters and frozen weights together, as in LitGPT: the frozen weights get gradients too"+unnamed(s, name))
@@ -27,10 +27,10 @@ func gradientNotes(s *setup.Setup, name func(field string) string) (out []string
 	return out
 }
 
-// unnamed says why a run is taken for LitGPT's if no loop is named.
+// unnamed explains why a run is assumed to be LitGPT's if no loop is named.
 func unnamed(s *setup.Setup, name func(field string) string) string {
 	if !s.LoopAssumed {
 		return ""
 	}
-	return fmt.Sprintf("; without %s and %s, adapters are taken for LitGPT's; in separate FSDP units they take far less", name("lora-peft"), name("loop"))
+	return fmt.Sprintf("; without %s and %s, adapters are assumed to be LitGPT's; in separate FSDP units they take far less", name("lora-peft"), name("loop"))
 }

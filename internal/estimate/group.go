@@ -11,20 +11,19 @@ import (
 	"snug/internal/simulate"
 )
 
-// Group is a set of equal tensors that are alive at the peak: those of the same place in each layer.
+// Group is a set of equal tensors that are alive at the peak: those at the same place in each layer.
 type Group struct {
 	Path      string           // with * for the layer number: model.layers.*.mlp.gate_proj
 	Component shadow.Component // what they are used for
-	Form      shadow.Form      // their type and shape; zero for memory that is not a tensor
+	Form      shadow.Form      // type and shape; zero for memory that is not a tensor
 	Count     int              // the number of tensors
 	Each      uint64           // bytes of each
 }
 
-// Bytes returns the bytes of the group together.
+// Bytes returns the total size of the group.
 func (g Group) Bytes() uint64 { return uint64(g.Count) * g.Each }
 
-// Groups lists the tensors alive at the peak, the group with the most bytes first. It simulates the run
-// once more for their shapes.
+// Groups lists the tensors alive at the peak, largest group first. It simulates the run again to get their shapes.
 func (a *Answer) Groups() ([]Group, error) {
 	if a.Run == nil {
 		return nil, nil // a recording has sizes but no names

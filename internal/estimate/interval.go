@@ -8,12 +8,11 @@ import (
 	"snug/internal/setup"
 )
 
-// segment is the smallest error of an estimate that is not exact: PyTorch takes memory from the driver in
-// pieces of at least this size.
+// segment is the smallest error of an inexact estimate: PyTorch reserves memory in pieces of at least this size.
 const segment = allocator.LargeBuffer
 
-// setInterval sets the interval in which the true peak of reserved bytes is expected, and the reasons for
-// it: uncertainty.go, and the errors of residuals.go.
+// setInterval sets the interval in which the peak of reserved bytes is expected, and its causes: the unknowns in
+// uncertainty.go and the errors in residuals.go.
 func (a *Answer) setInterval() error {
 	if Profile(a.Setup) != nil {
 		m, err := margin(a.Setup, a.Card, a.PeakReserved)
@@ -31,8 +30,8 @@ func (a *Answer) setInterval() error {
 	return nil
 }
 
-// Calibrate sets the interval from the errors of estimates on this machine: measurements of this card and
-// these versions are better evidence than those of the reference.
+// Calibrate sets the interval from the errors of estimates on this machine. Measurements on this card with these
+// versions are better evidence than those on the reference card.
 func (a *Answer) Calibrate(here Range) {
 	peak := float64(a.PeakReserved)
 	low, high := peak*(1+here.Low)-segment, peak*(1+here.High)+segment
@@ -41,15 +40,14 @@ func (a *Answer) Calibrate(here Range) {
 	a.holdSpread()
 }
 
-// Around returns the interval in which the true peak is expected, for a run that reserves between least
-// and most bytes.
+// Around returns the interval in which the peak is expected, for a run that reserves between least and most bytes.
 func (r Range) Around(least, most uint64) [2]uint64 {
 	low, high := float64(least), float64(most)
 	return [2]uint64{uint64(max(low-max(-r.Low*low, segment), 0)), uint64(high + max(r.High*high, segment))}
 }
 
-// High returns how much more than an estimate a run of this kind may reserve on a card, given the errors of
-// past estimates: those on this machine if there are any, otherwise those elsewhere.
+// High returns how much more than estimated a run of this kind may reserve on a card, based on the errors of past
+// estimates: those on this machine if there are any, otherwise those elsewhere.
 func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	r := Usual(s, card)
 	if here != nil {
@@ -58,7 +56,7 @@ func High(s *setup.Setup, card gpu.Card, peak uint64, here *Range) uint64 {
 	return uint64(max(r.High*float64(peak), segment))
 }
 
-// Usual returns the range of errors of estimates for runs of this kind on a card.
+// Usual returns the range of estimation errors for runs of this kind on a card.
 func Usual(s *setup.Setup, card gpu.Card) Range {
 	if p := Profile(s); p != nil {
 		return outsideProfile(s).with(p.Residual())
@@ -67,8 +65,7 @@ func Usual(s *setup.Setup, card gpu.Card) Range {
 	return r
 }
 
-// MightNotFit reports whether the run would not fit if the estimate were off by as much as others have
-// been.
+// MightNotFit reports whether the run would not fit if the estimate were off by as much as others have been.
 func (a *Answer) MightNotFit() bool {
 	limit, total := a.Setup.Limit, a.Card.Total
 	return limit > 0 && a.Interval[1] > limit || total > 0 && a.Interval[1]+a.Outside > total

@@ -4,14 +4,14 @@ package estimate
 
 import "testing"
 
-// TestFloat16Interval checks that the measured memory of a run that skipped updates lies in
-// the interval, although the estimate is for a run that skips none.
+// TestFloat16Interval checks that the measured memory of a run that skipped updates is within the interval, although
+// the estimate is for a run that skips none.
 func TestFloat16Interval(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		model map[string]any
 		more  map[string]any
-		took  []uint64 // over three steps, and over twenty
+		took  []uint64 // after three and after twenty steps
 	}{
 		{
 			"mamba2", map[string]any{"config": map[string]any{
@@ -37,7 +37,7 @@ func TestFloat16Interval(t *testing.T) {
 		}
 		for _, took := range x.took {
 			if took < a.Interval[0] || took > a.Interval[1] {
-				t.Errorf("%s took %d, which is not in %v", x.name, took, a.Interval)
+				t.Errorf("%s took %d, which is outside %v", x.name, took, a.Interval)
 			}
 		}
 	}

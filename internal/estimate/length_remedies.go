@@ -2,7 +2,7 @@
 
 package estimate
 
-// What may help a run of varying lengths. Changes that may help any run are the levers of plan/levers.go.
+// Changes that may help a run with varying lengths. Changes that may help any run are the levers in plan/levers.go.
 
 import (
 	"cmp"
@@ -14,34 +14,34 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change to a run of varying lengths, with the memory the run would then reserve.
+// Remedy is a change to a run with varying lengths, with the memory that the run would then reserve.
 type Remedy struct {
-	Change       string `json:"change"`        // in words
-	PeakReserved uint64 `json:"peak_reserved"` // of the run with the change, in bytes
-	Saves        uint64 `json:"saves"`         // bytes
+	Change       string `json:"change"`        // a description of the change
+	PeakReserved uint64 `json:"peak_reserved"` // peak of the run with the change, in bytes
+	Saves        uint64 `json:"saves"`         // reduction in bytes
 }
 
-// LengthRemedy is a change that may help a run of varying lengths.
+// LengthRemedy is a change that may help a run with varying lengths.
 type LengthRemedy struct {
-	Change string               // in words
-	Costs  string               // its price, "" for none
-	On     func(s *setup.Setup) // makes it
+	Change string               // a description of the change
+	Costs  string               // its cost; "" means none
+	On     func(s *setup.Setup) // applies the change
 }
 
-// expandableSegments and maxSplitSize are options of the allocator: segments that grow, and no splitting of
-// large blocks.
+// expandableSegments and maxSplitSize are allocator options: expandable segments, and a limit above which blocks are
+// not split.
 const (
 	expandableSegments = "expandable_segments:True"
 	maxSplitSize       = "max_split_size_mb:128"
 )
 
-// padded is the multiple to which lengths are rounded up, so that fewer of them differ.
+// padded is the multiple to which lengths are rounded up, so that there are fewer different ones.
 const padded = 64
 
-// buckets is how many lengths there are if batches are padded to a few only.
+// buckets is the number of different lengths if batches are padded to only a few.
 const buckets = 4
 
-// LengthRemedies lists what may help a run of varying lengths, besides the options of the allocator.
+// LengthRemedies lists the changes that may help a run with varying lengths, besides allocator options.
 func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 	if s.Lengths == nil {
 		return nil
@@ -52,7 +52,7 @@ func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 	longest := s.Seq
 	add(fmt.Sprintf("padding to multiples of %d", padded), "pad_to_multiple_of in the collator", func(l *setup.Lengths) *setup.Lengths { return l.Padded(padded, longest) })
 	if bucket := (longest + buckets - 1) / buckets; bucket > padded {
-		add(fmt.Sprintf("padding to %d lengths, up to %d", buckets, longest), "more padding is computed", func(l *setup.Lengths) *setup.Lengths { return l.Padded(bucket, longest) })
+		add(fmt.Sprintf("padding to %d lengths, up to %d", buckets, longest), "computes more padding", func(l *setup.Lengths) *setup.Lengths { return l.Padded(bucket, longest) })
 	}
 	add("the longest batch first", "in the sampler", func(l *setup.Lengths) *setup.Lengths { return l.Ordered(setup.LongestFirst) })
 	if s.Lengths.Each == nil {
@@ -62,7 +62,7 @@ func LengthRemedies(s *setup.Setup) (out []LengthRemedy) {
 	return out
 }
 
-// AllocatorRemedies lists the options of the allocator that may help if lengths vary.
+// AllocatorRemedies lists the allocator options that may help if lengths vary.
 func AllocatorRemedies(s *setup.Setup) (out []LengthRemedy) {
 	for _, o := range []struct{ option, unless string }{{expandableSegments, "expandable"}, {maxSplitSize, "max_split"}} {
 		if !strings.Contains(s.Allocator, o.unless) {
@@ -74,8 +74,7 @@ func AllocatorRemedies(s *setup.Setup) (out []LengthRemedy) {
 	return out
 }
 
-// remedies simulates the usual remedies for varying lengths, each on its own, and returns those that help,
-// best first.
+// remedies simulates the usual remedies for varying lengths, one at a time, and returns those that help, best first.
 func (a *Answer) remedies(ctx context.Context) ([]Remedy, error) {
 	all := append(AllocatorRemedies(a.Setup), LengthRemedies(a.Setup)...)
 	peaks := make([]uint64, len(all))

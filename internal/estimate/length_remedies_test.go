@@ -9,8 +9,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestRemedies compares each remedy with the run that was measured with it: expandable segments reduced it
-// from 8.99 GiB to 4.97.
+// TestRemedies compares a remedy with a run that was measured with it: expandable segments reduced the peak from 8.99
+// GiB to 4.97 GiB.
 func TestRemedies(t *testing.T) {
 	var s, with *setup.Setup
 	var measured uint64
@@ -32,7 +32,7 @@ func TestRemedies(t *testing.T) {
 	}
 	for i := 1; i < len(list); i++ {
 		if list[i].PeakReserved < list[i-1].PeakReserved || list[i].PeakReserved >= a.PeakReserved {
-			t.Errorf("%+v of %d is no remedy, or out of order", list[i], a.PeakReserved)
+			t.Errorf("%+v does not reduce %d, or is out of order", list[i], a.PeakReserved)
 		}
 	}
 }

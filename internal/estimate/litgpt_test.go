@@ -17,12 +17,12 @@ import (
 	"snug/internal/setup"
 )
 
-// litGPTOff has the run that is off by more than 0.5 %: grouped keys and values on one GPU. Why has not been found.
+// litGPTOff has the run that is off by more than 0.5 %: grouped keys and values on one GPU. The cause is unknown.
 var litGPTOff = map[string]float64{"tiny-w1-mb2-acc2": 0.011}
 
-// TestLitGPTPeaks compares LitGPT's finetuning with the runs of testdata/measured/litgpt_ops.py: adapters on one GPU and
-// under FSDP over up to 4, up to Llama 2 13B, and full finetuning. Setups with PyTorch 2.1 were measured with PyTorch
-// 2.11 too, but with LitGPT's code of October 2023.
+// TestLitGPTPeaks compares LitGPT's finetuning with the runs in testdata/measured/litgpt_ops.py: adapters on one GPU
+// and under FSDP on up to 4, up to Llama 2 13B, and full finetuning. Setups with PyTorch 2.1 were measured with
+// PyTorch 2.11 too, but with LitGPT's code of October 2023.
 func TestLitGPTPeaks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "litgpt.jsonl"))
 	if err != nil {
@@ -54,15 +54,15 @@ func TestLitGPTPeaks(t *testing.T) {
 		}
 		most := cmp.Or(litGPTOff[s.ID], 0.005)
 		if off := float64(a.PeakAllocated)/row.Measured.Allocated - 1; math.Abs(off) > most {
-			t.Errorf("%s: %d bytes allocated at the peak, measured %.0f (%+.2f %%)", s.ID, a.PeakAllocated, row.Measured.Allocated, 100*off)
+			t.Errorf("%s: peak of %d bytes allocated, measured %.0f (%+.2f %%)", s.ID, a.PeakAllocated, row.Measured.Allocated, 100*off)
 		}
 	}
 	if rows < 32 {
-		t.Errorf("%d runs compared", rows)
+		t.Errorf("only %d runs compared", rows)
 	}
 }
 
-// adaptedRun is Llama with adapters over two GPUs, with other fields as given.
+// adaptedRun returns a Llama run with adapters over two GPUs, with additional fields.
 func adaptedRun(t *testing.T, peft bool, fields map[string]any) *setup.Setup {
 	t.Helper()
 	all := map[string]any{
@@ -75,8 +75,8 @@ func adaptedRun(t *testing.T, peft bool, fields map[string]any) *setup.Setup {
 	return named(t, all)
 }
 
-// TestMixedUnits: in blocks that mix adapters with frozen weights the gradients are of all weights in the blocks, and
-// whole until the last micro-batch, but only the adapters are updated.
+// TestMixedUnits checks blocks that mix adapters with frozen weights: all weights in the blocks have gradients, which
+// stay whole until the last micro-batch, but only the adapters are updated.
 func TestMixedUnits(t *testing.T) {
 	at := func(s *setup.Setup) *Answer {
 		t.Helper()
@@ -88,20 +88,21 @@ func TestMixedUnits(t *testing.T) {
 	}
 	mixed, own := at(adaptedRun(t, false, nil)), at(adaptedRun(t, true, nil))
 	if mixed.Trainable != own.Trainable || mixed.Trainable > mixed.Params/100 {
-		t.Errorf("%d of %d parameters are trained; in units of their own %d", mixed.Trainable, mixed.Params, own.Trainable)
+		t.Errorf("%d of %d parameters are trained; with separate units %d", mixed.Trainable, mixed.Params, own.Trainable)
 	}
 	if blocks := uint64(2 * 22 * 44_040_192); mixed.Components.Gradients < blocks {
-		t.Errorf("%d bytes of gradients at the peak, the blocks have %d", mixed.Components.Gradients, blocks)
+		t.Errorf("%d bytes of gradients at the peak, but the blocks have %d", mixed.Components.Gradients, blocks)
 	}
 	if states := uint64(2 * 2 * mixed.Trainable); mixed.Components.Optimizer > states+states/10 {
-		t.Errorf("%d bytes of optimizer states, the adapters' are %d", mixed.Components.Optimizer, states)
+		t.Errorf("%d bytes of optimizer states, but the adapters have %d", mixed.Components.Optimizer, states)
 	}
 	if each := at(adaptedRun(t, false, map[string]any{"accumulation": 1.0, "loop": "litgpt"})); each.PeakAllocated >= mixed.PeakAllocated {
 		t.Errorf("%d bytes with one micro-batch, %d with gradients held over four", each.PeakAllocated, mixed.PeakAllocated)
 	}
 }
 
-// TestMixedUnitsNote: whose units they are is said, and that it was guessed if no loop is named.
+// TestMixedUnitsNote checks that a note names LitGPT's units, and says so if they were assumed because no loop is
+// named.
 func TestMixedUnitsNote(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -120,13 +121,14 @@ func TestMixedUnitsNote(t *testing.T) {
 		says := func(text string) bool {
 			return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 		}
-		if says("frozen weights get gradients too") != c.mixed || says("are taken for LitGPT's") != c.guessed || says("LitGPT reduces gradients") != c.mixed {
+		if says("frozen weights get gradients too") != c.mixed || says("are assumed to be LitGPT's") != c.guessed || says("LitGPT reduces gradients") != c.mixed {
 			t.Errorf("%s: %q", c.name, notes)
 		}
 	}
 }
 
-// TestLitGPTShort: a sample of one token has nothing to predict, and one of 129 leaves an empty chunk of logits.
+// TestLitGPTShort checks short samples: one token leaves nothing to predict, and 129 tokens leave an empty chunk of
+// logits.
 func TestLitGPTShort(t *testing.T) {
 	for _, seq := range []float64{1, 2, 128, 129} {
 		for _, adapters := range []bool{true, false} {
@@ -141,7 +143,7 @@ func TestLitGPTShort(t *testing.T) {
 	}
 }
 
-// TestLitGPTValidates: an evaluation makes the logits of whole batches, and training goes on with its own.
+// TestLitGPTValidates checks that an evaluation computes the logits of whole batches, while training uses chunks.
 func TestLitGPTValidates(t *testing.T) {
 	at := func(keeps bool) *Answer {
 		a, err := Figures(named(t, map[string]any{
@@ -159,12 +161,12 @@ func TestLitGPTValidates(t *testing.T) {
 	if more := kept.PeakAllocated - passing.PeakAllocated; more < logits {
 		t.Errorf("keeping logits of %d bytes takes %d more", logits, more)
 	}
-	if passing.PeakAllocated < 3*logits { // with their shifted copy and the log softmax
+	if passing.PeakAllocated < 3*logits { // the logits, their shifted copy and the log softmax
 		t.Errorf("an evaluation takes %d bytes", passing.PeakAllocated)
 	}
 }
 
-// TestLitGPTUnties checks that LitGPT's model has a head of its own where transformers' is tied to the embeddings.
+// TestLitGPTUnties checks that LitGPT's model has a separate head if transformers' is tied to the embeddings.
 func TestLitGPTUnties(t *testing.T) {
 	s, err := setup.Decode(map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16", "loop": "litgpt"}, setup.Source{})
 	if err != nil {

@@ -14,26 +14,24 @@ import (
 	"snug/internal/simulate"
 )
 
-// A model that runs token by token has loops, which stay folded. Package loops plays them folded. Under
-// options that it does not support they are unfolded and played event by event, which only works for
-// short ones.
+// A model that runs token by token has loops, which stay folded. Package loops plays them folded. With options that
+// it does not support, they are unfolded and played event by event, which works only for short ones.
 
-// Limits of the simulation. They are counts, not times, so that a run that is refused
-// is refused on every machine. An answer takes half a second and 200 MB at most, a
-// search a few seconds.
+// Limits of the simulation. They are counts, not times, so that a run is refused on every machine or on none. An
+// answer takes at most half a second and 200 MB, a search a few seconds.
 const (
-	maxEvents   = 1_000_000  // of a run, its loops folded
+	maxEvents   = 1_000_000  // events in a run, with its loops folded
 	maxVaried   = 2_000_000  // events if lengths vary, so that every step is different
-	maxWork     = 4_000_000  // steps of package loops for one answer
-	maxTried    = 12_000_000 // steps of package loops for one try of a search
-	maxDrawn    = 2_500_000  // most work of an answer for which a timeline is computed too
-	maxSegments = 250_000    // segments at one time
+	maxWork     = 4_000_000  // steps of package loops per answer
+	maxTried    = 12_000_000 // steps of package loops per try in a search
+	maxDrawn    = 2_500_000  // largest amount of work in an answer for which a timeline is still computed
+	maxSegments = 250_000    // segments alive at the same time
 	maxBytes    = 8 << 40    // reserved bytes
-	maxUnfolded = 3_300_000  // events of loops that are written out
-	fewUnfolded = 1_000_000  // those events in a search, which plays dozens of runs
+	maxUnfolded = 3_300_000  // events of unfolded loops
+	fewUnfolded = 1_000_000  // the same in a search, which plays dozens of runs
 )
 
-// eventsOf returns how many events a run may have.
+// eventsOf returns the maximum number of events in a run.
 func eventsOf(s *setup.Setup) int {
 	if s.Lengths != nil {
 		return maxVaried
@@ -41,14 +39,13 @@ func eventsOf(s *setup.Setup) int {
 	return maxEvents
 }
 
-// farTooLarge is the factor by which a run must exceed every card of a search for its figures not to
-// matter any more.
+// farTooLarge is the factor by which a run must exceed every card in a search for its exact figures not to matter.
 const farTooLarge = 4
 
 // Beyond means that a run is longer or larger than can be simulated.
 type Beyond struct{ error }
 
-// Unwrap returns the error with its field.
+// Unwrap returns the error that names the field.
 func (b Beyond) Unwrap() error { return b.error }
 
 // playLoops plays a run whose loops are folded.
@@ -79,15 +76,15 @@ func (r *run) playLoops(s *setup.Setup, v allocator.Version, card gpu.Card, limi
 // left returns the work that remains for a play; at least one step.
 func (o *playing) left() int { return max(o.work-o.spent, 1) }
 
-// beyond names the field that makes a run too long or too large, the limit, and what to do.
+// beyond returns an error that names the field that makes a run too long or too large, the limit, and what to do.
 func beyond(s *setup.Setup, work int, err error) error {
 	switch {
 	case errors.Is(err, simulate.ErrTooLong) && s.Lengths != nil:
-		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run makes more than the %s allocations and frees that are simulated; lower {steps}", s.Steps, millions(maxVaried))}
+		return Beyond{setup.Wrong("{lengths} over {steps} %d: this run has more than %s allocations and frees, the limit of the simulation; lower {steps}", s.Steps, millions(maxVaried))}
 	case errors.Is(err, simulate.ErrTooLong) && s.Script.Readable():
-		return Beyond{setup.Wrong("{loop} %s: following it makes more than the %s allocations and frees that are simulated; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
+		return Beyond{setup.Wrong("{loop} %s: it has more than %s allocations and frees, the limit of the simulation; let it run fewer steps or layers, or record it: snug profile -- python3 %s", s.Loop, millions(maxEvents), s.Loop)}
 	case errors.Is(err, simulate.ErrTooLong):
-		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run makes more than the %s allocations and frees that are simulated, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
+		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run has more than %s allocations and frees, the limit of the simulation, because kernels split its very large tensors; shorten {seq} or lower {batch}", s.Seq, s.Batch, millions(maxEvents))}
 	case errors.Is(err, loops.ErrTooLarge):
 		return Beyond{setup.Wrong("{seq} %d with {batch} %d: this run takes more than 8 TiB, the limit for a model that runs token by token; shorten {seq}, lower {batch} or turn {checkpointing} on", s.Seq, s.Batch)}
 	case errors.Is(err, loops.ErrTooLong):
@@ -99,7 +96,7 @@ func beyond(s *setup.Setup, work int, err error) error {
 // millions formats a limit.
 func millions(n int) string { return fmt.Sprintf("%.1f million", float64(n)/1e6) }
 
-// unfolded returns the run with its loops written out. Event numbers in the options are adjusted.
+// unfolded returns the run with its loops unfolded. Event numbers in the options are adjusted.
 func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	if r.loops == nil {
 		return r, nil
@@ -119,19 +116,19 @@ func (r *run) unfolded(s *setup.Setup, o *playing) (*run, error) {
 	return whole, nil
 }
 
-// tooLong is the error for a run that can only be played event by event and has too many events.
+// tooLong returns the error for a run that can only be played event by event and has too many events.
 func (r *run) tooLong(s *setup.Setup) error {
 	straight := len(r.loops.Trace.Events)
 	up := s.Seq * max(maxUnfolded-straight, 0) / max(r.loops.Len()-straight, 1)
 	const what = "a model that runs token by token is simulated up to " // the limit follows
 	if s.Allocator != "" {
-		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: under such options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or leave {allocator} out", s.Seq, s.Allocator, millions(maxUnfolded), up)}
+		return Beyond{setup.Wrong("{seq} %d with {allocator} %s: with these options "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or omit {allocator}", s.Seq, s.Allocator, millions(maxUnfolded), up)}
 	}
-	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: for that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
+	return Beyond{setup.Wrong("{seq} %d with {versions.torch} %s: with that version "+what+"%s allocations and frees, which is {seq} %d here; shorten it, or use PyTorch 2.11", s.Seq, s.Versions.Torch, millions(maxUnfolded), up)}
 }
 
-// Plays reports whether a search may ask what the run takes under other allocator options. If its loops
-// would have to be unfolded for that, and are long, it may not.
+// Plays reports whether a search may ask about the run with other allocator options. It may not if long loops would
+// have to be unfolded for that.
 func (p *Probe) Plays(conf string) bool {
 	s := *p.Setup
 	s.Allocator = conf

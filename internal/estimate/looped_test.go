@@ -13,15 +13,15 @@ import (
 	"snug/internal/simulate"
 )
 
-// mamba returns a setup of a model that runs token by token.
+// mamba returns the setup of a model that runs token by token.
 func mamba(more map[string]any) map[string]any {
 	fields := map[string]any{"model": map[string]any{"name": "mamba-130m"}, "batch": 1.0, "seq": 100.0}
 	maps.Copy(fields, more)
 	return fields
 }
 
-// TestLoopsAsWrittenOut plays runs with their loops folded and written out, without a limit and
-// at limits: all figures are the same.
+// TestLoopsAsWrittenOut checks that runs with folded and with unfolded loops give the same figures, with and without
+// limits.
 func TestLoopsAsWrittenOut(t *testing.T) {
 	for name, more := range map[string]map[string]any{
 		"plain":         {},
@@ -49,7 +49,7 @@ func TestLoopsAsWrittenOut(t *testing.T) {
 				want, wantPhases := figures(t, written, more, limit)
 				got.work, want.work = 0, 0
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(played{})) + cmp.Diff(wantPhases, gotPhases); diff != "" {
-					t.Fatalf("limit %d (-written out +folded):\n%s", limit, diff)
+					t.Fatalf("limit %d (-unfolded +folded):\n%s", limit, diff)
 				}
 				if limit == 0 {
 					limit = got.PeakReserved
@@ -70,8 +70,8 @@ func figures(t *testing.T, r *run, more map[string]any, limit uint64) (played, [
 	return got, phases
 }
 
-// TestTooLong checks that a run that is too long or too large is refused after a counted amount of
-// work, with the field, the limit and what to do.
+// TestTooLong checks that a run that is too long or too large is refused after a limited amount of work, with the
+// field, the limit and what to do.
 func TestTooLong(t *testing.T) {
 	for _, c := range []struct {
 		more map[string]any
@@ -91,14 +91,14 @@ func TestTooLong(t *testing.T) {
 		}
 		for _, want := range c.want {
 			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v: %q does not say %q in one line", c.more, err, want)
+				t.Errorf("%v: %q does not contain %q in one line", c.more, err, want)
 			}
 		}
 	}
 }
 
-// TestManyLayers checks that a model of very many layers with loops is refused for its layers, before it
-// is simulated.
+// TestManyLayers checks that a model with very many layers and loops is refused because of its layers, before it is
+// simulated.
 func TestManyLayers(t *testing.T) {
 	config := map[string]any{"model_type": "mamba", "hidden_size": 64.0, "vocab_size": 100.0, "num_hidden_layers": 1000.0}
 	s := named(t, mamba(map[string]any{"model": map[string]any{"config": config}, "seq": 2048.0}))
@@ -109,6 +109,6 @@ func TestManyLayers(t *testing.T) {
 		}
 	})
 	if allocs > 10_000 {
-		t.Errorf("%.0f allocations before it is refused", allocs)
+		t.Errorf("%.0f heap allocations before it is refused", allocs)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"snug/internal/simulate"
 )
 
-// margin returns how much less and more than its estimate a recorded run may reserve, because of what its profile
-// leaves open, memory besides the recording, and always one segment, by which runs differ at random.
+// margin returns how much less and more than estimated a recorded run may reserve, because of what its profile does
+// not determine and memory besides the recording. One segment is always included, because runs differ by that at
+// random.
 func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) {
 	m, err := Profile(s).Margin(s.At(), card, func(p *profile.Program) (uint64, error) { return reserved(s, p) })
 	r := outsideProfile(s)
@@ -22,8 +23,8 @@ func margin(s *setup.Setup, card gpu.Card, peak uint64) (profile.Margin, error) 
 	return m, err
 }
 
-// High returns how much more than its estimate the run may reserve on a card without measurements, for the
-// setup s. For a recorded run it is computed once.
+// High returns how much more than estimated the run may reserve on a card without measurements, for the setup s. For
+// a recorded run it is computed once.
 func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 	if Profile(s) == nil {
 		return High(s, card, limit, nil) + p.uncertain() + unsimulated(s, limit)
@@ -35,7 +36,7 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 		return more
 	}
 	m, err := margin(p.Setup, card, p.peaks.Reserved)
-	if err != nil { // a size beyond any memory
+	if err != nil { // a size that exceeds any memory
 		return High(s, card, limit, nil)
 	}
 	if p.more == nil {
@@ -46,8 +47,8 @@ func (p *Probe) High(s *setup.Setup, card gpu.Card, limit uint64) uint64 {
 }
 
 // unsimulated returns the part of a limit that a run may need for what is not simulated: what torch.compile may add,
-// and what a script may keep if its code could not be followed. It is the same as in Answer.compiled and
-// unfollowed, for a run that fills the limit.
+// and what a script may keep if its code could not be followed. It agrees with Answer.compiled and unfollowed for a
+// run that fills the limit.
 func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	share := 0.0
 	if s.Compiles() {
@@ -63,7 +64,7 @@ func unsimulated(s *setup.Setup, limit uint64) uint64 {
 	return uint64(float64(limit) * share / (1 + share))
 }
 
-// reserved returns the peak of a run that follows another program, without a limit.
+// reserved returns the peak of a run according to another program, without a limit.
 func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	other := *s
 	other.Model.Program = program{p}
@@ -76,8 +77,8 @@ func reserved(s *setup.Setup, p *profile.Program) (uint64, error) {
 	return probe.peaks.Reserved, err
 }
 
-// outsideProfile returns the error of recorded runs for reasons outside their profile. With several GPUs a
-// free can wait for another stream, so even two equal runs do not reserve the same.
+// outsideProfile returns the error of recorded runs for reasons outside their profile. With several GPUs a free can
+// wait for another stream, so even two equal runs do not reserve the same memory.
 func outsideProfile(s *setup.Setup) (r Range) {
 	if Kept(s) > 0 {
 		r = residuals().Added
@@ -90,7 +91,7 @@ func outsideProfile(s *setup.Setup) (r Range) {
 	return r
 }
 
-// several returns the range of errors for runs over several GPUs: of that kind, or of all.
+// several returns the range of errors for runs over several GPUs: those of that kind, or all.
 func (t Residuals) several(kind string) Range {
 	if g := t.Several[kind]; g.Cases >= enough {
 		return g

@@ -11,11 +11,11 @@ import (
 	"snug/internal/profile"
 )
 
-// TestRecordedInterval checks that each cause widens the interval of a recorded run on its own side, and that
+// TestRecordedInterval checks that each cause widens the interval of a recorded run in the right direction, and that
 // measurements on this machine replace all of them.
 func TestRecordedInterval(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 2.0}
-	const without = 2323644416 - 1960837120 // how much less the measured run would take without its updates
+	const without = 2323644416 - 1960837120 // how much less the measured run would take without updates
 	added, several := residuals().Added, residuals().several("ddp")
 	far := max(-several.Low, several.High)
 	for _, c := range []struct {
@@ -27,7 +27,7 @@ func TestRecordedInterval(t *testing.T) {
 		{"all known", map[string]any{"batch": 512.0}, "", 0, 0},
 		{"as recorded", map[string]any{"batch": 64.0}, "", 0, 0},
 		{"with room", map[string]any{"batch": 512.0, "limit": float64(40 << 30)}, "", 0, 0},
-		{"updates that may be left out", map[string]any{"batch": 512.0}, "amp-fp16", without / 2323644416.0, 0},
+		{"updates that may be skipped", map[string]any{"batch": 512.0}, "amp-fp16", without / 2323644416.0, 0},
 		{"gradients on top", map[string]any{"batch": 2048.0, "accumulation": 4.0}, "", -added.Low, added.High},
 		{"over two GPUs", map[string]any{"batch": 2048.0, "dist": ddp}, "", max(-added.Low, far), max(added.High, far)},
 	} {
@@ -47,9 +47,9 @@ func TestRecordedInterval(t *testing.T) {
 	}
 }
 
-// TestRecordedElsewhere: on another kind of card cuBLAS has smaller workspaces, and the interval reaches
-// down to the memory with those; on one without flash attention it reaches
-// far up; on the recorded card it is narrow.
+// TestRecordedElsewhere checks the interval on other kinds of cards. cuBLAS has smaller workspaces there, and the
+// interval reaches down to the memory with those; without flash attention it reaches far up; on the recorded card it
+// is narrow.
 func TestRecordedElsewhere(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 512.0})
 	for _, c := range []struct {

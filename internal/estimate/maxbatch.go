@@ -17,25 +17,24 @@ type MaxAnswer struct {
 	MaxBatch     int    `json:"max_batch"`     // the largest batch that fits; 0 if none does
 	PeakReserved uint64 `json:"peak_reserved"` // at that batch, or at batch 1 if not even that fits
 
-	Best *Answer `json:"-"` // the run at MaxBatch, nil if that is 0
-	Next *Answer `json:"-"` // the run with one more sample, nil if the search ended before it
+	Best *Answer `json:"-"` // the run at MaxBatch; nil if MaxBatch is 0
+	Next *Answer `json:"-"` // the run with one more sample; nil if the search ended before it
 
 	card  gpu.Card // the card of the search
 	cores Cores
-	trend trend // of the runs that fit
+	trend trend // memory of the runs that fit
 }
 
 // ErrNoLimit means that there is no memory limit for the search.
 var ErrNoLimit = errors.New("no memory limit; give a limit or a GPU")
 
-// MaxBatch finds the largest batch of a setup that fits its limit and the card,
-// by doubling and then halving the gap: each try is a whole simulated run at
-// the limit, so that fragmentation and the allocator's retries are included.
+// MaxBatch finds the largest batch of a setup that fits its limit and the card, by doubling and then halving the gap.
+// Each try is a whole simulated run at the limit, so fragmentation and the allocator's retries are included.
 func MaxBatch(s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return MaxBatchContext(context.Background(), s, card)
 }
 
-// MaxBatchContext is like MaxBatch, but ends with the context.
+// MaxBatchContext is like MaxBatch, but stops once the context ends.
 func MaxBatchContext(ctx context.Context, s *setup.Setup, card gpu.Card) (*MaxAnswer, error) {
 	return NewCores(runtime.GOMAXPROCS(0)).maxBatch(ctx, s, card)
 }
@@ -82,7 +81,7 @@ func withBatch(s *setup.Setup, batch int) *setup.Setup {
 	return &t
 }
 
-// finish computes the two runs that are shown.
+// finish computes the figures of the two runs that are shown.
 func (m *MaxAnswer) finish() error {
 	for _, a := range []*Answer{m.Best, m.Next} {
 		if a == nil {

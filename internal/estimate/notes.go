@@ -13,25 +13,25 @@ import (
 	"snug/internal/units"
 )
 
-// Notes lists what the user should know about a run on a card besides its figures: what they do not
-// include, and what the card does not support in hardware.
+// Notes lists what the user should know about a run on a card besides its figures: what they omit, and what the
+// card's hardware does not support.
 func Notes(s *setup.Setup, card gpu.Card) []string {
 	return NotesNamed(s, card, func(field string) string { return "--" + field })
 }
 
-// NotesNamed is Notes with the names of fields given by name.
+// NotesNamed is Notes with field names given by name.
 func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) []string {
 	var out []string
 	if n := len(s.Unverified); n > 0 {
-		out = append(out, fmt.Sprintf("%s: %s does not contain this, so the figures are as recorded, whatever %s",
-			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it was", false: "they were"}[n == 1]))
+		out = append(out, fmt.Sprintf("%s: not recorded in %s, so %s not affect the figures",
+			strings.Join(s.Unverified, ", "), filepath.Base(s.Model.Profile), map[bool]string{true: "it does", false: "they do"}[n == 1]))
 	}
 	if s.Model.TakenFor != "" {
-		out = append(out, fmt.Sprintf("the model %s is not here and, judging by its name, is taken for %s; if its shapes or its vocabulary differ, give its config.json with %s",
+		out = append(out, fmt.Sprintf("the model %s is not available and is assumed, by its name, to be %s; if its shapes or its vocabulary differ, give its config.json with %s",
 			s.Model.Name, s.Model.TakenFor, name("config")))
 	}
 	if s.Lengths != nil && s.Lengths.Each == nil {
-		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval says", name("seed"), s.Seed))
+		out = append(out, fmt.Sprintf("lengths were drawn with %s %d: a different order, or more steps, may reserve more than the interval", name("seed"), s.Seed))
 	}
 	out = append(out, s.Lengths.Notes()...)
 	out = append(out, s.Script.Notes()...)
@@ -41,17 +41,17 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 	out = append(out, gradientNotes(s, name)...)
 	out = append(out, reentrantNotes(s)...)
 	if s.Dist != nil && s.DistKind() != s.Dist.Kind {
-		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which came with 2.6: simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
+		out = append(out, fmt.Sprintf("PyTorch %s has no %s, which was added in 2.6; it is simulated as %s", s.Versions.Torch, s.Dist.Kind, s.DistKind()))
 	}
 	if s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 && Profile(s) == nil {
-		out = append(out, "experts are assumed to get equal numbers of tokens; one that gets more briefly takes more")
+		out = append(out, "experts are assumed to get equal numbers of tokens; an expert that gets more tokens briefly takes more memory")
 	}
 	if s.Rows() > 1 && !s.Model.RowsMeasured() && s.Model.Program == nil {
 		out = append(out, "anchors, positives and negatives are assumed to be encoded in one forward pass; encoded one after another, they take a little less")
 	}
 	out = append(out, evaluationNotes(s)...)
 	if s.Compile && s.Model.Program == nil {
-		out = append(out, "torch.compile is not simulated: the figures are for eager mode, which usually takes more, since fused ops keep fewer activations; now and then it takes less")
+		out = append(out, "torch.compile is not simulated: the figures are for eager mode, which usually takes more memory, because fused ops keep fewer activations, but sometimes less")
 	}
 	out = append(out, idleVersions(s)...)
 	out = append(out, weightless(s)...)
@@ -62,15 +62,15 @@ func NotesNamed(s *setup.Setup, card gpu.Card, name func(field string) string) [
 		out = append(out, fmt.Sprintf("%s has no bf16 hardware and emulates it, so it is slower than the times shown; %s", card.Name, instead))
 	}
 	if s.Attention == "flash" && card.LacksFlash() {
-		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, and the run would stop at it; use attention sdpa", card.Name))
+		out = append(out, fmt.Sprintf("%s has no kernels for flash attention, so the run would fail; use attention sdpa", card.Name))
 	}
 	if slices.Contains(s.Liger, "mlp") && s.Model.HasExperts() {
-		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for that, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
+		out = append(out, "Liger autotunes its expert kernels in the first step; Triton briefly takes 256 MiB for this, which is not counted; LIGER_FUSED_MOE_AUTOTUNE=0 turns it off")
 	}
 	return out
 }
 
-// reentrantNotes says if reentrant checkpointing is wanted and not simulated.
+// reentrantNotes returns a note if reentrant checkpointing is selected but not simulated.
 func reentrantNotes(s *setup.Setup) []string {
 	if s.UseReentrant == nil || !*s.UseReentrant || !s.Checkpointing || s.SimulatesReentrant() || s.Model.Program != nil {
 		return nil
@@ -78,31 +78,31 @@ func reentrantNotes(s *setup.Setup) []string {
 	return []string{fmt.Sprintf("reentrant checkpointing is not simulated with %s: the figures are for use_reentrant=False, and may be too low", s.DistKind())}
 }
 
-// evaluationNotes says which parts of an evaluation are not counted.
+// evaluationNotes returns notes on the parts of an evaluation that are not counted.
 func evaluationNotes(s *setup.Setup) []string {
 	e := s.Evaluation
 	switch {
 	case e == nil || s.Model.Program != nil:
 		return nil
 	case setup.ComparesAnswers(s.Loop):
-		return []string{fmt.Sprintf("evaluation is not simulated with loop %s: the figures are for training alone, and too low if the evaluation has a much larger batch", s.Loop)}
+		return []string{fmt.Sprintf("evaluation is not simulated with loop %s: the figures are for training only, and too low if the evaluation has a much larger batch", s.Loop)}
 	case s.Dist != nil:
-		return []string{"evaluation is simulated on one GPU only: the figures are for training alone, and may be too low"}
+		return []string{"evaluation is simulated on one GPU only: the figures are for training only, and may be too low"}
 	case e.Every > s.Steps:
-		return []string{fmt.Sprintf("evaluation.every is %d, beyond the %d steps that are simulated: one evaluation is simulated after them", e.Every, s.Steps)}
+		return []string{fmt.Sprintf("evaluation.every is %d, but only %d steps are simulated; one evaluation is simulated after them", e.Every, s.Steps)}
 	case e.KeepsLogits && e.Batches == 0 && e.Logits() > 0:
-		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; say how many there are with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
+		return []string{fmt.Sprintf("the evaluation keeps logits of %d batches; each further batch adds %s; set their number with evaluation.batches (--eval-batches)", e.Turns(), units.Bytes(e.Logits()))}
 	}
 	return nil
 }
 
-// weightless lists settings that are given and take no memory.
+// weightless returns notes on settings that are given but take no memory.
 func weightless(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
 		return nil // reported among the unverified fields
 	}
 	if s.LoRA != nil && s.LoRA.Alpha > 0 {
-		out = append(out, fmt.Sprintf("lora.alpha %g scales what adapters add and takes no memory", s.LoRA.Alpha))
+		out = append(out, fmt.Sprintf("lora.alpha %g scales the output of the adapters and takes no memory", s.LoRA.Alpha))
 	}
 	if s.Quantization != nil && s.Quantization.Type == setup.FP4 {
 		out = append(out, "quantization.type fp4 takes as much memory as nf4")
@@ -110,7 +110,7 @@ func weightless(s *setup.Setup) (out []string) {
 	return out
 }
 
-// idleVersions lists versions that are given in a setup but have no effect on its figures.
+// idleVersions returns notes on versions that are given in a setup but do not affect its figures.
 func idleVersions(s *setup.Setup) (out []string) {
 	if Profile(s) != nil {
 		return nil // reported among the unverified fields
@@ -128,20 +128,20 @@ func idleVersions(s *setup.Setup) (out []string) {
 	say(v.BitsAndBytes != "" && s.Quantization == nil, "versions.bitsandbytes is "+v.BitsAndBytes+" and has no effect: no weights are quantized")
 	say(v.PEFT != "" && (s.LoRA == nil || !s.LoRA.PEFT), "versions.peft is "+v.PEFT+" and has no effect: no PEFT adapters are simulated")
 	say(v.PEFT != "" && s.LoRA != nil && s.LoRA.PEFT, "versions.peft is "+v.PEFT+" and has no effect: adapters are simulated as in PEFT "+setup.NewestPEFT)
-	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: only the loss that TRL computes depends on it (loss trl)")
-	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is counted as in TRL "+setup.NewestTRL)
+	say(v.TRL != "" && s.Loss != setup.TRLLoss, "versions.trl is "+v.TRL+" and has no effect: it affects only TRL's own loss (loss trl)")
+	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() < setup.TRLLossRelease, "versions.trl is "+v.TRL+", which computes the loss in pieces of 256 tokens; it is simulated as in TRL "+setup.NewestTRL)
 	say(v.TRL != "" && s.Loss == setup.TRLLoss && v.TRLRelease() >= setup.TRLLossRelease, "versions.trl is "+v.TRL+", whose loss is the same as in TRL "+setup.NewestTRL)
 	say(v.Accelerate != "", "versions.accelerate is "+v.Accelerate+" and has no effect: its loop is simulated as in accelerate "+setup.NewestAccelerate)
 	return out
 }
 
-// transformersNote says which release of transformers is simulated, if that is not the one given or
-// none was given.
+// transformersNote returns a note on the transformers release that is simulated, if that is not the one given or none
+// was given.
 func transformersNote(s *setup.Setup) string {
 	v := s.Versions
 	switch {
 	case v.Transformers == "" && s.MovedByTransformers():
-		return fmt.Sprintf("models are simulated as in transformers %s, which was current with PyTorch %s; give another with versions.transformers", v.AssumedTransformers(), v.Torch)
+		return fmt.Sprintf("models are simulated as in transformers %s, which was current at the time of PyTorch %s; choose another with versions.transformers", v.AssumedTransformers(), v.Torch)
 	case v.Transformers == "":
 		return ""
 	case !s.MovedByTransformers():
@@ -150,29 +150,29 @@ func transformersNote(s *setup.Setup) string {
 	return ""
 }
 
-// loadedNote returns the note that the saved type of the weights is not known, if that matters.
+// loadedNote returns a note that the saved type of the weights is unknown, if that matters.
 func loadedNote(s *setup.Setup, name func(field string) string) string {
 	weights := name("weights")
 	switch {
 	case s.Guessed && s.LoRA != nil:
-		return fmt.Sprintf("the frozen weights are assumed to be %s: nothing here says what type %s is saved in; give it with %s", s.Weights, s.Model.Title(), weights)
+		return fmt.Sprintf("the frozen weights are assumed to be %s: the saved type of %s is not known; give it with %s", s.Weights, s.Model.Title(), weights)
 	case s.Guessed && s.ComputesIn() == "amp-fp16":
-		return fmt.Sprintf("the weights are assumed to be fp32: nothing says what type %s is saved in; in 16 bits a gradient scaler would stop it; give it with %s", s.Model.Title(), weights)
+		return fmt.Sprintf("the weights are assumed to be fp32: the saved type of %s is not known; with 16-bit weights the gradient scaler would fail; give it with %s", s.Model.Title(), weights)
 	case s.Guessed:
-		return fmt.Sprintf("the weights are assumed to be fp32: nothing here says what type %s is saved in; in 16 bits it takes about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
+		return fmt.Sprintf("the weights are assumed to be fp32: the saved type of %s is not known; 16-bit weights take about half; give it with %s", s.Model.Title(), map[bool]string{true: weights, false: name("precision")}[s.Autocasts()])
 	}
 	return ""
 }
 
-// insteadOfBF16 returns what a run can use on a card without bf16, or "" if it does not use bf16.
+// insteadOfBF16 returns what a run can use instead on a card without bf16, or "" if it does not use bf16.
 func insteadOfBF16(s *setup.Setup) string {
 	in := s.ComputesIn()
 	asked := in == "amp-bf16" || in == "bf16"
 	switch d := s.Dist; {
 	case asked && s.Quantization != nil && s.Quantization.Adapters != "":
-		return "and a gradient scaler for fp16 does not work with the 16-bit adapters that TRL uses"
+		return "fp16 is not possible, because its gradient scaler does not work with TRL's 16-bit adapters"
 	case asked && s.NeverTrains("amp-fp16"):
-		return "these files cannot set amp-fp16 with weights that a gradient scaler trains"
+		return "these files cannot combine amp-fp16 with weights that a gradient scaler supports"
 	case asked:
 		return "use precision amp-fp16, with a gradient scaler"
 	case s.Quantization != nil && s.Quantization.Compute == "bf16":
@@ -183,16 +183,16 @@ func insteadOfBF16(s *setup.Setup) string {
 	return ""
 }
 
-// Runnable returns an error if the run would stop on the card regardless of memory.
+// Runnable returns an error if the run would fail on the card regardless of memory.
 func Runnable(s *setup.Setup, card gpu.Card) error {
 	if s.Attention == setup.Flash && card.LacksFlash() && s.Model.Program == nil {
-		return setup.Wrong("{attention} is flash, which has no kernels for %s: the run would stop at it; use {attention=sdpa}", card.Name)
+		return setup.Wrong("{attention} is flash, which has no kernels for %s, so the run would fail; use {attention=sdpa}", card.Name)
 	}
 	return nil
 }
 
-// Uncounted lists memory that a run would hold beyond its recordings and that cannot be counted, because the
-// profile does not show how large it is or whether it is already included.
+// Uncounted returns notes on memory that a run would use beyond its recordings and that cannot be counted, because
+// the profile does not show how large it is or whether it is already included.
 func Uncounted(s *setup.Setup) []string {
 	p := Profile(s)
 	if p == nil {

@@ -31,8 +31,8 @@ func TestNotes(t *testing.T) {
 		{"T4", setup.Setup{Precision: "fp32", Dist: setup.Over("ddp", 2)}, ""},
 		{"A100-40GB", setup.Setup{Precision: "bf16", Dist: sharded}, ""},
 		{"MI300X", setup.Setup{Precision: "bf16"}, ""},
-		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot set amp-fp16"},
-		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "a gradient scaler would stop it"},
+		{"T4", setup.Setup{Precision: "amp-bf16", Loads: map[string]setup.Loading{"amp-fp16": {Never: true}}}, "these files cannot combine amp-fp16"},
+		{"T4", setup.Setup{Precision: "amp-fp16", Guessed: true}, "the gradient scaler would fail"},
 		{"L4", setup.Setup{Precision: "fp32", Guessed: true}, "give it with --precision"},
 		{"L4", setup.Setup{Precision: "amp-bf16", Guessed: true}, "give it with --weights"},
 		{"T4", setup.Setup{Precision: "amp-fp16", Attention: "flash"}, "T4 has no kernels for flash attention"},
@@ -56,12 +56,12 @@ func TestNotes(t *testing.T) {
 		}
 	}
 	if got := Notes(&setup.Setup{Precision: "bf16"}, gpu.Card{Name: "unheard of", Maker: gpu.NVIDIA}); got != nil {
-		t.Errorf("a card that nobody knows: %q", got)
+		t.Errorf("an unknown card: %q", got)
 	}
 }
 
-// TestUncounted checks that a profile without the size of the gradients notes what is not counted, and that one with
-// the size counts it.
+// TestUncounted checks that a profile without the size of the gradients gets notes on what is not counted, and that
+// one with the size counts it.
 func TestUncounted(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	view := map[string]any{"kind": "ddp", "world": 4.0, "bucket_view": true}
@@ -71,13 +71,13 @@ func TestUncounted(t *testing.T) {
 		change func(*profile.Facts)
 		want   []string
 	}{
-		{"everything told", map[string]any{"accumulation": 4.0, "dist": ddp}, func(*profile.Facts) {}, nil},
+		{"everything recorded", map[string]any{"accumulation": 4.0, "dist": ddp}, func(*profile.Facts) {}, nil},
 		{"one forward on one GPU", map[string]any{}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"DDP's buckets"}},
 		{"DDP around one GPU", map[string]any{"dist": map[string]any{"kind": "ddp", "world": 1.0}}, func(f *profile.Facts) { *f = profile.Facts{} }, nil},
 		{"recorded under DDP", map[string]any{"dist": ddp}, func(f *profile.Facts) { *f = profile.Facts{World: 2} }, nil},
 		{"accumulation", map[string]any{"accumulation": 2.0}, func(f *profile.Facts) { *f = profile.Facts{} }, []string{"number of forwards"}},
-		{"both, of one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds", "DDP's buckets"}},
+		{"both, from one forward", map[string]any{"accumulation": 4.0, "dist": ddp}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds", "DDP's buckets"}},
 		{"the buckets are the gradients", map[string]any{"accumulation": 4.0, "dist": view}, func(f *profile.Facts) { f.Gradients = 0 }, []string{"those that accumulation adds"}},
 	} {
 		p := towers(t)
@@ -101,13 +101,14 @@ func TestUncounted(t *testing.T) {
 
 func TestNotesUnverified(t *testing.T) {
 	s := decoded(t, towers(t), map[string]any{"batch": 64.0, "steps": 5.0})
-	want := []string{"steps: m.snug does not contain this, so the figures are as recorded, whatever it was"}
+	want := []string{"steps: not recorded in m.snug, so it does not affect the figures"}
 	if diff := cmp.Diff(want, Notes(s, gpu.Card{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestHoldsGradientsNote: under accelerate FSDP shards gradients only after the last micro-batch.
+// TestHoldsGradientsNote checks the note that under accelerate, FSDP shards gradients only after the last
+// micro-batch.
 func TestHoldsGradientsNote(t *testing.T) {
 	for _, c := range []struct {
 		loop         string
@@ -122,13 +123,13 @@ func TestHoldsGradientsNote(t *testing.T) {
 			return strings.Contains(note, "accelerate reduces gradients only in the last of the")
 		})
 		if said != c.said {
-			t.Errorf("%s, %v micro-batches: said is %v", c.loop, c.accumulation, said)
+			t.Errorf("%s, %v micro-batches: note given: %v", c.loop, c.accumulation, said)
 		}
 	}
 }
 
-// TestHoldsGradients: under accelerate the gradients of all parameters are on each GPU before the last micro-batch,
-// and a part of them if they are reduced in each.
+// TestHoldsGradients checks that under accelerate each GPU has the gradients of all parameters before the last
+// micro-batch, and only a part of them if they are reduced in each.
 func TestHoldsGradients(t *testing.T) {
 	for _, kind := range []string{setup.FSDP2, setup.FSDP1} {
 		at := func(loop string) *Answer {
@@ -144,10 +145,10 @@ func TestHoldsGradients(t *testing.T) {
 		whole := uint64(2 * at("step").Trainable)
 		held, reduced := at("trainer"), at("step")
 		if more := held.PeakAllocated - reduced.PeakAllocated; more < whole/4 || more > whole {
-			t.Errorf("%s: gradients of %d bytes are held, and the peak is %d higher", kind, whole, more)
+			t.Errorf("%s: %d bytes of gradients are kept, but the peak is %d higher", kind, whole, more)
 		}
 		if held.Components.Gradients < whole {
-			t.Errorf("%s: %d bytes of gradients at the peak, %d in all", kind, held.Components.Gradients, whole)
+			t.Errorf("%s: %d bytes of gradients at the peak, %d in total", kind, held.Components.Gradients, whole)
 		}
 	}
 }

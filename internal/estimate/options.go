@@ -4,6 +4,6 @@ package estimate
 
 import "snug/internal/setup"
 
-// Options returns the groups of measured runs that a setup belongs to, as names for users: the Evidence of
-// each row in setup/table.go.
+// Options returns the names of the groups of measured runs that a setup belongs to: the Evidence of each row in
+// setup/table.go.
 func Options(s *setup.Setup) []string { return setup.Evidence(s) }

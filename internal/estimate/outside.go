@@ -9,28 +9,26 @@ import (
 	"snug/internal/units"
 )
 
-// Memory outside PyTorch's allocator, the CUDA context and the kernels, is a fact of the card: see outside in
-// gpu/card.go. This file adds what the PyTorch version and a run over several GPUs change.
+// Memory outside PyTorch's allocator (the CUDA context and the kernels) is a property of the card: see outside in
+// gpu/card.go. This file adds the effect of the PyTorch version and of several GPUs.
 
-// Memory that a run over several GPUs takes outside PyTorch's allocator, measured on
-// the reference card: an NCCL communicator of one process took 558 MiB; the
-// CUDA streams that FSDP2 makes took 70 MiB without the collectives
-// themselves. A real communicator's size depends on the links between the
-// cards, so FSDP2 and ZeRO are shown without one.
+// Memory that a run over several GPUs takes outside PyTorch's allocator, measured on the reference card: an NCCL
+// communicator with one process took 558 MiB; the CUDA streams that FSDP2 creates took 70 MiB without the collectives
+// themselves. The size of a real communicator depends on the links between the cards, so FSDP2 and ZeRO are shown
+// without one.
 const (
 	outsideNCCL    = 558 * units.MiB
 	outsideStreams = 70 * units.MiB
 )
 
-// Memory outside PyTorch's allocator with PyTorch 2.4 and older. They are built with CUDA 12.1 and older, which
-// load all kernels at the start; CUDA 12.2 and later load a kernel when it is first used. The figures are what
-// is left of nvidia-smi's in published runs whose reserved memory is known: transformers' guide to training on
-// one GPU shows 1,343 MB on a V100 before any training, fms-acceleration's benchmarks 1,698 MiB on an A100 in
-// three runs.
+// Memory outside PyTorch's allocator with PyTorch 2.4 and older. These are built with CUDA 12.1 and older, which load
+// all kernels at start-up; CUDA 12.2 and later load a kernel when it is first used. The figures are the difference
+// between nvidia-smi and the known reserved memory in published runs: transformers' guide to training on one GPU
+// shows 1,343 MB on a V100 before any training, and fms-acceleration's benchmarks 1,698 MiB on an A100 in three runs.
 const (
 	eagerOnVolta  = 1281 * units.MiB
 	eagerOnAmpere = 1698 * units.MiB
-	firstLazy     = 5 // of PyTorch 2
+	firstLazy     = 5 // minor version of PyTorch 2
 )
 
 // spread returns the card as seen by a process of this run.
@@ -50,8 +48,8 @@ func spread(card gpu.Card, s *setup.Setup) gpu.Card {
 	return card
 }
 
-// eager returns the memory outside PyTorch's allocator where all kernels are loaded at the start. No run with
-// it on a card later than Ampere and Ada has been published.
+// eager returns the memory outside PyTorch's allocator if all kernels are loaded at start-up. No such run on a card
+// later than Ampere and Ada has been published.
 func eager(card gpu.Card) uint64 {
 	switch {
 	case card.Capability >= 90:
@@ -62,7 +60,7 @@ func eager(card gpu.Card) uint64 {
 	return eagerOnVolta
 }
 
-// Outside returns the memory that a process of this run holds outside PyTorch's allocator.
+// Outside returns the memory that a process of this run uses outside PyTorch's allocator.
 func Outside(s *setup.Setup, card gpu.Card) uint64 { return spread(card, s).Outside }
 
 // Reservable returns the number of bytes that PyTorch may reserve in this run; 0 if the rest of the process

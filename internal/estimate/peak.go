@@ -8,8 +8,8 @@ import (
 	"snug/internal/stream"
 )
 
-// components sums the memory that is alive at the peak of allocated bytes. Memory that the
-// allocator holds beyond that at its own peak is fragmentation.
+// components sums the memory that is alive at the peak of allocated bytes. Additional memory that the allocator has
+// reserved at its own peak is fragmentation.
 func (a *Answer) components() Components {
 	if a.Run == nil {
 		return a.recordedComponents()
@@ -43,7 +43,7 @@ func (a *Answer) atPeak(yield func(id uint32, count int, bytes uint64)) {
 	}
 }
 
-// alive returns the number of copies of each allocation after an event.
+// alive returns the number of live copies of each allocation after an event.
 func (r *run) alive(at int) []int {
 	if r.loops != nil {
 		return r.loops.Alive(at)
@@ -60,7 +60,7 @@ func (r *run) alive(at int) []int {
 	return out
 }
 
-// rounded returns the size to which the allocator rounds a request, with default options.
+// rounded returns a request's size as rounded by the allocator with default options.
 func rounded(n uint64) uint64 {
 	return (n + allocator.Quantum - 1) / allocator.Quantum * allocator.Quantum
 }

@@ -16,25 +16,25 @@ import (
 	"snug/internal/stream"
 )
 
-// Probe is a run that was simulated once. A search compares it with any number of limits and times it on
-// any number of cards. It has three steps, the first with one micro-batch and the others with at most
-// two, after which memory has usually settled. Estimate checks the result of the search.
+// Probe is a run that was simulated once. A search compares it with any number of limits and computes its time on any
+// number of cards. It has three steps, the first with one micro-batch and the others with at most two, after which
+// memory has usually settled. Estimate verifies the result of the search.
 type Probe struct {
 	Setup         *setup.Setup // the run that was tried
-	PeakRequested uint64       // the most bytes that tensors request at once, or a lower bound of it; no options take less
-	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if not known
+	PeakRequested uint64       // the most bytes that tensors request at once, or a lower bound; no allocator options need less
+	Floor         uint64       // lower bound of the bytes in tensors at any batch, length and checkpointing; 0 if unknown
 	Weights       uint64       // the part of Floor that is weights, as loaded
 
-	requested func() uint64 // a closer PeakRequested, for a recording; nil if it is exact
+	requested func() uint64 // computes a closer PeakRequested for a recording; nil if it is exact
 
-	run    func() (*run, error) // made when first played
-	last   int                  // the first event of the last step, -1 for a recording
+	run    func() (*run, error) // generated when first played
+	last   int                  // the first event of the last step; -1 for a recording
 	events int
-	loops  int        // the number of events with all loops unfolded; 0 if it has no loops
+	loops  int        // number of events with all loops unfolded; 0 without loops
 	tape   *cost.Tape // nil if the run was recorded
 
 	largest uint64     // size of the largest card in the search; 0 means no limit
-	playing sync.Mutex // held while the peaks are being found
+	playing sync.Mutex // locked while the peaks are being computed
 	peaks   Peaks
 	known   bool   // the peaks are known
 	over    uint64 // the run is known to reserve more bytes than this
@@ -44,17 +44,17 @@ type Probe struct {
 	more  map[[2]int]uint64 // how much more a recorded run may reserve, by kind of card
 
 	within    map[atLimit]Verdict // whether it fits, by limit and options
-	uncertain func() uint64       // how much more a simulated run may reserve because of unknowns
+	uncertain func() uint64       // returns how much more a simulated run may reserve because of unknowns
 }
 
-// How many steps, and how many micro-batches per step, a probe runs.
+// The number of steps, and of micro-batches per step, that a probe runs.
 const (
 	probeSteps  = 3
-	probeVaried = 16 // if lengths vary: the first ones, and the one with the longest batch
+	probeVaried = 16 // if lengths vary: the first steps, and the one with the longest batch
 	probeMicros = 2
 )
 
-// shortened is the part of a run that a probe simulates.
+// shortened returns the part of a run that a probe simulates.
 func shortened(s *setup.Setup) setup.Setup {
 	short := *s
 	short.Steps, short.Accumulation = probeSteps, min(max(s.Accumulation, 1), probeMicros)
@@ -65,7 +65,7 @@ func shortened(s *setup.Setup) setup.Setup {
 	return short
 }
 
-// timeUsual times a step whose batches are as long as they are on average.
+// timeUsual computes the time of a step whose batches have the average length.
 func (p *Probe) timeUsual(short *setup.Setup, how simulate.Options) error {
 	flat := *short
 	flat.Lengths, flat.Steps, flat.Seq = nil, probeSteps, usualLength(short.Tokens())
@@ -78,7 +78,7 @@ func (p *Probe) timeUsual(short *setup.Setup, how simulate.Options) error {
 	return nil
 }
 
-// usualLength is the average length of a batch.
+// usualLength returns the average length of a batch.
 func usualLength(tokens [][]int) int {
 	all := slices.Concat(tokens...)
 	sum := 0
@@ -88,14 +88,13 @@ func usualLength(tokens [][]int) int {
 	return max(sum/max(len(all), 1), 1)
 }
 
-// NewProbe simulates a setup as on the card's kind.
+// NewProbe simulates a setup on the card's kind.
 func NewProbe(s *setup.Setup, card gpu.Card) (*Probe, error) {
 	return NewProbeUpTo(context.Background(), s, card, 0)
 }
 
-// NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 means no limit. A run with
-// loops is played when it is first asked about, and not to its end if it is far too large for them. The
-// context cancels the simulation.
+// NewProbeUpTo is NewProbe for a search over cards of at most largest bytes; 0 means no limit. A run with loops is
+// played when it is first needed, and not to its end if it is far too large. The context cancels the simulation.
 func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest uint64) (p *Probe, err error) {
 	if s.Model.Program != nil {
 		return recordedProbe(s)
@@ -125,13 +124,13 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	p.uncertain = sync.OnceValue(p.uncertaintyOf(&short, card, result))
 	p.run, p.events, p.last = func() (*run, error) { return made, nil }, len(made.trace.Events), lastStep(made.trace)
 	if simulate.Follows(s) || s.Lengths != nil || s.Evaluation != nil {
-		p.last = -1 // the steps differ, so there is no last one like the others
+		p.last = -1 // the steps differ, so no step represents the others
 	}
 	if made.loops != nil {
 		p.loops = made.loops.Len()
 	}
 	if v, opt, err := settingsOf(s); err == nil && made.loops != nil && loops.Suits(v, opt) {
-		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the exact value is computed on request
+		p.PeakRequested = made.loops.PeakRequested(max(p.last, 0)) // the exact value is computed on demand
 	} else if _, err := p.Peaks(); err != nil {
 		return nil, err
 	}
@@ -142,8 +141,8 @@ func NewProbeUpTo(ctx context.Context, s *setup.Setup, card gpu.Card, largest ui
 	return p, nil
 }
 
-// maxKept is the longest stream that a probe keeps instead of making it again when needed: a search has
-// dozens of them. Those that fit no card are rarely needed again.
+// maxKept is the length of the longest stream that a probe keeps instead of generating it again, because a search has
+// dozens of them. Streams that fit no card are rarely needed again.
 const maxKept = 1 << 19
 
 func streamOf(s *setup.Setup, o simulate.Options) (*run, error) {
@@ -160,9 +159,9 @@ func runOf(r *simulate.Result, again bool) *run {
 	return &run{trace: r.World.Trace, loops: r.Loops, again: again}
 }
 
-// Events returns the length of the stream, and so the cost of a simulation.
+// Events returns the length of the stream, a measure of the cost of a simulation.
 func (p *Probe) Events() int {
-	if p.tape == nil { // recorded; generated on request
+	if p.tape == nil { // recorded; generated on demand
 		if r, err := p.run(); err == nil {
 			return len(r.trace.Events)
 		}
@@ -170,8 +169,8 @@ func (p *Probe) Events() int {
 	return p.events
 }
 
-// Seconds returns the time of a step with this many micro-batches on a card. A recorded run takes as long as
-// on the card where it was recorded; 0 if it was not timed.
+// Seconds returns the duration of a step with this many micro-batches on a card. For a recorded run it is the time on
+// the card where it was recorded; 0 if it was not timed.
 func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	if p.tape == nil {
 		micro, _ := Profile(p.Setup).Seconds(p.Setup.At())
@@ -184,8 +183,7 @@ func (p *Probe) Seconds(card gpu.Card, accumulation int) float64 {
 	return p.tape.Seconds(rates, accumulation)
 }
 
-// Exceeds reports whether tensors alone take more than limit bytes at once, so that no allocator options
-// help.
+// Exceeds reports whether tensors alone take more than limit bytes at once, so that no allocator options help.
 func (p *Probe) Exceeds(limit uint64) bool {
 	if p.PeakRequested > limit {
 		return true
@@ -193,7 +191,7 @@ func (p *Probe) Exceeds(limit uint64) bool {
 	return p.requested != nil && p.peaks.Allocated > limit && p.requested() > limit
 }
 
-// play runs the stream, under some options and within a limit; 0 means no limit.
+// play plays the stream with some options and a limit; 0 means no limit.
 func (p *Probe) play(conf string, limit, most uint64) (played, error) {
 	return p.playTo(conf, limit, playing{most: most})
 }
@@ -209,7 +207,7 @@ func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err er
 	o.work = maxTried
 	switch {
 	case p.last < 0:
-	case limit == 0: // the last step is like the one before
+	case limit == 0: // the last step equals the one before
 		o.until = p.last
 	default:
 		o.brief, o.since = true, p.last
@@ -217,7 +215,7 @@ func (p *Probe) playTo(conf string, limit uint64, o playing) (got played, err er
 	return r.play(&s, gpu.Card{}, limit, o)
 }
 
-// lastStep returns the event at which the first forward of the last step begins.
+// lastStep returns the event at which the last step's first forward begins.
 func lastStep(t *stream.Trace) int {
 	at, phase := 0, uint32(simulate.Load)
 	for i := range t.Events {

@@ -11,8 +11,8 @@ import (
 
 const expandable = "expandable_segments:True"
 
-// TestUnderOtherOptions compares a probe under other options with a probe that had them from the start,
-// for a run with loops and one without.
+// TestUnderOtherOptions compares a probe played with other options with a probe that had them from the start, for a
+// run with loops and one without.
 func TestUnderOtherOptions(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
 		"loops": mamba(map[string]any{"seq": 257.0, "batch": 3.0}),
@@ -32,13 +32,12 @@ func TestUnderOtherOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := peaksOf(t, own).Reserved; got != want || got < peaksOf(t, p).Allocated {
-			t.Errorf("%s: %v, as an option of the run %v", name, units.Bytes(got), units.Bytes(want))
+			t.Errorf("%s: got %v, but %v as an option of the run", name, units.Bytes(got), units.Bytes(want))
 		}
 	}
 }
 
-// TestPlays checks that a search does not try options under which a long loop would have to be written
-// out.
+// TestPlays checks that a search does not try options for which a long loop would have to be unfolded.
 func TestPlays(t *testing.T) {
 	for seq, want := range map[float64]bool{100: true, 4096: false} {
 		p, err := NewProbe(named(t, mamba(map[string]any{"seq": seq})), gpu.Reference)
@@ -46,19 +45,19 @@ func TestPlays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.Plays(expandable); got != want {
-			t.Errorf("at %g tokens it plays other options: %t", seq, got)
+			t.Errorf("at %g tokens, Plays with other options is %t", seq, got)
 		}
 		if !p.Plays("") {
-			t.Errorf("at %g tokens it does not play its own options", seq)
+			t.Errorf("at %g tokens, Plays with its own options is false", seq)
 		}
 	}
 }
 
-// TestEndlessUnderAnyOptions checks that a run that is too large for every card is so under any options, and is not
-// played.
+// TestEndlessUnderAnyOptions checks that a run that is too large for every card is too large with any options, and is
+// not played.
 func TestEndlessUnderAnyOptions(t *testing.T) {
 	p := &Probe{Setup: named(t, mamba(nil)), peaks: Peaks{endless, endless}, known: true, run: func() (*run, error) {
-		t.Error("it is played")
+		t.Error("the run is played")
 		return nil, nil
 	}}
 	if got, err := p.Under(expandable); got != endless || err != nil {
@@ -66,8 +65,8 @@ func TestEndlessUnderAnyOptions(t *testing.T) {
 	}
 }
 
-// TestRetriesAreTheLastSteps searches for limits at which each step makes PyTorch flush
-// its cache. A run that fits counts the flushes of one step.
+// TestRetriesAreTheLastSteps looks for limits at which each step makes PyTorch flush its cache. A run that fits
+// counts the flushes of one step.
 func TestRetriesAreTheLastSteps(t *testing.T) {
 	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "smollm2-135m"}, "batch": 3.0, "seq": 777.0, "precision": "amp-bf16", "checkpointing": true}), gpu.Reference)
 	if err != nil {
@@ -86,11 +85,11 @@ func TestRetriesAreTheLastSteps(t *testing.T) {
 		}
 		seen = seen || v.Fits && v.Retries > 0
 		if v.Fits && v.Retries != all.retries {
-			t.Errorf("%d retries, played again %d", v.Retries, all.retries)
+			t.Errorf("%d retries, but %d when played again", v.Retries, all.retries)
 		}
 	}
 	if !seen {
-		t.Error("no limit makes a step give back its cache")
+		t.Error("no limit makes a step flush its cache")
 	}
 }
 
@@ -104,19 +103,19 @@ func TestMaxBatchGivesBackItsCore(t *testing.T) {
 		}
 	}
 	if len(cores) != 0 {
-		t.Errorf("%d cores are still taken", len(cores))
+		t.Errorf("%d cores are still in use", len(cores))
 	}
 }
 
-// TestRecordedGradients checks that gradients are a component of a recorded run if they stay during the forward: if
-// it was recorded with several forwards per step.
+// TestRecordedGradients checks that gradients are a component of a recorded run if they stay during the forward,
+// which is the case if it was recorded with several forwards per step.
 func TestRecordedGradients(t *testing.T) {
 	for accumulation, want := range map[int]uint64{1: 0, 2: 47679456} {
 		p := towers(t)
 		p.Facts.Accumulation = accumulation
 		a := estimated(t, decoded(t, p, map[string]any{"batch": 96.0, "accumulation": float64(accumulation)}), gpu.Reference)
 		if got := a.Components.Gradients; got != want {
-			t.Errorf("recorded with %d forwards a step: %d bytes of gradients, want %d", accumulation, got, want)
+			t.Errorf("recorded with %d forwards per step: %d bytes of gradients, want %d", accumulation, got, want)
 		}
 	}
 }
@@ -131,7 +130,7 @@ func TestBucketsAreGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := a.Components; c.Gradients/c.Parameters != copies || c.Gradients%c.Parameters > 1<<20 {
-			t.Errorf("gradients of which buckets are views: %t: %d bytes, of %d of parameters", view, c.Gradients, c.Parameters)
+			t.Errorf("bucket views %t: %d bytes of gradients, %d of parameters", view, c.Gradients, c.Parameters)
 		}
 	}
 }

@@ -7,12 +7,11 @@ import "errors"
 // Verdict says whether a run fits, and how.
 type Verdict struct {
 	Fits    bool   // whether the run fits
-	Retries uint64 // times per step that PyTorch flushes its cache because memory has run out
+	Retries uint64 // cache flushes per step because memory ran out
 }
 
-// Within reports whether the run fits if PyTorch may reserve this many bytes, under these allocator
-// options. Fragmentation and retries count: unless the answer is obvious, the stream is played at that
-// limit.
+// Within reports whether the run fits if PyTorch may reserve this many bytes, with these allocator options. It
+// accounts for fragmentation and retries: unless the answer is obvious, the stream is played at that limit.
 func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 	if p.Exceeds(reservable) {
 		return Verdict{}, nil
@@ -45,7 +44,7 @@ func (p *Probe) Within(reservable uint64, conf string) (Verdict, error) {
 func verdictOf(got played, err error) (v Verdict, _ error) {
 	var beyond Beyond
 	switch {
-	case errors.As(err, &beyond): // it would flush its cache endlessly
+	case errors.As(err, &beyond): // the cache would be flushed endlessly
 		return v, nil
 	case err != nil:
 		return v, err
@@ -59,7 +58,7 @@ type atLimit struct {
 	limit uint64
 }
 
-// recall returns a verdict that was reached before.
+// recall returns an earlier verdict.
 func (p *Probe) recall(at atLimit) (Verdict, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +75,7 @@ func (p *Probe) remember(at atLimit, v Verdict) {
 	p.within[at] = v
 }
 
-// Under returns the bytes that the run reserves under these allocator options, without a limit.
+// Under returns the bytes that the run reserves with these allocator options, without a limit.
 func (p *Probe) Under(conf string) (uint64, error) {
 	own, err := p.Peaks()
 	if err != nil || conf == p.Setup.Allocator || own.Reserved == endless || !p.Plays(conf) {

@@ -7,17 +7,17 @@ import (
 	"fmt"
 )
 
-// A run with loops takes up to a second to play, and a search often needs to know less than its peaks:
-// only how long it takes, or that its tensors alone are too large, or whether it stays within a limit. So
-// its peaks are found when something depends on them.
+// A run with loops takes up to a second to play, and a search often needs less than its peaks: only its speed, or
+// that its tensors alone are too large, or whether it stays within a limit. So its peaks are computed only when
+// needed.
 
 // Peaks holds the peaks of a run without a limit.
 type Peaks struct {
 	Allocated uint64 // bytes in tensors
-	Reserved  uint64 // bytes taken from the driver
+	Reserved  uint64 // bytes reserved
 }
 
-// Peaks finds the peaks of the run, once.
+// Peaks returns the peaks of the run. It computes them once.
 func (p *Probe) Peaks() (Peaks, error) {
 	p.playing.Lock()
 	defer p.playing.Unlock()
@@ -28,8 +28,8 @@ func (p *Probe) Peaks() (Peaks, error) {
 	return p.peaks, err
 }
 
-// measure finds the peaks without a limit. A run that is too long to be played to its end counts as
-// infinite once it has taken more than the largest card; otherwise its peaks are not known.
+// measure computes the peaks without a limit. A run that is too long to be played to its end counts as infinite once
+// it exceeds the largest card; otherwise its peaks are unknown.
 func (p *Probe) measure() error {
 	got, err := p.play(p.Setup.Allocator, 0, farTooLarge*p.largest)
 	var beyond Beyond
@@ -42,7 +42,7 @@ func (p *Probe) measure() error {
 	case got.OOM != nil:
 		return fmt.Errorf("a tensor of this run would be larger than any memory: %w", got.OOM)
 	}
-	if p.PeakRequested == 0 { // with folded loops it is known before
+	if p.PeakRequested == 0 { // with folded loops it is already known
 		p.PeakRequested = got.requested
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
@@ -52,8 +52,8 @@ func (p *Probe) measure() error {
 
 func (p *Probe) learn(peaks Peaks) { p.peaks, p.known = peaks, true }
 
-// Stays reports whether the run reserves no more than a limit that PyTorch does not know about, under
-// these allocator options.
+// Stays reports whether the run reserves no more than a limit that PyTorch is unaware of, with these allocator
+// options.
 func (p *Probe) Stays(limit uint64, conf string) (bool, error) {
 	if conf == p.Setup.Allocator && (p.PeakRequested > limit || p.isOver(limit)) {
 		return false, nil
@@ -69,9 +69,9 @@ func (p *Probe) isOver(limit uint64) bool {
 	return limit <= p.over
 }
 
-// settle plays the run within a limit, if its peaks are not known. As long as memory does not run out the
-// limit makes no difference, so the peaks are then those without one. If it does run out, the verdict is
-// returned instead.
+// settle plays the run within a limit, if its peaks are unknown. As long as memory does not run out the limit makes
+// no difference, so the peaks are the same as without one. If memory does run out, settle returns the verdict
+// instead.
 func (p *Probe) settle(reservable uint64) (v Verdict, decided bool, err error) {
 	p.playing.Lock()
 	defer p.playing.Unlock()

@@ -10,8 +10,8 @@ import (
 	"snug/internal/units"
 )
 
-// TestQuestionsBeforePeaks asks probes about limits before and after their peaks are known: the answers
-// are the same, however they are found.
+// TestQuestionsBeforePeaks checks that a probe gives the same answers about limits before and after its peaks are
+// known.
 func TestQuestionsBeforePeaks(t *testing.T) {
 	s := named(t, mamba(map[string]any{"seq": 300.0, "batch": 3.0, "checkpointing": true, "accumulation": 2.0}))
 	fresh := func() *Probe {
@@ -32,9 +32,9 @@ func TestQuestionsBeforePeaks(t *testing.T) {
 		}
 		retried = retried || want.Fits && limit < peaks.Reserved
 		p := fresh()
-		for range 2 { // the second is remembered
+		for range 2 { // the second answer is cached
 			if got, err := p.Within(limit, ""); err != nil || got != want {
-				t.Errorf("within %v: %+v, %v; with known peaks %+v", units.Bytes(limit), got, err, want)
+				t.Errorf("within %v: %+v, %v; with known peaks: %+v", units.Bytes(limit), got, err, want)
 			}
 		}
 		for _, q := range []*Probe{p, fresh()} {
@@ -54,8 +54,8 @@ func TestQuestionsBeforePeaks(t *testing.T) {
 	}
 }
 
-// TestPlaysOnlyWhenAsked checks that a run with loops is not played if only its speed is needed, or if its
-// tensors alone are too large.
+// TestPlaysOnlyWhenAsked checks that a run with loops is not played if only its speed is needed, or if its tensors
+// alone are too large.
 func TestPlaysOnlyWhenAsked(t *testing.T) {
 	p, err := NewProbe(named(t, mamba(map[string]any{"seq": 300.0})), gpu.Reference)
 	if err != nil {
@@ -74,6 +74,6 @@ func TestPlaysOnlyWhenAsked(t *testing.T) {
 	peaksOf(t, p)
 	got, err := p.play("", 0, 0)
 	if err != nil || plays != 2 || got.requested != requested {
-		t.Errorf("played %d times, want 2; asks for %d, want %d; %v", plays, requested, got.requested, err)
+		t.Errorf("played %d times, want 2; requests %d, want %d; %v", plays, requested, got.requested, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// TestProbe compares the figures of a search with the full estimate.
+// TestProbe compares a probe's figures with the full estimate.
 func TestProbe(t *testing.T) {
 	tests := map[string]map[string]any{
 		"gpt2":          {"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 512.0, "precision": "amp-bf16"},
@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 				t.Errorf("the probe reserves %v, the whole run %v", units.Bytes(got), units.Bytes(a.PeakReserved))
 			}
 			if got := p.Seconds(gpu.Reference, max(s.Accumulation, 1)); math.Abs(got-a.StepSeconds) > 1e-6 {
-				t.Errorf("the probe takes %v s a step, the whole run %v", got, a.StepSeconds)
+				t.Errorf("the probe takes %v s per step, the whole run %v", got, a.StepSeconds)
 			}
 			within(t, p)
 		})
@@ -69,8 +69,8 @@ func within(t *testing.T, p *Probe) {
 	}
 }
 
-// TestUnderIsRemembered asks a probe about several options in turn, as a search
-// does, and checks that each is played only once.
+// TestUnderIsRemembered asks a probe about several options in turn, as a search does, and checks that each is played
+// only once.
 func TestUnderIsRemembered(t *testing.T) {
 	p, err := NewProbe(named(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 128.0}), gpu.Reference)
 	if err != nil {

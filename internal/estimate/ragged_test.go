@@ -45,13 +45,13 @@ func raggedRows(t *testing.T) (rows []raggedRow) {
 		rows = append(rows, raggedRow{s, row.Measured.Reserved, row.Measured.Allocated})
 	}
 	if len(rows) != 24 {
-		t.Fatalf("%d rows were read", len(rows))
+		t.Fatalf("only %d rows were read", len(rows))
 	}
 	return rows
 }
 
-// TestVaryingLengths compares runs of forty steps of different lengths with the memory they reserved on an H200:
-// to the byte, with and without a remedy. Allocated memory is within 0.005 %.
+// TestVaryingLengths compares runs of forty steps of different lengths with the memory they reserved on an H200: to
+// the byte, with and without a remedy. Allocated memory is within 0.005 %.
 func TestVaryingLengths(t *testing.T) {
 	for _, row := range raggedRows(t) {
 		a, err := Estimate(row.setup, gpu.Card{})

@@ -15,10 +15,10 @@ import (
 	"snug/internal/setup"
 )
 
-// program adapts a profile for setups.
+// program adapts a profile for use in setups.
 type program struct{ *profile.Program }
 
-// Recorded returns the properties that setups must agree with.
+// Recorded returns the properties that a setup must match.
 func (p program) Recorded() setup.Recorded {
 	f := p.Facts
 	out := setup.Recorded{
@@ -31,22 +31,21 @@ func (p program) Recorded() setup.Recorded {
 	return out
 }
 
-// spreadBy returns the kind of data parallelism that the class of the outermost module shows; "" if it shows
-// none.
+// spreadBy returns the kind of data parallelism indicated by the class of the outermost module, or "".
 func spreadBy(class string) string {
 	switch {
 	case class == "DistributedDataParallel":
 		return "ddp"
-	case strings.HasPrefix(class, "FSDP"): // FSDP2 puts this before the class of the model
+	case strings.HasPrefix(class, "FSDP"): // FSDP2 prefixes the model's class with this
 		return "fsdp2"
 	}
 	return ""
 }
 
-// AsModel makes a profile usable as a model.
+// AsModel returns a profile as a model for setups.
 func AsModel(p *profile.Program) setup.Program { return program{p} }
 
-// ReadProfile reads a profile for setups that name one.
+// ReadProfile reads a profile for setups that refer to one.
 func ReadProfile(r io.Reader) (setup.Program, error) {
 	p, err := profile.Read(r)
 	if err != nil {
@@ -68,7 +67,7 @@ func Profile(s *setup.Setup) *profile.Program {
 	return p.WithLengths(lengths)
 }
 
-// recorded takes the stream of a setup from its profile.
+// recorded generates the stream of a setup from its profile.
 func recorded(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	r, err := recordedRun(s)
 	if err != nil {
@@ -85,8 +84,8 @@ func recorded(s *setup.Setup, card gpu.Card) (*Answer, error) {
 	return a, nil
 }
 
-// Timed reports whether a profile was timed on this card. Times are not carried over to other cards: a
-// recording does not show what a step waits for.
+// Timed reports whether a profile was timed on this card. Times do not apply to other cards, because a recording does
+// not show what a step waits for.
 func Timed(p *profile.Program, card gpu.Card) bool {
 	on, err := gpu.Find(p.Card)
 	return err == nil && on.Name == card.Name && len(p.Facts.Timings) > 0
@@ -100,11 +99,11 @@ func recordedRun(s *setup.Setup) (*run, error) {
 	return &run{trace: r.Trace, start: r.Start, kept: Kept(s)}, nil
 }
 
-// Kept returns the memory that a run holds beyond its recordings. Gradients that are accumulated over several
-// forward passes stay while the next one runs; in a recording with one forward pass per step they were
-// freed by then. DDP holds them a second time, in buckets, if one GPU was recorded. Both are counted in
-// full for the whole run, which is right at the end of a forward pass and too much in the optimizer's
-// step; the table of residuals has the error (Added).
+// Kept returns the memory that a run uses beyond its recordings. Gradients that are accumulated over several forward
+// passes stay while the next one runs; in a recording with one forward pass per step they were freed by then. DDP has
+// a second copy of them, in buckets, if one GPU was recorded. Both are counted in full for the whole run, which is
+// right at the end of a forward pass and too much in the optimizer step; the table of residuals has the error
+// (Added).
 func Kept(s *setup.Setup) uint64 {
 	p := Profile(s)
 	if p == nil {
@@ -120,8 +119,7 @@ func Kept(s *setup.Setup) uint64 {
 	return kept
 }
 
-// addsGradients reports whether gradients stay over several forwards although the recordings had one per
-// step.
+// addsGradients reports whether gradients stay over several forwards although the recordings had one per step.
 func addsGradients(s *setup.Setup) bool {
 	return s.Accumulation > 1 && Profile(s).Facts.Accumulation == 1
 }
@@ -133,9 +131,8 @@ func addsBuckets(s *setup.Setup) bool {
 	return d != nil && d.Kind == setup.DDP && d.World() > 1 && Profile(s).Facts.World <= 1 && !(addsGradients(s) && d.BucketView)
 }
 
-// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the
-// peaks alone do not decide whether it fits. A size whose tensors are larger than any memory fits
-// nowhere; that is not an error.
+// recordedProbe returns a probe whose stream comes from a profile. The stream is generated only if the peaks alone do
+// not determine whether it fits. A size whose tensors exceed any memory fits nowhere; that is not an error.
 func recordedProbe(s *setup.Setup) (*Probe, error) {
 	p := unplayed(s)
 	err := p.predict()
@@ -155,8 +152,8 @@ func unplayed(s *setup.Setup) *Probe {
 	return &Probe{Setup: s, last: -1, run: sync.OnceValues(func() (*run, error) { return recordedRun(s) })}
 }
 
-// predict finds the peaks of a recorded run. With the recorded options the profile has a faster way than
-// playing it.
+// predict computes the peaks of a recorded run. With the recorded options, the profile has a faster way than playing
+// it.
 func (p *Probe) predict() error {
 	if p.Setup.Allocator != "" {
 		return p.measure()
@@ -167,7 +164,7 @@ func (p *Probe) predict() error {
 		return err
 	}
 	p.learn(Peaks{got.PeakAllocated, got.PeakReserved})
-	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and only from 1 MiB on
+	p.PeakRequested = got.PeakAllocated / 2 // a block is at most 1 MiB too large, and only from 1 MiB
 	p.requested = sync.OnceValue(func() uint64 {
 		n, err := Profile(p.Setup).Requested(p.Setup.At())
 		if err != nil {
@@ -178,8 +175,8 @@ func (p *Probe) predict() error {
 	return nil
 }
 
-// recordedComponents returns the components that the probe measured; the rest is one component. Gradients
-// are separate only if they stay over the forward pass as well.
+// recordedComponents returns the components that the probe measured; the rest is one component. Gradients are
+// separate only if they also stay during the forward pass.
 func (a *Answer) recordedComponents() Components {
 	f := Profile(a.Setup).Facts
 	c := Components{Parameters: f.Parameters, Optimizer: f.States, Recorded: true, Fragmentation: a.PeakReserved - a.PeakAllocated}

@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// towers returns a model that no family covers, with the data of a probe.
+// towers returns a profile of a model that no family covers, recorded with a probe.
 func towers(t *testing.T) *profile.Program {
 	t.Helper()
 	p := profiletest.Towers(t)
@@ -45,7 +45,7 @@ func estimated(t *testing.T, s *setup.Setup, card gpu.Card) *Answer {
 	return a
 }
 
-// TestRecordedEstimate checks that the peak is the measured one, at a size that was not recorded.
+// TestRecordedEstimate checks that the peak equals the measured one at a size that was not recorded.
 func TestRecordedEstimate(t *testing.T) {
 	p := towers(t)
 	a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), gpu.Reference)
@@ -53,7 +53,7 @@ func TestRecordedEstimate(t *testing.T) {
 		t.Errorf("peaks %d and %d, measured 2323644416 and 1883687424", a.PeakReserved, a.PeakAllocated)
 	}
 	if want := 0.02 + 448*0.005/32; a.StepSeconds != micros(want) {
-		t.Errorf("%g s a step, want %g", a.StepSeconds, want)
+		t.Errorf("%g s per step, want %g", a.StepSeconds, want)
 	}
 	c := a.Components
 	if sum := c.Parameters + c.Gradients + c.Optimizer + c.Activations + c.Fragmentation; sum != a.PeakReserved || c.Parameters != 47679456 {
@@ -65,7 +65,7 @@ func TestRecordedEstimate(t *testing.T) {
 	}
 	for _, unknown := range []string{"phases", "logits", "temporaries", "gradients"} {
 		if strings.Contains(string(text), unknown) {
-			t.Errorf("%s says %s, which a recording does not tell", text, unknown)
+			t.Errorf("%s contains %s, which a recording does not show", text, unknown)
 		}
 	}
 	other, err := gpu.Find("T4")
@@ -73,12 +73,12 @@ func TestRecordedEstimate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := estimated(t, decoded(t, p, map[string]any{"batch": 512.0}), other); a.StepSeconds != 0 {
-		t.Errorf("seconds of another card: %g", a.StepSeconds)
+		t.Errorf("StepSeconds on another card: %g", a.StepSeconds)
 	}
 }
 
-// TestRecordedAccumulation checks that gradients that stay over several forwards, and DDP's buckets, are added to
-// a recording with one forward per step on one GPU.
+// TestRecordedAccumulation checks that gradients that stay over several forwards, and DDP's buckets, are added to a
+// recording with one forward per step on one GPU.
 func TestRecordedAccumulation(t *testing.T) {
 	p := towers(t)
 	peak := func(fields map[string]any) uint64 {
@@ -86,7 +86,7 @@ func TestRecordedAccumulation(t *testing.T) {
 		return estimated(t, decoded(t, p, fields), gpu.Card{}).PeakAllocated
 	}
 	const gradients = 47679456
-	near := func(got, want uint64) bool { return got >= want && got < want+2<<20 } // the end of a segment may stay with it
+	near := func(got, want uint64) bool { return got >= want && got < want+2<<20 } // the end of a segment may be included
 	once := peak(map[string]any{})
 	if got := peak(map[string]any{"accumulation": 4.0}); !near(got, once+gradients) {
 		t.Errorf("accumulation adds %d, want %d", got-once, gradients)
@@ -109,11 +109,11 @@ func TestRecordedMaxBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.MaxBatch < 512 || m.PeakReserved > 2323644416 || m.Next == nil {
-		t.Errorf("largest batch %d with %d, where 512 was measured to fit", m.MaxBatch, m.PeakReserved)
+		t.Errorf("largest batch %d with %d, but 512 was measured to fit", m.MaxBatch, m.PeakReserved)
 	}
 }
 
-// TestSafeBatch checks that the largest batch that is sure to fit is the last whose interval does.
+// TestSafeBatch checks that the safe batch is the largest whose whole interval fits.
 func TestSafeBatch(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {
@@ -144,13 +144,13 @@ func TestSafeBatch(t *testing.T) {
 			got = safe.Setup.Batch
 		}
 		if got != last || m.MaxBatch > 0 && got >= m.MaxBatch {
-			t.Errorf("limit %.0f: safe up to %d, want %d; the edge is %d", c.limit, got, last, m.MaxBatch)
+			t.Errorf("limit %.0f: safe batch is %d, want %d; largest batch is %d", c.limit, got, last, m.MaxBatch)
 		}
 	}
 }
 
-// TestOtherOptionsTakeSmallerBlocks: tensors of 11 MiB get blocks of 12 MiB if each has its own segment, and of 11
-// in an expandable one. Then they fit although the blocks alone would be too large.
+// TestOtherOptionsTakeSmallerBlocks checks a run that fits only with other options: tensors of 11 MiB get blocks of
+// 12 MiB in separate segments, but of 11 MiB in an expandable segment.
 func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	var inputs []profile.Input
 	for _, batch := range []int64{2, 3} {
@@ -182,7 +182,8 @@ func TestOtherOptionsTakeSmallerBlocks(t *testing.T) {
 	}
 }
 
-// TestRecordedProbeErrors checks that a size beyond any memory fits nowhere, which is not an error; any other mistake is.
+// TestRecordedProbeErrors checks that a size that exceeds any memory fits nowhere without an error, while other
+// mistakes are errors.
 func TestRecordedProbeErrors(t *testing.T) {
 	p := towers(t)
 	for _, c := range []struct {
@@ -193,7 +194,7 @@ func TestRecordedProbeErrors(t *testing.T) {
 		{"as recorded", func(*setup.Setup) {}, ""},
 		{"an absurd batch", func(s *setup.Setup) { s.Batch = 1 << 50 }, ""},
 		{"an absurd batch, played", func(s *setup.Setup) { s.Batch, s.Accumulation = 1<<50, 2 }, ""},
-		{"options that are none", func(s *setup.Setup) { s.Allocator = "nonsense:1" }, "nonsense"},
+		{"invalid options", func(s *setup.Setup) { s.Allocator = "nonsense:1" }, "nonsense"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := decoded(t, p, map[string]any{"batch": 64.0})

@@ -10,9 +10,9 @@ import (
 	"snug/internal/setup"
 )
 
-// The possible error of an estimate comes from measured runs of its kind: the same kind
-// of card, the same PyTorch, the same family and options. If fewer than three were
-// measured, it comes from the next wider kind, and the answer says from which.
+// The possible error of an estimate is based on measured runs of its kind: the same kind of card, the same PyTorch,
+// the same family and options. If there are fewer than three, it is based on the next wider kind, and the answer says
+// which.
 //
 //	card and version, family with each of the options
 //	card and version, the option with any family
@@ -21,40 +21,38 @@ import (
 //	version, any card
 //	everything
 //
-// An uncertainty that can go either way does not count as an error (see Uncertainty): only what lies
-// outside both bounds does.
+// An uncertainty that can go either way (see Uncertainty) is not an error: only the distance outside both bounds is.
 
 // Residuals are the errors of estimates. `make accuracy` (package accuracy) computes them from the runs in
 // testdata/measured and writes residuals.json.
 type Residuals struct {
 	Measured []Measured       `json:"measured"` // one entry for each card and PyTorch release
-	Added    Range            `json:"added"`    // of recorded runs with gradients or buckets counted on top (see Kept)
-	Several  map[string]Range `json:"several"`  // of runs over several GPUs, in either direction, by kind; "" is all
+	Added    Range            `json:"added"`    // for recorded runs with added gradients or buckets (see Kept)
+	Several  map[string]Range `json:"several"`  // for runs over several GPUs, in either direction, by kind; "" is all
 }
 
-// Measured holds the runs on one kind of card with one version of PyTorch, by the
-// groups that a setup belongs to.
+// Measured is the runs on one kind of card with one PyTorch version, by the groups that a setup belongs to.
 type Measured struct {
-	Card   string           `json:"card"`   // of that kind, as the catalogue names it
-	Torch  string           `json:"torch"`  // 2.11
+	Card   string           `json:"card"`   // a card of that kind, by its catalogue name
+	Torch  string           `json:"torch"`  // release, such as 2.11
 	Groups map[string]Range `json:"groups"` // errors by group of settings
 }
 
-// Range is the range of errors of estimates, as true/estimated - 1.
+// Range is a range of estimation errors, as true/estimated - 1.
 type Range struct {
 	Cases int     `json:"cases"` // the number of runs
 	Low   float64 `json:"low"`   // the lowest error
 	High  float64 `json:"high"`  // the highest error
 }
 
-// enough is the number of runs that a group needs to be evidence for another.
+// enough is the number of runs that a group needs to count as evidence.
 const enough = 3
 
 // Case is a measured run with the error of its estimate.
 type Case struct {
 	Card, Torch string       // where the run was measured
 	Setup       *setup.Setup // the run
-	Off         float64      // how far the truth lay outside the interval's ends, relative to the nearer one; 0 inside
+	Off         float64      // distance of the measured value from the interval, relative to the nearer end; 0 inside
 }
 
 // NewResiduals summarizes measured cases.
@@ -66,7 +64,7 @@ func NewResiduals(cases []Case) Residuals {
 	return t
 }
 
-// on returns the entry of a card and a version.
+// on returns the entry for a card and a version.
 func (t *Residuals) on(card, torch string) *Measured {
 	is := func(m Measured) bool { return m.Card == card && m.Torch == torch }
 	i := slices.IndexFunc(t.Measured, is)
@@ -92,9 +90,8 @@ func (r Range) merge(o Range) Range {
 // overSeveral is the group of all runs over several GPUs.
 const overSeveral = "dist"
 
-// groups lists every group that a run counts in: all, its family, each option, and each option with that
-// family. An error of a run over several GPUs says nothing about one GPU, so those runs count only for
-// their kind.
+// groups lists every group that a run belongs to: all, its family, each option, and each option with that family. The
+// error of a run over several GPUs does not apply to one GPU, so such runs belong only to their kind.
 func groups(s *setup.Setup) []string {
 	if s.Dist != nil {
 		out := []string{overSeveral, overSeveral + " " + s.Dist.Kind}
@@ -111,7 +108,7 @@ func groups(s *setup.Setup) []string {
 	return out
 }
 
-// About returns the errors of runs of this kind on a card of this kind, and the runs they come from.
+// About returns the errors of runs of this kind on this kind of card, and the runs they come from.
 func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	torch := minor(s)
 	if m := t.measured(card, torch, true, true); m.Groups[""].Cases >= enough {
@@ -126,8 +123,7 @@ func (t Residuals) About(s *setup.Setup, card gpu.Card) (Range, Evidence) {
 	return Range{}, Evidence{}
 }
 
-// measured combines the measurements, on cards of that kind only or on all, and with that version only or
-// with all.
+// measured combines the measurements on cards of that kind or on all cards, with that version or with all versions.
 func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Measured {
 	var some []Measured
 	for _, m := range t.Measured {
@@ -149,7 +145,7 @@ func (t Residuals) measured(card gpu.Card, torch string, onIt, withIt bool) Meas
 	return out
 }
 
-// on reports whether a card is of the kind of those measured.
+// on reports whether a card is of the measured kind.
 func (m Measured) on(card gpu.Card) bool {
 	was, err := gpu.Find(m.Card)
 	return err == nil && card.Kernels(0) == was.Kernels(0)
@@ -165,9 +161,9 @@ func (m Measured) all(s *setup.Setup) Range {
 	return r
 }
 
-// about returns the errors of the family's runs, and which part of them has the fewest runs. An option
-// with few measurements for this family widens the range to that of the option with other families; an
-// option with few measurements at all widens it to that of all runs.
+// about returns the errors of the family's runs, and the evidence for the part with the fewest runs. An option with
+// few measurements for this family widens the range to that option with other families; an option with few
+// measurements overall widens it to all runs.
 func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	family := s.Model.Family()
 	r, from := m.Groups[family], Evidence{Family: family}
@@ -187,7 +183,7 @@ func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 			g, of = m.all(s), Evidence{}
 		}
 		r.Low, r.High = min(r.Low, g.Low), max(r.High, g.High)
-		if from != (Evidence{Runs: from.Runs}) { // not everything yet
+		if from != (Evidence{Runs: from.Runs}) { // not yet based on everything
 			from, from.Runs = of, g.Cases
 		}
 	}
@@ -195,7 +191,7 @@ func (m Measured) about(s *setup.Setup) (Range, Evidence) {
 	return r, from
 }
 
-// minor returns the part of PyTorch's version that kernels and the allocator depend on.
+// minor returns the part of PyTorch's version that affects kernels and the allocator.
 func minor(s *setup.Setup) string {
 	v, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {

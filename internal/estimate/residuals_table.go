@@ -12,11 +12,11 @@ import (
 //go:embed residuals.json
 var residualsJSON string
 
-// residuals returns the table, and reads it the first time. `make accuracy` writes it.
+// residuals returns the table, which `make accuracy` writes. It is read on first use.
 var residuals = sync.OnceValue(func() Residuals { return readResiduals(residualsJSON) })
 
-// readResiduals reads the table in the form in which it is written: one group after the other, one number
-// per line. Every estimate waits for it, and a general JSON reader takes five times as long.
+// readResiduals reads the table in the format in which it is written: one group after another, one number per line.
+// Every estimate waits for it, and a general JSON decoder takes five times as long.
 func readResiduals(text string) (t Residuals) {
 	name, r := "", Range{}
 	for line := range strings.Lines(text) {
@@ -42,11 +42,10 @@ func readResiduals(text string) (t Residuals) {
 	return t
 }
 
-// put stores a range in the table: in the group of the last card and version, or in the tables that follow
-// those.
+// put stores a range in the table: in the groups of the last card and version, or in the tables after those.
 func (t *Residuals) put(name string, r Range) {
 	switch {
-	case t.Several != nil: // the last of the table
+	case t.Several != nil: // the last part of the table
 		t.Several[name] = r
 	case name == "added":
 		t.Added = r

@@ -30,7 +30,7 @@ func cardNamed(t *testing.T, name string) gpu.Card {
 	return card
 }
 
-// TestEvidenceWidens checks that an interval comes from the narrowest kind with three measured runs, and names that
+// TestEvidenceWidens checks that an interval is based on the narrowest kind with three measured runs, and names that
 // kind.
 func TestEvidenceWidens(t *testing.T) {
 	var cases []Case
@@ -51,11 +51,11 @@ func TestEvidenceWidens(t *testing.T) {
 	}{
 		{"measured", "H200", fields("gpt2", nil), 0.01, "4 runs of gpt2 on H200, PyTorch 2.11"},
 		{"the same chip", "H100-80GB", fields("gpt2", nil), 0.01, "4 runs of gpt2 on H200, PyTorch 2.11"},
-		{"option of others", "H200", fields("gpt2", map[string]any{"checkpointing": true}), 0.02, "3 runs with checkpointing on H200, PyTorch 2.11"},
+		{"option of other families", "H200", fields("gpt2", map[string]any{"checkpointing": true}), 0.02, "3 runs with checkpointing on H200, PyTorch 2.11"},
 		{"option hardly measured", "H200", fields("gpt2", map[string]any{"clip": true}), 0.03, "9 runs on H200, PyTorch 2.11"},
 		{"family hardly measured", "H200", fields("opt-125m", nil), 0.03, "9 runs on H200, PyTorch 2.11"},
 		{"over several GPUs", "H200", fields("gpt2", ddp), 0.03, "9 runs on H200, PyTorch 2.11"},
-		{"another version of that card", "H200", fields("gpt2", map[string]any{"versions": map[string]any{"torch": "2.4"}}), 0.05, "12 runs on H200, PyTorch 2.11, 2.8; none with PyTorch 2.4"},
+		{"another version on that card", "H200", fields("gpt2", map[string]any{"versions": map[string]any{"torch": "2.4"}}), 0.05, "12 runs on H200, PyTorch 2.11, 2.8; none with PyTorch 2.4"},
 		{"a card hardly measured", "A100-80GB", fields("gpt2", nil), 0.04, "11 runs on H200, A100-80GB, PyTorch 2.11; only 2 on A100-80GB"},
 		{"another card", "RTX-4090", fields("gpt2", nil), 0.04, "11 runs on H200, A100-80GB, PyTorch 2.11; none on RTX-4090"},
 		{"another card and version", "RTX-4090", fields("gpt2", map[string]any{"versions": map[string]any{"torch": "2.4"}}), 0.05, "14 runs on H200, A100-80GB, PyTorch 2.11, 2.8; none on RTX-4090, none with PyTorch 2.4"},
@@ -66,8 +66,8 @@ func TestEvidenceWidens(t *testing.T) {
 		}
 	}
 	unnamed := gpu.ForMemory(24 << 30)
-	if _, from := r.About(named(t, fields("gpt2", nil)), unnamed); from.Lacks != "none on this card, which is not named" {
-		t.Errorf("a card of which only the memory is known: %s", from)
+	if _, from := r.About(named(t, fields("gpt2", nil)), unnamed); from.Lacks != "none on this unnamed card" {
+		t.Errorf("a card with only a memory size: %s", from)
 	}
 }
 

@@ -12,34 +12,34 @@ import (
 	"snug/internal/stream"
 )
 
-// run is a stream that can be played. A simulated run is only a trace; a recorded one
-// may begin with existing memory, and hold more than was recorded.
+// run is a stream that can be played. A simulated run is only a trace; a recorded run may start with existing memory,
+// and keep more than was recorded.
 type run struct {
 	trace  *stream.Trace
 	loops  *stream.Folded // the trace, if it has folded loops
-	again  bool           // it is played more than once, never concurrently
-	player *loops.Player  // has learned the loops, if again is set
-	whole  *run           // the same run written out, if needed and again is set
+	again  bool           // set if it is played more than once, but never concurrently
+	player *loops.Player  // has learned the loops; set if again is
+	whole  *run           // the same run unfolded, if needed and again is set
 	start  []allocator.SegmentState
-	kept   uint64 // bytes held in addition to the trace, from beginning to end
+	kept   uint64 // bytes kept in addition to the trace, from beginning to end
 }
 
 // playing holds the options of a play.
 type playing struct {
-	phases  []uint64                             // receives the most allocated bytes of each phase
-	brief   bool                                 // skip what repeats and changes nothing
-	until   int                                  // the event before which to stop, if it is not 0
-	since   int                                  // the event from which retries count
-	settled int                                  // with folded loops, the event before which to stop if memory has not run out by then; 0 means never
-	chart   *loops.Chart                         // to be filled in
-	most    uint64                               // bytes beyond which a run with loops need not be simulated exactly; 0 means no limit
-	work    int                                  // limit of the work of such a run
+	phases  []uint64                             // receives the highest allocated bytes in each phase
+	brief   bool                                 // skip repetitions that change nothing
+	until   int                                  // stop before this event; 0 means play to the end
+	since   int                                  // the event from which retries are counted
+	settled int                                  // with folded loops, stop before this event if memory has not run out by then; 0 means never
+	chart   *loops.Chart                         // filled in if set
+	most    uint64                               // size above which a run with loops need not be simulated exactly; 0 means no limit
+	work    int                                  // limit on the work for such a run
 	spent   int                                  // work already done
 	observe func(i int, al *allocator.Allocator) // called after every event of a run without folded loops; may be nil
-	stop    func() error                         // called now and then, except within loops; its error ends the play; may be nil
+	stop    func() error                         // called from time to time, except within loops; its error ends the play; may be nil
 }
 
-// played is the result of playing it.
+// played is the result of playing a run.
 type played struct {
 	allocator.Result
 	requested uint64 // the most bytes requested at once
@@ -48,7 +48,7 @@ type played struct {
 	work      int  // its cost, in events
 }
 
-// play plays a run on a card, within a limit or 0 for none.
+// play plays a run on a card, within a limit; 0 means no limit.
 func (r *run) play(s *setup.Setup, card gpu.Card, limit uint64, o playing) (played, error) {
 	v, opt, err := settingsOf(s)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *run) play(s *setup.Setup, card gpu.Card, limit uint64, o playing) (play
 	return whole.playEach(al, o)
 }
 
-// allocator makes the allocator that the setup's process would have.
+// allocator returns an allocator like that of the setup's process.
 func (r *run) allocator(v allocator.Version, opt allocator.Options, card gpu.Card, limit uint64) (*allocator.Allocator, error) {
 	total := totalOf(card)
 	al, err := allocator.New(allocator.NewDriver(total, card.Outside), v, opt)
@@ -88,7 +88,7 @@ func totalOf(card gpu.Card) uint64 {
 	return card.Total
 }
 
-// settingsOf returns the allocator's version and options. A profile brings its own.
+// settingsOf returns the allocator's version and options. A profile has its own.
 func settingsOf(s *setup.Setup) (allocator.Version, allocator.Options, error) {
 	torch := s.Versions.Torch
 	if torch == "" {
@@ -135,7 +135,7 @@ func (r *run) playEach(al *allocator.Allocator, o playing) (out played, err erro
 	return out, err
 }
 
-// keep allocates memory held in addition to the trace.
+// keep allocates the memory kept in addition to the trace.
 func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error) {
 	if r.kept == 0 {
 		return nil, nil
@@ -148,7 +148,7 @@ func (r *run) keep(al *allocator.Allocator) (*allocator.OutOfMemoryError, error)
 	return nil, err
 }
 
-// first returns the trace up to an event, all of it for 0.
+// first returns the trace up to an event; 0 means all of it.
 func (r *run) first(events int) *stream.Trace {
 	if events == 0 {
 		return r.trace

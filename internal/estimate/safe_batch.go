@@ -2,9 +2,9 @@
 
 package estimate
 
-// SafeBatch returns the run at the largest batch that fits with its whole interval; nil if not even 1
-// does. It searches downwards from the largest batch that fits. If such runs were measured on this
-// machine, like has been calibrated with them, and its interval is used.
+// SafeBatch returns the run at the largest batch that fits with its whole interval; nil if not even batch 1 does. It
+// searches downwards from the largest batch that fits. If like was calibrated with runs measured on this machine, its
+// interval is used.
 func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	if m.Best == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func (m *MaxAnswer) SafeBatch(like *Answer) (*Answer, error) {
 	return safe, nil
 }
 
-// guessSafe guesses from the run at the largest batch whether a smaller one is sure to fit.
+// guessSafe returns a function that guesses, from the run at the largest batch, whether a smaller one is sure to fit.
 func (m *MaxAnswer) guessSafe(edge *Answer) func(batch int) bool {
 	upper := float64(edge.Interval[1])
 	less := m.trend.slope() * upper / float64(max(edge.PeakReserved, 1)) // per sample

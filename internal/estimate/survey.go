@@ -7,5 +7,5 @@ import (
 	"snug/internal/simulate"
 )
 
-// Survey learns what a setup's script shows about its run.
+// Survey returns what a setup's script shows about its run.
 func Survey(s *setup.Setup) (setup.Survey, error) { return simulate.Survey(s) }

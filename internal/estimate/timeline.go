@@ -10,23 +10,23 @@ import (
 
 // Timeline is one optimizer step over time, in columns with the same number of events.
 type Timeline struct {
-	Allocated []uint64     // the highest in the column
-	Reserved  []uint64     // the highest in the column
+	Allocated []uint64     // the highest value in each column
+	Reserved  []uint64     // the highest value in each column
 	Starts    []PhaseStart // where phases begin
-	Peak      int          // the column of the peak, -1 if it is not in this step
+	Peak      int          // the column of the peak; -1 if it is not in this step
 }
 
 // PhaseStart is the beginning of a phase of the step.
 type PhaseStart struct {
 	Phase  uint32 // simulate.Forward, …
-	Column int    // the column that the phase begins in
+	Column int    // the column in which the phase begins
 }
 
-// Events returns the length of the stream, and so the cost of playing it.
+// Events returns the length of the stream, a measure of the cost of playing it.
 func (a *Answer) Events() int { return max(len(a.run.trace.Events), a.work) }
 
-// Timeline samples the step with the peak, or the last one. A recording does not show where steps begin,
-// so all of it is sampled. It is empty if the run is too long to be played again.
+// Timeline samples the step with the peak, or the last one. A recording does not show where steps begin, so all of it
+// is sampled. The result is empty if the run is too long to be played again.
 func (a *Answer) Timeline(columns int) (Timeline, error) {
 	if a.hasLoops() && a.work > maxDrawn {
 		return Timeline{Peak: -1}, nil
@@ -52,7 +52,7 @@ func (a *Answer) Timeline(columns int) (Timeline, error) {
 
 func (a *Answer) hasLoops() bool { return a.run.loops != nil }
 
-// at returns the position of an event of the trace after its loops are unfolded.
+// at returns the position of a trace event after loops are unfolded.
 func (r *run) at(i int) int {
 	if r.loops == nil {
 		return i

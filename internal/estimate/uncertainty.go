@@ -10,52 +10,54 @@ import (
 	"snug/internal/simulate"
 )
 
-// Some things about a run cannot be known in advance, and each can be simulated both ways. The interval
-// covers both results; then the errors of past estimates are added.
+// Some things about a run cannot be known in advance, but each can be simulated both ways. The interval covers both
+// results; then the errors of past estimates are added.
 
-// Uncertainty is one such thing, and how far it may move the peak of reserved bytes.
+// Uncertainty is an unknown, and how far it may move the peak of reserved bytes.
 type Uncertainty struct {
 	What       Unknown       // the kind of uncertainty
-	Facts      []kernel.Fact // for Kernels: the facts that are not known for the card
+	Facts      []kernel.Fact // for Kernels: the facts that are unknown for the card
 	Less, More uint64        // bytes below and above the estimate
 }
 
-// Unknown is a kind of thing that cannot be known.
+// Unknown is a kind of uncertainty.
 type Unknown int
 
 // The kinds.
 const (
-	// Updates: in float16 the scale of the gradients begins so high that they often overflow. Then the
-	// update is skipped and the scale is halved. How often that happens depends on the values. Until the
-	// first update there are no optimizer states, and if they are made later they fill other holes.
+	// Updates means updates that may be skipped. With float16, the initial gradient scale is so high that gradients
+	// often overflow. Then the update is skipped and the scale is halved. How often this happens depends on the
+	// values. Until the first update there are no optimizer states, and if they are allocated later they fill other
+	// holes.
 	Updates Unknown = iota
-	// Buckets: whether DDP's first buckets are freed before the second ones are made depends on the timing
-	// of a thread of NCCL. So they may add to any peak.
+	// Buckets means DDP's buckets. Whether the first ones are freed before the second ones are allocated depends on
+	// the timing of an NCCL thread, so they may add to any peak.
 	Buckets
-	// Kernels: the needs of some kernels are not known for the card or the version.
+	// Kernels means that the memory of some kernels is unknown for the card or the version.
 	Kernels
-	// Code: parts of the script that the loop is read from could not be followed.
+	// Code means that parts of the script that the loop is read from could not be followed.
 	Code
-	// Compiled: under torch.compile fused ops keep fewer activations. The figure is for eager mode.
+	// Compiled means torch.compile, whose fused ops keep fewer activations. The figure is for eager mode.
 	Compiled
 )
 
-// What torch.compile was seen to save, and to add, as a share of what eager mode reserves: eleven pairs of runs on an H200
-// (testdata/loops/measured_compile.jsonl) are between 44 % less, of GPT-2 in bf16, and 9 % more, of ViT. Published
-// pairs are within that: 15 % less for Llama 3.2 3B in torchtune, 7 % for Llama 3.1 8B in torchtitan.
+// The savings and the increase observed with torch.compile, as shares of the memory that eager mode reserves: eleven
+// pairs of runs on an H200 (testdata/loops/measured_compile.jsonl) range from 44 % less, for GPT-2 in bf16, to 9 %
+// more, for ViT. Published pairs are within this range: 15 % less for Llama 3.2 3B in torchtune, 7 % less for Llama
+// 3.1 8B in torchtitan.
 const (
 	compiledLess = 0.45
 	compiledMore = 0.10
 )
 
-// How far off the figure may be if parts of a script could not be followed, as shares of it. They are not measured,
-// since what is not followed may be anything; parts of a script's own model can take more than those of its loop.
+// How far off the figure may be if parts of a script could not be followed, as shares of it. These are not measured,
+// because the unfollowed parts can be anything; parts of a script's own model can take more than parts of its loop.
 const (
 	unfollowedLoop  = 0.05
 	unfollowedModel = 0.5
 )
 
-// Ends returns the least and the most that the run may reserve.
+// Ends returns the least and the most memory that the run may reserve.
 func (a *Answer) Ends() (least, most uint64) {
 	least, most = a.PeakReserved, a.PeakReserved
 	for _, o := range a.Uncertain {
@@ -126,8 +128,8 @@ func (a *Answer) unknownKernels() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// unfollowed returns the uncertainty of a script that could not be followed completely: tensors may live
-// longer, as in the loop of a tutorial, and the figure may be off by a further twentieth.
+// unfollowed returns the uncertainty for a script that could not be followed completely: tensors may live longer, as
+// in the loop of a tutorial, and the figure may be off by another twentieth.
 func (a *Answer) unfollowed() (o Uncertainty, err error) {
 	if !simulate.Follows(a.Setup) || !a.Setup.Script.PartlyFollowed() {
 		return o, nil
@@ -140,18 +142,18 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 		}
 		o.Less += a.PeakReserved - min(peak, a.PeakReserved)
 	}
-	if a.Setup.Script.OwnModel() { // what is not followed may be a part of the model, which no other loop runs
+	if a.Setup.Script.OwnModel() { // the unfollowed part may be in the model, which no other loop runs
 		o.More = a.share(unfollowedModel)
 		return o, nil
 	}
 	s := *a.Setup
-	s.Script = &setup.Script{Name: "script", Guessed: true} // snug's own step if the model returns no loss
+	s.Script = &setup.Script{Name: "script", Guessed: true} // snug's own step, if the model returns no loss
 	b, err := tryAs(&s, a.shown(), a.most-a.work, simulate.Options{Stop: a.stopped})
 	if err != nil {
 		return o, err
 	}
 	o.More = max(b.PeakReserved, a.PeakReserved) - a.PeakReserved + a.share(unfollowedLoop)
-	if a.Setup.DifferentiatesTwice() { // the second backward may keep as much again
+	if a.Setup.DifferentiatesTwice() { // the second backward may keep the same amount again
 		o.More = max(o.More, a.PeakReserved)
 	}
 	return o, nil
@@ -160,7 +162,7 @@ func (a *Answer) unfollowed() (o Uncertainty, err error) {
 // share returns a share of the figure, in bytes.
 func (a *Answer) share(of float64) uint64 { return uint64(of * float64(a.PeakReserved)) }
 
-// compiled widens the interval by what torch.compile did elsewhere.
+// compiled widens the interval by the effect of torch.compile in other runs.
 func (a *Answer) compiled() (o Uncertainty, err error) {
 	if a.Setup.Compiles() {
 		o = Uncertainty{What: Compiled, Less: a.share(compiledLess), More: a.share(compiledMore)}
@@ -168,7 +170,7 @@ func (a *Answer) compiled() (o Uncertainty, err error) {
 	return o, nil
 }
 
-// missingFacts returns the facts that a run would have needed.
+// missingFacts returns the facts that were missing for a run.
 func missingFacts(open shadow.Open) (out []kernel.Fact) {
 	for f := range kernel.Facts {
 		if open[f] > 0 {
@@ -191,8 +193,8 @@ func (o *Uncertainty) widen(estimated, peak uint64) {
 	o.More = max(o.More, peak-min(peak, estimated))
 }
 
-// reservedIf returns the bytes that the run reserves with the options o and skipped updates. If it would not fit,
-// the limit is ignored.
+// reservedIf returns the bytes that the run reserves with the options o and skipped updates. If the run would not
+// fit, the limit is ignored.
 func (a *Answer) reservedIf(o simulate.Options, leftOut int) (uint64, error) {
 	o.Stop = a.stopped
 	s := *a.Setup

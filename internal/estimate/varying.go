@@ -14,31 +14,31 @@ import (
 	"snug/internal/stream"
 )
 
-// If lengths vary, the peak is a matter of luck: which lengths come, in which order, and for how many steps. So the
-// run is simulated in several orders, and the interval holds all of their peaks.
+// If lengths vary, the peak depends on chance: which lengths come, in which order, and for how many steps. So the run
+// is simulated in several orders, and the interval covers all of their peaks.
 
-// Varying is what is known about a run of varying lengths besides its figures.
+// Varying describes a run with varying lengths beyond its peak figures.
 type Varying struct {
 	Steps    int         `json:"steps"`            // optimizer steps that were simulated
-	Longest  int         `json:"longest"`          // tokens of the longest batch in these steps
-	PeakStep int         `json:"peak_step"`        // the step that the peak of reserved bytes was reached in, from 1
-	PeakAt   int         `json:"peak_length"`      // tokens of the longest batch of that step
-	Orders   int         `json:"orders,omitempty"` // how many orders were simulated; 0 if lengths were given in order, or the run is too long
-	Spread   *[2]uint64  `json:"spread,omitempty"` // the least and the most bytes that these orders reserved
-	Growth   [][2]uint64 `json:"growth"`           // steps, and the bytes reserved after them
-	Remedies []Remedy    `json:"remedies"`         // changes with which the run would reserve less, best first
+	Longest  int         `json:"longest"`          // tokens of the longest batch
+	PeakStep int         `json:"peak_step"`        // the step in which reserved memory peaked, counting from 1
+	PeakAt   int         `json:"peak_length"`      // tokens of that step's longest batch
+	Orders   int         `json:"orders,omitempty"` // number of orders simulated; 0 if the lengths were given in order, or the run is too long
+	Spread   *[2]uint64  `json:"spread,omitempty"` // the smallest and the largest peak reservation among these orders
+	Growth   [][2]uint64 `json:"growth"`           // pairs of a number of steps and the bytes reserved after them
+	Remedies []Remedy    `json:"remedies"`         // changes that would reduce the reserved memory, best first
 }
 
-// orders is how many seeds a run is simulated with.
+// orders is the number of seeds that a run is simulated with.
 const orders = 8
 
-// maxRemedied is how many events a run may have for other orders and remedies to be simulated too.
+// maxRemedied is the largest number of events in a run for which other orders and remedies are simulated.
 const maxRemedied = 400_000
 
 // milestones are the numbers of steps after which growth is shown.
 var milestones = []int{10, 20, 40, 100, 200, 400, 1000, 2000}
 
-// vary finds out how the peak depends on chance, and what would help.
+// vary determines how the peak depends on chance, and which remedies help.
 func (a *Answer) vary(ctx context.Context) error {
 	if a.Setup.Lengths == nil || a.Run == nil {
 		return nil
@@ -64,7 +64,7 @@ func (a *Answer) vary(ctx context.Context) error {
 	return err
 }
 
-// stepEnds returns the events at which the steps after the first begin, and the end of the last step.
+// stepEnds returns the first event of each step except the first, and the end of the last step.
 func stepEnds(t *stream.Trace) (out []int) {
 	phase := uint32(simulate.Load)
 	for i := range t.Events {
@@ -97,7 +97,7 @@ func (a *Answer) growth(ends []int, steps int) (out [][2]uint64) {
 	return out
 }
 
-// noteSteps makes a play note the peak of reserved bytes at the end of each step.
+// noteSteps makes a play record the peak of reserved bytes at the end of each step.
 func (a *Answer) noteSteps(o *playing) {
 	if a.Setup.Lengths == nil || a.Run == nil || a.run.loops != nil {
 		return
@@ -112,7 +112,7 @@ func (a *Answer) noteSteps(o *playing) {
 	}
 }
 
-// spread simulates other orders, and widens the interval to hold their peaks.
+// spread simulates other orders, and widens the interval to cover their peaks.
 func (a *Answer) spread(ctx context.Context) error {
 	if a.Setup.Lengths.Each != nil {
 		return nil
@@ -131,7 +131,7 @@ func (a *Answer) spread(ctx context.Context) error {
 	return nil
 }
 
-// holdSpread widens the interval to hold every order that was simulated.
+// holdSpread widens the interval to cover every order that was simulated.
 func (a *Answer) holdSpread() {
 	if a.Lengths == nil || a.Lengths.Spread == nil {
 		return
@@ -141,7 +141,7 @@ func (a *Answer) holdSpread() {
 	a.Interval[1] += high
 }
 
-// reservedAs returns the bytes that the run reserves after a change to its setup, if memory has no limit.
+// reservedAs returns the bytes that the run reserves after a change to its setup, without a memory limit.
 func (a *Answer) reservedAs(ctx context.Context, change func(s *setup.Setup)) (uint64, error) {
 	s := *a.Setup
 	s.Limit = 0
@@ -157,7 +157,7 @@ func (a *Answer) reservedAs(ctx context.Context, change func(s *setup.Setup)) (u
 	return b.PeakReserved, nil
 }
 
-// inParallel calls do for 0 to n-1 on all processors, and returns the first error in their order.
+// inParallel calls do for 0 to n-1 on all processors, and returns the error with the lowest index.
 func inParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))

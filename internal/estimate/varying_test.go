@@ -18,7 +18,7 @@ func drawn(t *testing.T, seed int) *setup.Setup {
 	})
 }
 
-// TestSpreadOverOrders checks that the interval of a drawn run holds what other seeds reserve, each on its own.
+// TestSpreadOverOrders checks that the interval of a drawn run covers what runs with other seeds reserve.
 func TestSpreadOverOrders(t *testing.T) {
 	a, err := Estimate(drawn(t, 3), gpu.Card{})
 	if err != nil {
@@ -34,14 +34,14 @@ func TestSpreadOverOrders(t *testing.T) {
 	}
 	least, most := slices.Min(peaks), slices.Max(peaks)
 	if got := a.Lengths.Spread; a.Lengths.Orders != orders || got == nil || *got != [2]uint64{least, most} {
-		t.Errorf("spread %v over %d orders, and %d orders reserve %d to %d", got, a.Lengths.Orders, orders, least, most)
+		t.Errorf("spread %v over %d orders, but %d orders reserve %d to %d", got, a.Lengths.Orders, orders, least, most)
 	}
 	if a.Interval[0] > least || a.Interval[1] < most {
-		t.Errorf("interval %v does not hold %d to %d", a.Interval, least, most)
+		t.Errorf("interval %v does not contain %d to %d", a.Interval, least, most)
 	}
 }
 
-// TestGrowth compares the growth with shorter runs of the same lengths.
+// TestGrowth compares the growth with shorter runs with the same lengths.
 func TestGrowth(t *testing.T) {
 	s := drawn(t, 0)
 	a, err := Estimate(s, gpu.Card{})
@@ -57,7 +57,7 @@ func TestGrowth(t *testing.T) {
 		short.Steps = int(g[0])
 		b, err := Figures(&short, gpu.Card{})
 		if err != nil || b.PeakReserved != g[1] {
-			t.Errorf("after %d steps %d, and a run of as many reserves %d, %v", g[0], g[1], b.PeakReserved, err)
+			t.Errorf("after %d steps %d, but a run of that length reserves %d, %v", g[0], g[1], b.PeakReserved, err)
 		}
 	}
 	before, upTo := *s, *s
@@ -65,11 +65,11 @@ func TestGrowth(t *testing.T) {
 	b, _ := Figures(&before, gpu.Card{})
 	c, _ := Figures(&upTo, gpu.Card{})
 	if b.PeakReserved >= a.PeakReserved || c.PeakReserved != a.PeakReserved || v.PeakAt != slices.Max(s.Tokens()[v.PeakStep-1]) {
-		t.Errorf("the peak %d is not of step %d: %d before, %d with it", a.PeakReserved, v.PeakStep, b.PeakReserved, c.PeakReserved)
+		t.Errorf("the peak %d is not in step %d: %d before, %d after it", a.PeakReserved, v.PeakStep, b.PeakReserved, c.PeakReserved)
 	}
 }
 
-// TestListedLengthsHaveNoSpread: a list is played in its order.
+// TestListedLengthsHaveNoSpread checks that a list of lengths is played in its order.
 func TestListedLengthsHaveNoSpread(t *testing.T) {
 	s := named(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "lengths": []any{64.0, 200.0, 90.0}})
 	a, err := Estimate(s, gpu.Card{})

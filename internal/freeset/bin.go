@@ -2,21 +2,20 @@
 
 package freeset
 
-// bin is a sorted sequence of free blocks of about one size. Nearly always it holds one or two, all in
-// first, which is stored in the bin itself. For a program that leaves a hundred thousand holes of the
-// same size the sequence continues in chunks of at most chunkCap entries, so an insertion never moves
-// more than one chunk. Such holes come and go next to each other, so the chunk used last is usually the
-// next one used.
+// bin is a sorted sequence of free blocks of about the same size. Nearly always it has one or two, all in first,
+// which is stored in the bin itself. For a program that leaves a hundred thousand holes of the same size, the
+// sequence continues in chunks of at most chunkCap entries, so an insertion never moves more than one chunk. Such
+// holes come and go next to each other, so the most recently used chunk is usually the next one used.
 type bin struct {
 	first []Entry
-	more  [][]Entry // none is empty
+	more  [][]Entry // no chunk is empty
 	few   [2]Entry
-	last  int // the chunk used last, of many
+	last  int // the most recently used chunk
 }
 
 const chunkCap = 64
 
-// place is where an entry is in a bin; chunk 0 is first.
+// place is the position of an entry in a bin; chunk 0 is first.
 type place struct{ chunk, at int32 }
 
 func (b *bin) chunk(k int) *[]Entry {
@@ -33,7 +32,7 @@ func (b *bin) at(p place) *Entry {
 	return &b.more[p.chunk-1][p.at]
 }
 
-// seek returns the first place whose entry is not less than key, and false if there is none.
+// seek returns the position of the first entry that is not less than key, and false if there is none.
 func (b *bin) seek(key Entry) (place, bool) {
 	k := b.chunkFor(key)
 	c := *b.chunk(k)
@@ -71,7 +70,7 @@ func (b *bin) before(k int, key Entry) bool {
 	return len(c) == 0 || c[len(c)-1].Less(key)
 }
 
-// position returns the place of key in one chunk.
+// position returns the position of key in one chunk.
 func position(c []Entry, key Entry) int {
 	lo, hi := 0, len(c)
 	for lo < hi {
@@ -102,7 +101,7 @@ func (b *bin) prev(p place) (place, bool) {
 	return place{p.chunk - 1, int32(len(*b.chunk(int(p.chunk - 1))) - 1)}, true
 }
 
-// head returns the place of the first entry.
+// head returns the position of the first entry.
 func (b *bin) head() place {
 	if len(b.first) == 0 {
 		return place{1, 0}
@@ -141,7 +140,7 @@ func (b *bin) insertAmongMany(e Entry) {
 	*b.chunk(k) = c
 }
 
-// cut halves the full chunk k and returns the new chunk and place of its entry i.
+// cut halves the full chunk k and returns the new chunk and position of its entry i.
 func (b *bin) cut(k, i int) (int, int) {
 	const half = chunkCap / 2
 	full := *b.chunk(k)
@@ -156,7 +155,7 @@ func (b *bin) cut(k, i int) (int, int) {
 	return k, i
 }
 
-// find returns the place of a block in a small bin, and false if it is not there.
+// find returns the position of a block in a small bin, and false if it is missing.
 func (b *bin) find(block int32) (place, bool) {
 	if len(b.more) == 0 && len(b.first) <= 8 {
 		for i := range b.first {
@@ -168,14 +167,14 @@ func (b *bin) find(block int32) (place, bool) {
 	return place{}, false
 }
 
-// remove removes the entry at p and reports whether the bin holds others.
+// remove removes the entry at p and reports whether the bin has others.
 func (b *bin) remove(p place) bool {
 	if p.chunk > 0 {
 		return b.removeAmongMany(p)
 	}
 	c := b.first
 	end := len(c) - 1
-	for j := int(p.at); j < end; j++ { // usually none to move, so no call to copy
+	for j := int(p.at); j < end; j++ { // usually there is nothing to move, so this avoids a call to copy
 		c[j] = c[j+1]
 	}
 	b.first = c[:end]

@@ -2,8 +2,8 @@
 
 // Package freeset keeps the free blocks of an allocator ordered by size.
 //
-// A free set answers one question, "the smallest block that is big enough, and the lowest of those", some
-// ten million times a second, and changes as often.
+// A free set answers one question, "which is the lowest of the smallest blocks that are big enough?", some ten
+// million times per second, and changes as often.
 //
 // It is an array of bins by size with a bitmap over them. Up to 2 MiB, where nearly all requests fall,
 // each multiple of 512 bytes has its own bin; above that, each doubling has 64. A bin keeps its blocks
@@ -12,9 +12,9 @@
 //	size → bin ──occupied?──► its first fitting block
 //	          └─► next set bit in the bitmap ─► that bin's first block
 //
-// A training step has tens to hundreds of free blocks of few distinct sizes, so most bins hold one or two
-// and a search is a bit scan. The earlier design, one sorted sequence for all sizes, spent most of a
-// replay in binary searches and moves. A tree would replace the moves with unpredictable branches.
+// A training step has tens to hundreds of free blocks of few distinct sizes, so most bins have one or two and a
+// search is a bit scan. The earlier design, one sorted sequence for all sizes, spent most of a replay in binary
+// searches and moves. A tree would replace the moves with unpredictable branches.
 //
 // Bins are allocated in pages of 16 when first used. An empty set takes about four kilobytes.
 package freeset
@@ -24,17 +24,17 @@ import "math/bits"
 const (
 	quantum    = 512
 	fineBins   = 1 << fineLog / quantum // bins of one quantum each
-	fineLog    = 21                     // log2 of the size at which they end
+	fineLog    = 21                     // log2 of the size at which the fine bins end
 	coarseBits = 6                      // log2 of the number of bins for each doubling of the size
 	binWords   = (fineBins + (64-fineLog)<<coarseBits) / 64
 	binCount   = binWords * 64
 	pageBins   = 16
 )
 
-// Entry is a free block under its key: size first, then the tie.
+// Entry is a free block with its key: size first, then the tie-break.
 type Entry struct {
 	Size, Tie uint64 // ordered by Size, then by Tie
-	Block     int32  // the caller's number for the block
+	Block     int32  // the caller's index for the block
 }
 
 // Less reports whether e comes before f.
@@ -42,20 +42,20 @@ func (e *Entry) Less(f Entry) bool {
 	return e.Size < f.Size || e.Size == f.Size && e.Tie < f.Tie
 }
 
-// Set holds the free blocks of one pool and stream. The zero value is empty.
+// Set is the free blocks of one pool and stream. The zero value is empty.
 //
-// The newest block is kept apart from the bins: the remainder of a block that was cut, or the result of a
-// merge, is usually the next one to be used.
+// The newest block is kept outside the bins: the remainder of a split block, or the result of a merge, is usually the
+// next one to be used.
 type Set struct {
 	held    Entry
 	holding bool
 
 	occupied [binWords]uint64
-	words    [(binWords + 63) / 64]uint64 // which words of occupied are not zero
+	words    [(binWords + 63) / 64]uint64 // which words of occupied are nonzero
 	pages    [binCount / pageBins]*[pageBins]bin
 }
 
-// Cursor is a place in a free set. It is valid until the set changes.
+// Cursor is a position in a free set. It is valid until the set changes.
 type Cursor struct {
 	bin uint // or atEnd or atHeld
 	place
@@ -85,7 +85,7 @@ func (s *Set) bin(i uint) *bin { return &s.pages[i/pageBins][i%pageBins] }
 
 func (s *Set) holds(i uint) bool { return s.occupied[i/64]&(1<<(i%64)) != 0 }
 
-// Seek returns the first place whose entry is not less than key.
+// Seek returns the position of the first entry that is not less than key.
 func (s *Set) Seek(key Entry) Cursor {
 	s.Settle()
 	i := binOf(key.Size)
@@ -97,7 +97,7 @@ func (s *Set) Seek(key Entry) Cursor {
 	return s.after(i)
 }
 
-// SeekSize returns the first place with at least size bytes.
+// SeekSize returns the position of the first entry with at least size bytes.
 func (s *Set) SeekSize(size uint64) Cursor {
 	c := s.seekBins(size)
 	if s.holding && s.held.Size >= size && (c.End() || s.held.Less(*s.At(c))) {
@@ -106,8 +106,8 @@ func (s *Set) SeekSize(size uint64) Cursor {
 	return c
 }
 
-// seekBins is SeekSize without the block that is kept apart. A fine bin whose size is a whole number of
-// quanta need not be searched.
+// seekBins is SeekSize without the block kept outside the bins. A fine bin for a whole number of quanta need not be
+// searched.
 func (s *Set) seekBins(size uint64) Cursor {
 	i := binOf(size)
 	if s.holds(i) {
@@ -121,7 +121,7 @@ func (s *Set) seekBins(size uint64) Cursor {
 	return s.after(i)
 }
 
-// after returns the first place past bin i.
+// after returns the first position after bin i.
 func (s *Set) after(i uint) Cursor {
 	if i = s.binAfter(i); i == binCount {
 		return endCursor
@@ -129,7 +129,7 @@ func (s *Set) after(i uint) Cursor {
 	return Cursor{i, s.bin(i).head()}
 }
 
-// binAfter returns the first occupied bin past i, or binCount.
+// binAfter returns the first occupied bin after i, or binCount.
 func (s *Set) binAfter(i uint) uint {
 	w := i / 64
 	if rest := s.occupied[w] >> (i % 64) >> 1; rest != 0 {
@@ -162,7 +162,7 @@ func (s *Set) binBefore(i uint) (uint, bool) {
 	return 0, false
 }
 
-// At returns the entry at a place. It is valid until the set changes.
+// At returns the entry at a position. It is valid until the set changes.
 func (s *Set) At(c Cursor) *Entry {
 	if c.bin == atHeld {
 		return &s.held
@@ -170,7 +170,7 @@ func (s *Set) At(c Cursor) *Entry {
 	return s.bin(c.bin).at(c.place)
 }
 
-// Settle puts the block that is kept apart into its bin. Call it before stepping with a Cursor.
+// Settle puts the block kept outside the bins into its bin. Call it before stepping with a Cursor.
 func (s *Set) Settle() {
 	if s.holding {
 		s.holding = false
@@ -178,7 +178,7 @@ func (s *Set) Settle() {
 	}
 }
 
-// Next returns the place after c, in a set that is settled.
+// Next returns the position after c. The set must be settled.
 func (s *Set) Next(c Cursor) Cursor {
 	if n, ok := s.bin(c.bin).next(c.place); ok {
 		return Cursor{c.bin, n}
@@ -186,8 +186,8 @@ func (s *Set) Next(c Cursor) Cursor {
 	return s.after(c.bin)
 }
 
-// Prev returns the place before c, which may be the end, in a set that is settled. It returns false at the
-// first entry.
+// Prev returns the position before c, which may be the end. The set must be settled. It returns false at the first
+// entry.
 func (s *Set) Prev(c Cursor) (Cursor, bool) {
 	if !c.End() {
 		if p, ok := s.bin(c.bin).prev(c.place); ok {
@@ -228,7 +228,7 @@ func newPage() *[pageBins]bin {
 	return page
 }
 
-// Remove takes out the entry at a place.
+// Remove removes the entry at a position.
 func (s *Set) Remove(c Cursor) {
 	if c.bin == atHeld {
 		s.holding = false
@@ -243,8 +243,8 @@ func (s *Set) Remove(c Cursor) {
 	}
 }
 
-// Erase removes the entry of e's block. Two segments of a replayed recording may have the same address,
-// so equal keys are distinguished by the block.
+// Erase removes the entry for e's block. Two segments of a replayed recording may have the same address, so equal
+// keys are distinguished by block.
 func (s *Set) Erase(e Entry) {
 	if s.holding && s.held.Block == e.Block {
 		s.holding = false
@@ -265,7 +265,7 @@ func (s *Set) Erase(e Entry) {
 	}
 }
 
-// AppendBlocks adds the set's blocks to a list, in order.
+// AppendBlocks appends the set's blocks to a list, in order.
 func (s *Set) AppendBlocks(to []int32) []int32 {
 	s.Settle()
 	i := uint(0)

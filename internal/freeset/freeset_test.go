@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFreeSet plays a free set against a plain sorted slice.
+// TestFreeSet compares a free set with a plain sorted slice.
 func TestFreeSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, model := new(Set), []Entry{}
@@ -38,11 +38,11 @@ func TestFreeSet(t *testing.T) {
 				t.Fatalf("SeekSize(%d) differs from the model", want)
 			}
 			if rapid.Bool().Draw(t, "held") {
-				continue // the last one stays out of its bin
+				continue // the last one is not in its bin
 			}
 			set.Settle()
 			if p, ok := set.Prev(set.SeekSize(want)); ok != (at > 0) || ok && *set.At(p) != model[at-1] {
-				t.Fatalf("the place before %d differs from the model", want)
+				t.Fatalf("the position before %d differs from the model", want)
 			}
 		}
 		checkOrder(t, set, model)

@@ -10,21 +10,21 @@ import (
 	"snug/internal/setup"
 )
 
-// The LoRA that a lever adds is made as by the run's library.
+// TestAdaptersOfLibrary checks that the LoRA lever makes adapters like the run's library.
 func TestAdaptersOfLibrary(t *testing.T) {
 	llama := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for name, x := range map[string]struct {
-		today, to string // precisions: of the run, and of the settings
+		today, to string // precision of the run, and of the settings
 		library   Library
 		precision string
 		peft      bool
 		weights   string
 	}{
-		"no library":        {"fp32", "fp32", Library{}, "fp32", false, ""},
-		"PEFT":              {"amp-bf16", "amp-bf16", Library{PEFT: true}, "amp-bf16", true, ""},
-		"as saved":          {"amp-bf16", "amp-bf16", Library{PEFT: true, Weights: setup.Saved}, "amp-bf16", true, "bf16"},
-		"autocast with it":  {"bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "amp-bf16", true, "bf16"},
-		"another precision": {"amp-bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "bf16", true, ""},
+		"no library":             {"fp32", "fp32", Library{}, "fp32", false, ""},
+		"PEFT":                   {"amp-bf16", "amp-bf16", Library{PEFT: true}, "amp-bf16", true, ""},
+		"as saved":               {"amp-bf16", "amp-bf16", Library{PEFT: true, Weights: setup.Saved}, "amp-bf16", true, "bf16"},
+		"autocast with adapters": {"bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "amp-bf16", true, "bf16"},
+		"another precision":      {"amp-bf16", "bf16", Library{true, "bf16", "amp-bf16"}, "bf16", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			base := &setup.Setup{Model: llama, Batch: 1, Precision: x.today}
@@ -36,14 +36,14 @@ func TestAdaptersOfLibrary(t *testing.T) {
 				t.Errorf("precision %s, want %s; weights %q, want %q; -want +got\n%s", got.Precision, x.precision, got.Weights, x.weights, diff)
 			}
 			if base.LoRA != nil {
-				t.Error("the run itself has adapters now")
+				t.Error("the original run was changed")
 			}
 		})
 	}
 }
 
-// Without autocast the weights have the type of the precision, and a gradient scaler needs trained weights
-// in float32.
+// TestWeightsGoWithAutocast checks that without autocast the weights have the type of the precision, and that a
+// gradient scaler needs float32 trained weights.
 func TestWeightsGoWithAutocast(t *testing.T) {
 	saved := setup.Model{Config: map[string]any{"model_type": "llama", "dtype": "bfloat16"}}
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestWeightsGoWithAutocast(t *testing.T) {
 			x, held := settingsOf(base), base.Weights
 			x.precision = c.to
 			if got := x.on(base).Weights; got != *want || base.Weights != held {
-				t.Errorf("%s loaded as %s, to %s: %q, want %q; the run itself had %q and has %q", c.from, c.loaded, c.to, got, *want, held, base.Weights)
+				t.Errorf("%s loaded as %s, to %s: %q, want %q; the run itself changed from %q to %q", c.from, c.loaded, c.to, got, *want, held, base.Weights)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// Levers that change what is trained, which a plan pulls only if --allow names them, and only as far as needed.
+// Levers that change what is trained. A plan uses them only if --allow names them, and only as far as needed.
 const (
 	allowLoRA         = "lora"
 	allowQuantization = "quantization"
@@ -18,13 +18,13 @@ const (
 	allowAll          = "all"
 )
 
-// allowable returns the names that may be allowed: fields that change what is trained, levers, all of them together,
+// allowable returns the names that --allow accepts: fields that change what is trained, levers, all of them together,
 // and fields that a plan changes anyway.
 func allowable() []string {
 	return append(setup.Used(setup.Allowed), allowLoRA, allowQuantization, allowLiger, allowAll)
 }
 
-// allow adds what a request allows to the rules.
+// allow adds the allowed settings of a request to the rules.
 func (r *rules) allow(names []string, recorded map[string]bool) error {
 	anyway := setup.Used(setup.InPlan)
 	for _, f := range names {
@@ -32,7 +32,7 @@ func (r *rules) allow(names []string, recorded map[string]bool) error {
 		case recorded[f]:
 			return setup.Wrong("{allow} %s: a profile covers only the recorded settings; record other values: snug profile --vary %s=N,N, or change the setting and record again", f, f)
 		case f == "offload":
-			return setup.Wrong("{allow} offload: what is moved to the CPU is not simulated; measure it: snug profile -- <your command>")
+			return setup.Wrong("{allow} offload: offloading to the CPU is not simulated; measure it: snug profile -- <your command>")
 		case f == allowAll:
 			for _, x := range allowable() {
 				r.allowed[x] = !r.locked[x] && !recorded[x]
@@ -48,8 +48,8 @@ func (r *rules) allow(names []string, recorded map[string]bool) error {
 	return nil
 }
 
-// levered returns sets of variants with the levers that are allowed, beginning with those that change what is trained the least.
-// None of them is written into files: they need more than a value there, so a plan for files has none.
+// levered returns sets of variants with the allowed levers, starting with those that change the least about what is
+// trained. None of them is written to files: they need more than a value there, so a plan for files has none.
 func (s *search) levered(plain []settings) [][]settings {
 	if s.isRecorded() || s.rules.writable != nil {
 		return nil
@@ -67,13 +67,13 @@ func (s *search) levered(plain []settings) [][]settings {
 	return out
 }
 
-// pulled returns the variants with some of the allowed levers, or nil if there are none, or one is not allowed or not
-// possible.
+// pulled returns the variants with some of the allowed levers, or nil if there are none, or if one is not allowed or
+// not possible.
 func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 	x := plain[0]
 	if lora {
 		x.lora = s.adapters()
-		x.lora.PEFT = x.lora.PEFT || bits // bitsandbytes' weights are trained with PEFT's adapters
+		x.lora.PEFT = x.lora.PEFT || bits // bitsandbytes weights are trained with PEFT adapters
 		if !s.rules.allowed[allowLoRA] || s.base.LoRA != nil || s.base.Model.LoRATargets() == nil {
 			return nil
 		}
@@ -97,7 +97,7 @@ func (s *search) pulled(plain []settings, lora, bits, liger bool) []settings {
 	return changed(plain, func(v *settings) { v.lora, v.levers = x.lora, x.levers })
 }
 
-// leverNamed returns the lever of a setting as a set, which is empty if the run with x cannot have it.
+// leverNamed returns a setting's lever as a set, which is empty if the run with x cannot use it.
 func (s *search) leverNamed(name string, x settings) leverSet {
 	at := 0
 	for _, row := range setup.Settings() {
@@ -112,7 +112,7 @@ func (s *search) leverNamed(name string, x settings) leverSet {
 	return 0
 }
 
-// trained returns what the levers of settings change about a run, under the names of a setup.
+// trained adds to out what the levers in the settings change about a run, under the names of a setup.
 func (s *search) trained(x settings, out setup.Values) setup.Values {
 	if x.lora.rank == 0 && x.levers == 0 {
 		return out

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Levers are combined: what fits no way alone is searched with all that are allowed, and only as far as needed.
+// TestAllowedLeversAreCombined checks that if nothing fits with one lever, the allowed levers are combined, but only
+// as far as needed.
 func TestAllowedLeversAreCombined(t *testing.T) {
 	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "accumulation": 4.0, "seq": 1024.0, "precision": "bf16"})
 	for _, c := range []struct {
@@ -43,7 +44,7 @@ func TestAllowedLeversAreCombined(t *testing.T) {
 	}
 }
 
-// What cannot be simulated cannot be allowed.
+// TestOffloadIsNotAllowed checks that a change that cannot be simulated cannot be allowed.
 func TestOffloadIsNotAllowed(t *testing.T) {
 	s := gpt2(t, nil)
 	_, err := newSearch(Request{Setup: s, Card: card(t, "T4"), Allow: []string{"offload"}}, newProber(s), true)
@@ -52,7 +53,8 @@ func TestOffloadIsNotAllowed(t *testing.T) {
 	}
 }
 
-// Each remedy makes the run fit, as flags, and the first keeps what is trained.
+// TestRemedies checks that each remedy makes the run fit when given as flags, and that the first does not change what
+// is trained.
 func TestRemedies(t *testing.T) {
 	for _, c := range []struct {
 		card   string
@@ -80,7 +82,8 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// An underused card is named, with the effective batch that would fill it; one that is used is not.
+// TestUnderusedIsNamed checks that a note names an underused card and the effective batch that would fill it, and
+// that there is none for a well-used card.
 func TestUnderusedIsNamed(t *testing.T) {
 	for seq, want := range map[float64]bool{256: true, 1024: false} {
 		batch := map[bool]float64{true: 4, false: 1024}[want]
@@ -91,7 +94,8 @@ func TestUnderusedIsNamed(t *testing.T) {
 	}
 }
 
-// If nothing fits, the minimum has everything that is allowed: it takes no more than what fits a larger card.
+// TestLeastHasAllowedLevers checks that if nothing fits, the minimum uses everything that is allowed: it takes no
+// more than what fits a larger card.
 func TestLeastHasAllowedLevers(t *testing.T) {
 	fields := modelled("llama-3.1-8b", map[string]any{"batch": 1.0, "seq": 1024.0, "precision": "bf16"})
 	p, err := Search(Request{Setup: run(t, fields), Card: card(t, "RTX-3060"), Allow: []string{"all"}})

@@ -10,14 +10,13 @@ import (
 	"snug/internal/gpu"
 )
 
-// asProgram collects as rarely as the program does.
+// asProgram configures the garbage collector as the program does.
 func asProgram(b *testing.B) {
 	was := debug.SetGCPercent(400)
 	b.Cleanup(func() { debug.SetGCPercent(was) })
 }
 
-// BenchmarkSearch is a full search on one card: recommendation, ladder, levers
-// and reasons.
+// BenchmarkSearch measures a full search on one card: recommendation, ladder, levers and rejections.
 func BenchmarkSearch(b *testing.B) {
 	asProgram(b)
 	for _, x := range []struct {
@@ -38,8 +37,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchSpread is a search for a model of 80 layers on eight GPUs, on which it does not fit as it
-// is.
+// BenchmarkSearchSpread measures a search for an 80-layer model on eight GPUs, where it does not fit unchanged.
 func BenchmarkSearchSpread(b *testing.B) {
 	asProgram(b)
 	for _, kind := range []string{"fsdp2", "ddp"} {
@@ -59,8 +57,8 @@ func BenchmarkSearchSpread(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchLoops is a search for the largest model that goes token by token, near the longest sequence that is
-// simulated.
+// BenchmarkSearchLoops measures a search for the largest model that runs token by token, near the longest sequence
+// that is simulated.
 func BenchmarkSearchLoops(b *testing.B) {
 	asProgram(b)
 	s := run(b, map[string]any{"model": map[string]any{"name": "mamba-2.8b"}, "batch": 8.0, "seq": 1536.0})
@@ -73,7 +71,7 @@ func BenchmarkSearchLoops(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchAll is the table over every card that is known.
+// BenchmarkSearchAll measures the table over all known cards.
 func BenchmarkSearchAll(b *testing.B) {
 	asProgram(b)
 	r := Request{Setup: gpt2(b, map[string]any{"seq": 1024.0})}
@@ -84,7 +82,7 @@ func BenchmarkSearchAll(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchAllSpread is that table for models of 80 layers on eight GPUs of each card.
+// BenchmarkSearchAllSpread measures that table for 80-layer models on eight GPUs of each card.
 func BenchmarkSearchAllSpread(b *testing.B) {
 	asProgram(b)
 	for _, name := range []string{"llama-3.1-70b", "qwen2.5-72b"} {
@@ -103,7 +101,7 @@ func BenchmarkSearchAllSpread(b *testing.B) {
 	}
 }
 
-// BenchmarkSearchVarying is a search for a run of forty steps of varying length.
+// BenchmarkSearchVarying measures a search for a run of forty steps with varying lengths.
 func BenchmarkSearchVarying(b *testing.B) {
 	asProgram(b)
 	s := run(b, map[string]any{

@@ -10,26 +10,26 @@ import (
 	"snug/internal/setup"
 )
 
-// Candidate is a way to run that is worth trying on the card itself.
+// Candidate is a set of settings worth trying on the card itself.
 type Candidate struct {
-	Settings     setup.Values // as of a Choice
-	Batch        int          // samples per GPU and forward
-	Accumulation int          // forwards per step
-	World        int          // GPUs
-	Reserved     uint64       // peak of reserved bytes, as simulated
-	Rate         float64      // samples per second, as simulated; 0 if the run is not timed
-	Fits         bool         // within Limit, in the simulation
-	Limit        uint64       // bytes that PyTorch may reserve, with the margin
+	Settings     setup.Values // as in a Choice
+	Batch        int          // samples per GPU and forward pass
+	Accumulation int          // forward passes per step
+	World        int          // number of GPUs
+	Reserved     uint64       // simulated peak of reserved bytes
+	Rate         float64      // simulated samples per second; 0 if the run is not timed
+	Fits         bool         // whether it fits Limit in the simulation
+	Limit        uint64       // bytes that PyTorch may reserve, after the margin
 }
 
-// The batches of a variant that are worth trying lie around the largest that fits in the simulation: it may be
-// wrong by a step, and smaller batches may be as fast.
+// The batches of a variant that are worth trying are around the largest that fits in the simulation: the simulation
+// may be wrong by a step, and smaller batches may be as fast.
 const (
 	stepsUp   = 1
 	stepsDown = 4
 )
 
-// Candidates returns what is worth trying on the card itself: of every variant, the batches around the largest
+// Candidates returns the settings worth trying on the card itself: for every variant, the batches around the largest
 // that fits in the simulation. The first is the recommendation; ok is false if nothing fits at all.
 func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card).counting(r.Done), true)
@@ -41,7 +41,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 		return nil, false, err
 	}
 	var list []settings
-	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // else it was rounded
+	if best != nil && best.settings.effective() == s.split(best.settings, best.settings.batch).effective() { // otherwise it was rounded
 		list = append(list, best.settings)
 	}
 	for _, v := range s.set {
@@ -63,7 +63,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // the fastest that fits if nothing is wrong with the estimate
+	if best == nil || len(out) > 0 && !list[0].sameBut(best.settings) { // the fastest that fits if the estimate is right
 		slices.SortStableFunc(out, func(a, b Candidate) int {
 			return cmp.Or(-compareBool(a.Fits, b.Fits), -cmp.Compare(a.Rate, b.Rate), -cmp.Compare(a.Batch, b.Batch))
 		})
@@ -71,7 +71,7 @@ func Candidates(ctx context.Context, r Request) (out []Candidate, ok bool, err e
 	return out, len(out) > 0 && out[0].Fits, nil
 }
 
-// sameBut reports whether two settings differ in nothing but the allocator's options: trials run with those that
+// sameBut reports whether two settings are equal except for the allocator options: trials run with the options that
 // the command has.
 func (x settings) sameBut(y settings) bool {
 	x.allocator, y.allocator = "", ""

@@ -10,10 +10,9 @@ import (
 	"snug/internal/units"
 )
 
-// The recommendation. How candidates compare, and when two count as equally fast, is order and equal in
-// search.go.
+// The recommendation. order and equal in search.go define how candidates compare and when two count as equally fast.
 
-// choice returns settings with the whole estimate on this card.
+// choice returns settings with their full estimate on this card.
 func (s *search) choice(x settings) (*Choice, error) {
 	c, err := s.timed(x)
 	if err != nil {
@@ -38,8 +37,7 @@ func (s *search) choice(x settings) (*Choice, error) {
 	return out, nil
 }
 
-// fields returns settings under the names of a setup, with the type of the weights if the precision
-// changes it.
+// fields returns settings under the names of a setup, including the type of the weights if the precision changes it.
 func (s *search) fields(x settings) setup.Values {
 	out := setup.Planned(x.on(s.base))
 	if say := s.base.Loads[x.precision].Say; say != "" && x.precision != s.today.precision {
@@ -58,8 +56,8 @@ func (s *search) answer(x settings, seconds float64) (*estimate.Answer, error) {
 // runs reports whether a run completes.
 func runs(a *estimate.Answer) bool { return a.Fits == nil || *a.Fits }
 
-// fastest returns the best choice in a room. Estimate decides whether it fits, because it runs more
-// micro-batches than a probe.
+// fastest returns the best choice in a room. Estimate decides whether it fits, because it runs more micro-batches
+// than a probe.
 func (s *search) fastest(variants []settings, r room) (*Choice, error) {
 	for {
 		best, err := s.best(variants, r)
@@ -86,9 +84,9 @@ func (s *search) isRefused(x settings) bool {
 	return s.learned.refused[x]
 }
 
-// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as
-// any has been, if need be spread over the GPUs; else the fastest that fits at all; else one with the levers
-// that are allowed, or that shortens what may be shortened.
+// chosen returns the recommendation: the fastest choice that fits even if its estimate is as far off as any has been,
+// distributed over the GPUs if necessary; else the fastest that fits at all; else one with allowed levers, or with
+// the lengths shortened that may be.
 func (s *search) chosen() (*Choice, error) {
 	share := s.req.Goal.share()
 	for _, sets := range s.fallbacks() {
@@ -102,7 +100,7 @@ func (s *search) chosen() (*Choice, error) {
 	return nil, nil
 }
 
-// first returns the choice among the first of several sets of variants that has any in a room.
+// first returns the choice from the first of several sets of variants that has one in a room.
 func (s *search) first(sets [][]settings, r room) (*Choice, error) {
 	for _, set := range sets {
 		c, err := s.comfortable(set, r)
@@ -117,8 +115,8 @@ func (s *search) first(sets [][]settings, r room) (*Choice, error) {
 	return nil, nil
 }
 
-// comfortable returns the choice in a room that a careful engineer would make: not quite the fastest, if that
-// leaves much more of the card free.
+// comfortable returns the choice in a room that a careful engineer would make: not quite the fastest, if that leaves
+// much more of the card free.
 func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	c, err := s.judged(set, r)
 	if c == nil || err != nil {
@@ -143,11 +141,11 @@ func (s *search) comfortable(set []settings, r room) (*Choice, error) {
 	return c, nil
 }
 
-// comforts are shares of the card, and the speedup that using more of it has to bring. Anything unexpected needs
-// memory too: a longer sample, another process, a library's new release.
+// comforts are shares of the card, and the speedup that justifies using more. Anything unexpected needs memory too: a
+// longer sample, another process, a new release of a library.
 var comforts = []struct{ share, gain float64 }{{0.95, 1.10}, {0.90, gain}}
 
-// tightNote returns what a choice that fills the card gains over one that leaves room.
+// tightNote describes what a choice that fills the card gains over one that leaves room.
 func (s *search) tightNote(c *Choice) string {
 	other := c.roomier
 	if other == nil || !s.isTimed() {
@@ -163,8 +161,8 @@ func (s *search) leaves(c *Choice) units.Bytes {
 	return units.Bytes(limit - min(c.Estimate.PeakReserved, limit))
 }
 
-// judged returns the fastest choice in a room, without checkpointing that does not pay, and at a micro-batch that
-// does not divide the effective batch if that is much faster.
+// judged returns the fastest choice in a room, without checkpointing that does not pay off, and with a micro-batch
+// that does not divide the effective batch if that is much faster.
 func (s *search) judged(set []settings, r room) (*Choice, error) {
 	c, err := s.fastest(set, r)
 	if c == nil || err != nil {
@@ -176,8 +174,8 @@ func (s *search) judged(set []settings, r room) (*Choice, error) {
 	return s.rounder(c, set, r)
 }
 
-// gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the
-// estimated time, and not worth computing everything twice.
+// gain is the speedup from which checkpointing is turned on. A smaller one is within the error of the estimated time,
+// and not worth recomputing everything.
 const gain = 1.05
 
 // worthwhile returns the choice, or the best one without checkpointing if that comes close.
@@ -201,8 +199,8 @@ func (s *search) worthwhile(c *Choice, set []settings, r room) (*Choice, error) 
 	return other, nil
 }
 
-// fallbacks lists sets of variants to try in order: first those that train the same, with things as they are or
-// spread over the GPUs; then, one by one, those that should be used only if needed.
+// fallbacks lists sets of variants to try in order: first those that train the same, unchanged or distributed over
+// the GPUs; then, one by one, those that should be used only if needed.
 func (s *search) fallbacks() [][][]settings {
 	plain := s.variants()
 	same := [][]settings{plain}
@@ -221,7 +219,7 @@ func (s *search) fallbacks() [][][]settings {
 	return out
 }
 
-// shortened returns sets of variants in which the lengths that may be cut are halved, step by step.
+// shortened returns sets of variants in which the lengths that may be shortened are halved step by step.
 func (s *search) shortened(plain []settings) [][]settings {
 	var out [][]settings
 	for part := 2; part <= 16; part *= 2 {
@@ -251,7 +249,7 @@ func changed(variants []settings, change func(v *settings)) []settings {
 	return out
 }
 
-// notes lists what the user has to know about a choice.
+// notes lists what the user should know about a choice.
 func (s *search) notes(c *Choice) []string {
 	var out []string
 	say := func(is bool, format string, args ...any) {
@@ -262,13 +260,13 @@ func (s *search) notes(c *Choice) []string {
 	x := c.settings
 	say(x.effective() != s.target, "%s = %d samples per step, not %d, which does not divide well.", product(x), x.effective(), s.target)
 	say(x.kind != s.today.kind, "%s does not fit these GPUs; %s does.", s.today.kind, x.kind)
-	say(x.paramType != s.today.paramType, "FSDP gathers weights in %[1]s and computes in it: MixedPrecisionPolicy(param_dtype=%[1]s, reduce_dtype=%[2]s); autocast would keep a copy of every weight.", x.paramType, x.reduceType)
+	say(x.paramType != s.today.paramType, "FSDP gathers weights and computes in %[1]s: MixedPrecisionPolicy(param_dtype=%[1]s, reduce_dtype=%[2]s); autocast would keep a copy of every weight.", x.paramType, x.reduceType)
 	say(x.lora.rank > 0, "Only adapters are trained (%v), as allowed.", x.lora)
-	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; that needs bitsandbytes.")
-	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; that needs liger-kernel.")
-	say(x.seq != s.today.seq, "Sequences are cut from %d to %d tokens, as allowed.", s.today.seq, x.seq)
-	say(x.negatives != s.today.negatives, "Negatives go from %d to %d, as allowed.", s.today.negatives, x.negatives)
-	say(x.positives != s.today.positives, "Positives go from %d to %d, as allowed.", s.today.positives, x.positives)
+	say(c.Estimate.Setup.Quantization != nil && s.base.Quantization == nil, "Frozen weights are quantized to 4 bits, as allowed; this needs bitsandbytes.")
+	say(len(c.Estimate.Setup.Liger) > len(s.base.Liger), "Layers run on Liger's kernels, as allowed; this needs liger-kernel.")
+	say(x.seq != s.today.seq, "Sequences are shortened from %d to %d tokens, as allowed.", s.today.seq, x.seq)
+	say(x.negatives != s.today.negatives, "Negatives are reduced from %d to %d, as allowed.", s.today.negatives, x.negatives)
+	say(x.positives != s.today.positives, "Positives are reduced from %d to %d, as allowed.", s.today.positives, x.positives)
 	say(s.emulatesBF16() && x.precision == s.today.precision && !s.rules.fixed("precision"),
 		"amp-fp16, which %s supports, keeps weights in fp32 and does not fit; %s does, but is emulated and slow.", s.req.Card.Name, x.precision)
 	say(s.today.precision == setup.AmpBF16 && x.precision == setup.AmpFP16, "%s does not compute in bf16; fp16 needs a gradient scaler.", s.req.Card.Name)
@@ -276,9 +274,9 @@ func (s *search) notes(c *Choice) []string {
 	say(s.today.precision == setup.FP32 && x.precision == setup.AmpFP16, "amp-fp16 needs a gradient scaler (torch.amp.GradScaler), which transformers' Trainer and Lightning have.")
 	loaded16 := s.base.Weights != "" || s.base.Loaded == setup.Saved && isBF16(s.base.Precision)
 	say(loaded16 && c.Estimate.Setup.Weights == "" && x.precision == setup.AmpFP16,
-		"Weights have to be loaded in float32 for that: a gradient scaler works with no others.")
+		"This requires loading the weights in float32, because a gradient scaler works with nothing else.")
 	say(!s.base.TrainsIn16Bits() && c.Estimate.Setup.TrainsIn16Bits(),
-		"Weights, gradients and states go from 32 to 16 bits (%s), which loses small updates; --lock precision keeps 32.", x.precision)
+		"Weights, gradients and states change from 32 to 16 bits (%s), which loses small updates; --lock precision keeps 32 bits.", x.precision)
 	if note := s.loadNote(c); note != "" {
 		out = append(out, note)
 	}
@@ -291,7 +289,7 @@ func (s *search) notes(c *Choice) []string {
 	return out
 }
 
-// product returns the factors of an effective batch: 3 × 21 × 4.
+// product returns the factors of an effective batch, such as 3 × 21 × 4.
 func product(x settings) string {
 	out := fmt.Sprintf("%d × %d", x.batch, x.accumulation)
 	if x.world > 1 {
@@ -300,9 +298,9 @@ func product(x settings) string {
 	return out
 }
 
-// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card
-// PyTorch takes less than on a larger card, so the end of the interval does not decide: the run is played
-// with that much less memory.
+// mightNotFit reports whether a choice fits only if its estimate is right. Near the limit of a card PyTorch reserves
+// less than on a larger card, so the end of the interval is not decisive: the run is played with that much less
+// memory.
 func (s *search) mightNotFit(c *Choice) bool {
 	if c.Estimate.Interval[1] <= s.reservable(c.settings, room{share: 1}) {
 		return false

@@ -4,8 +4,8 @@ package plan
 
 import "slices"
 
-// divisors returns the divisors of n, in order. How an effective batch is split into micro-batches: splits
-// in rules.go, and round.go.
+// divisors returns the divisors of n in ascending order. splits in rules.go and round.go use them to split an
+// effective batch into micro-batches.
 func divisors(n int) []int {
 	var out []int
 	for d := 1; d*d <= n; d++ {

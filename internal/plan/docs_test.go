@@ -17,15 +17,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables in docs/optimize.md")
 
-// guide is what a guide written by hand recommends for a card.
+// guide is the recommendation for a card in a guide written by hand.
 type guide struct {
 	card                string
 	batch, accumulation int
-	expects, later      string // in the first stage and, if it says so, the others
+	expects, later      string // memory use expected in the first stage and, if stated, in the others
 }
 
-// guides is the four cards of a guide for an embedder of records with four text fields, and the memory use
-// it expects.
+// guides lists the four cards in a guide for an embedder of records with four text fields, and the memory use it
+// expects.
 var guides = []guide{
 	{"Quadro-RTX-6000", 45, 5, "19.8 GB", ""},
 	{"V100-32GB", 64, 4, "26.5 GB", ""},
@@ -33,7 +33,7 @@ var guides = []guide{
 	{"A100-80GB", 128, 2, "51.5 GB", "21.4 GB"},
 }
 
-// stages are the changes over the guide's curriculum.
+// stages are the stages of the guide's curriculum.
 var stages = []struct {
 	name                 string
 	positives, negatives float64
@@ -42,7 +42,7 @@ var stages = []struct {
 	{"stages 02 to 05: 16 positives and 8 negatives", 16, 8},
 }
 
-// TestDocs keeps the worked example in docs/optimize.md true.
+// TestDocs checks the worked example in docs/optimize.md.
 func TestDocs(t *testing.T) {
 	const path = "../../docs/optimize.md"
 	text, err := os.ReadFile(path)
@@ -63,7 +63,7 @@ func TestDocs(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(old, got); diff != "" {
-		t.Errorf("docs/optimize.md is behind (-there +now); go test ./internal/plan -run TestDocs -update:\n%s", diff)
+		t.Errorf("docs/optimize.md is out of date (-file +now); run go test ./internal/plan -run TestDocs -update:\n%s", diff)
 	}
 }
 
@@ -88,7 +88,7 @@ func workedExample(t *testing.T) string {
 	return b.String() + "\n"
 }
 
-// row formats a card's row of the table.
+// row formats the table row for a card.
 func row(g guide, p *Plan) string {
 	takes := func(c *Choice) string {
 		d := c.Estimate.DevicePeak
@@ -109,7 +109,7 @@ func row(g guide, p *Plan) string {
 	return out + fmt.Sprintf(" %s | %s | %s |\n", p.Recommended.Change, takes(p.Recommended), faster)
 }
 
-// embedder returns the guide's model, with its settings for a card.
+// embedder returns the guide's model with its settings for a card.
 func embedder(t *testing.T, g guide, positives, negatives float64) *setup.Setup {
 	return run(t, map[string]any{
 		"model": map[string]any{"config": map[string]any{

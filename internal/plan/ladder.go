@@ -4,7 +4,7 @@ package plan
 
 import "runtime"
 
-// rungs of the ladder: how much of the card each may use, and what it risks. Only the last one uses the
+// rungs are the steps of the ladder: how much of the card each may use, and its risk. Only the last one uses the
 // whole card, relying on the simulation. The recommendation's own share is Goal.share in plan.go; margin and reserve
 // are applied in room.go.
 var rungs = []struct {
@@ -12,7 +12,7 @@ var rungs = []struct {
 	share   float64
 	careful bool
 	risk    string
-	counted string // the risk if an evaluation is part of the run, and simulated
+	counted string // the risk if an evaluation is part of the run and simulated
 }{
 	{"safe", 0.7, true, "leaves room for evaluation, longer samples and other processes", "includes the evaluation; leaves room for longer samples and other processes"},
 	{"medium", 0.8, true, "leaves room for evaluation at the same batch", "includes the evaluation; leaves room for other processes"},
@@ -42,7 +42,7 @@ func (s *search) ladder() ([]Rung, error) {
 	return out, err
 }
 
-// probeAhead simulates the runs that every search will need, while processors are idle.
+// probeAhead simulates the runs that every search will need while processors are idle.
 func (s *search) probeAhead() {
 	top := s.batches[len(s.batches)-1]
 	middle := s.batches[(len(s.batches)-1)/2]
@@ -53,16 +53,16 @@ func (s *search) probeAhead() {
 		go func() {
 			for _, batch := range []int{top, middle} {
 				if !s.hopeless(v, room{share: 1}) {
-					_, _ = s.probe(s.split(v, batch), s.kind) // the caller that needs it gets the error
+					_, _ = s.probe(s.split(v, batch), s.kind) // the caller that needs the result gets the error
 				}
 			}
 		}()
 	}
 }
 
-// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants
-// in order, so a second processor starts at the other end, and then climbs the ladder. Both store their
-// results, and neither changes the other's. It ends soon after done is closed.
+// playAhead plays runs ahead of the search if playing them takes a long time. The search goes through the variants in
+// order, so a second processor starts at the other end, and then climbs the ladder. Both cache their results, which
+// do not depend on each other. It ends soon after done is closed.
 func (s *search) playAhead(done <-chan struct{}) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return
@@ -79,7 +79,7 @@ func (s *search) playAhead(done <-chan struct{}) {
 	go func() {
 		first := room{s.req.Goal.share(), true}
 		for i := len(variants) - 1; i > 0 && !isDone(); i-- {
-			_, _ = s.within(variants[i], first, 0) // the caller that needs it gets the error
+			_, _ = s.within(variants[i], first, 0) // the caller that needs the result gets the error
 		}
 		for _, r := range rungs {
 			if isDone() {

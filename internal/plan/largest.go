@@ -4,7 +4,7 @@ package plan
 
 import "sort"
 
-// largest returns the index (among splits) of the largest batch of a variant that fits, -1 if none does.
+// largest returns the index (among splits) of the largest batch of a variant that fits; -1 if none does.
 func (s *search) largest(v settings, r room) (int, error) {
 	low, high := -1, len(s.batches)
 	if s.long {
@@ -32,8 +32,8 @@ func (s *search) largest(v settings, r room) (int, error) {
 	return low, nil
 }
 
-// possible returns the number of batches of a variant whose tensors alone are not too large for a room. Finding
-// out does not play a run. If playing takes a long time, the largest of them are tried first: one of these nearly
+// possible returns the number of batches of a variant whose tensors alone are not too large for a room. It does not
+// play a run. If playing takes a long time, the largest of these batches are tried first, because one of them nearly
 // always fits.
 func (s *search) possible(v settings, r room) int {
 	return sort.Search(len(s.batches), func(i int) bool {
@@ -42,7 +42,7 @@ func (s *search) possible(v settings, r room) int {
 	})
 }
 
-// hopeless reports whether settings are known to fit a room at no batch.
+// hopeless reports whether settings are known not to fit a room at any batch.
 func (s *search) hopeless(x settings, r room) bool { return s.floor(x) > s.reservable(x, r) }
 
 // split returns a variant at a batch, with the matching accumulation.

@@ -9,14 +9,14 @@ import (
 	"snug/internal/setup"
 )
 
-// If lengths vary, a candidate is tried at the first steps of its run and the one with the longest batch
-// (see estimate.Probe), in three orders; what is chosen is then simulated for all of its steps.
+// If lengths vary, a candidate is tried with the first steps of its run and the step with the longest batch (see
+// estimate.Probe), in three orders; the choice is then simulated for all of its steps.
 
-// maxJudged is how many micro-batches a run of varying lengths may have if its accumulation is changed. It
-// is as many as the usual number of steps has at an accumulation of three.
+// maxJudged is the largest number of micro-batches in a run with varying lengths if its accumulation is changed. The
+// usual number of steps has this many at an accumulation of three.
 const maxJudged = 120
 
-// vary gives a run of varying lengths what its settings say about them.
+// vary applies the length settings to a run with varying lengths.
 func (x settings) vary(s, base *setup.Setup) {
 	if base.Lengths == nil {
 		return

@@ -31,8 +31,8 @@ func varying(t *testing.T, card string) (*Plan, *setup.Setup) {
 	return p, s
 }
 
-// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that what helps where
-// lengths vary is among its levers.
+// TestVaryingLengths checks that the figures of a plan are those of the whole run, and that its levers include what
+// helps if lengths vary.
 func TestVaryingLengths(t *testing.T) {
 	p, s := varying(t, "RTX-4090")
 	on, _ := gpu.Find("RTX-4090")
@@ -41,7 +41,7 @@ func TestVaryingLengths(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := p.Current.Estimate.PeakReserved; got != whole.PeakReserved {
-		t.Errorf("today is shown with %d, and reserves %d", got, whole.PeakReserved)
+		t.Errorf("the current run is shown with %d, but reserves %d", got, whole.PeakReserved)
 	}
 	var levers []string
 	for _, l := range p.Levers {
@@ -54,8 +54,8 @@ func TestVaryingLengths(t *testing.T) {
 	}
 }
 
-// TestVaryingLengthsFitInOtherOrders has a run that fits as it is drawn, with 12.02 GiB of 13, but not in its
-// next orders, which take 13.57 and 16.12: what is recommended has to stay within the limit in all of them.
+// TestVaryingLengthsFitInOtherOrders uses a run that fits as drawn, with 12.02 of 13 GiB, but not in its next orders,
+// which take 13.57 and 16.12 GiB. The recommendation has to stay within the limit in all of them.
 func TestVaryingLengthsFitInOtherOrders(t *testing.T) {
 	const limit = 13 << 30
 	s, err := setup.Decode(map[string]any{

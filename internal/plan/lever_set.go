@@ -4,7 +4,7 @@ package plan
 
 import "snug/internal/setup"
 
-// leverSet is a set of levers of the settings' table, one bit each, so that settings can be compared.
+// leverSet is a set of levers from the table of settings, one bit each, so that settings are comparable.
 type leverSet uint64
 
 // pull applies the levers of the set to a setup.
@@ -19,8 +19,8 @@ func (p leverSet) pull(s *setup.Setup) {
 	}
 }
 
-// tableLevers lists the levers of the table that the run could use: those that change trained weights by
-// rounding, or those that do not.
+// tableLevers lists the levers in the table that the run could use: either those that round trained weights, or those
+// that do not.
 func (s *search) tableLevers(rounding bool) []lever {
 	var out []lever
 	for i, l := range setup.Levers() {

@@ -12,16 +12,16 @@ import (
 	"snug/internal/setup"
 )
 
-// lever is a change that could be made to today's settings. Levers of the settings' table are in
-// setup/table.go (lever_set.go), others here (pullable), in spread.go and in rescue.go (further).
+// lever is a possible change to the current settings. Levers from the table of settings are in setup/table.go
+// (lever_set.go), others here (pullable), in spread.go and in rescue.go (further).
 type lever struct {
 	change string
-	price  string // beyond time, or ""
+	price  string // cost besides time, or ""
 	pull   func(x *settings)
 }
 
-// levers simulates each lever alone, on today's settings, and ranks those that save memory. It also
-// returns those that the model does not support, with the reasons.
+// levers simulates each lever alone, on the current settings, and ranks those that save memory. It also returns those
+// that the model does not support, with the reasons.
 func (s *search) levers() ([]Lever, []Rejection, error) {
 	today, err := s.measured(s.today)
 	if err != nil {
@@ -44,11 +44,10 @@ func (s *search) levers() ([]Lever, []Rejection, error) {
 	return out, s.impossible(pulls, fails), nil
 }
 
-// worthNaming is the share of its memory that a lever has to save a run to be listed.
+// worthNaming is the share of a run's memory that a lever has to save to be listed.
 const worthNaming = 0.001
 
-// impossible lists the levers that cannot be simulated. Those with the same reason are one rejection, so
-// that it is read once.
+// impossible lists the levers that cannot be simulated. Levers with the same reason are combined into one rejection.
 func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	var out []Rejection
 	for i, err := range fails {
@@ -67,8 +66,8 @@ func (s *search) impossible(pulls []lever, fails []error) []Rejection {
 	return out
 }
 
-// reason returns an error without the name of its field, which is shown next to it. The words are those of the error:
-// setup.Wrong in simulate or setup, or a Refusal of the family.
+// reason returns an error without the name of its field, which is shown next to it. The text comes from setup.Wrong
+// in simulate or setup, or from a Refusal of the family.
 func reason(err error) string {
 	var field *setup.FieldError
 	if errors.As(err, &field) {
@@ -77,7 +76,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// saving returns what a lever saves, or an error if the model does not support it.
+// saving returns the memory that a lever saves, or an error if the model does not support it.
 func (s *search) saving(today candidate, l lever) (Lever, error) {
 	x := s.today
 	l.pull(&x)
@@ -97,10 +96,10 @@ func (s *search) saving(today candidate, l lever) (Lever, error) {
 	return Lever{Change: l.change, Saves: before - after, Costs: s.costs(today, c, l.price)}, nil
 }
 
-// noticeable is the smallest difference in speed that is shown: a smaller one rounds to 0 %.
+// noticeable is the smallest difference in speed that is shown; a smaller one rounds to 0 %.
 const noticeable = 0.005
 
-// costs returns the time that a lever adds or saves, and its other price.
+// costs describes the time that a lever adds or saves, and its other costs.
 func (s *search) costs(today, c candidate, price string) string {
 	time := "no extra time"
 	switch share := today.rate/c.rate - 1; {
@@ -117,7 +116,7 @@ func (s *search) costs(today, c candidate, price string) string {
 	return time
 }
 
-// pullable returns the levers that make sense for today's run, with their texts.
+// pullable returns the levers that make sense for the current run, with their texts.
 func (s *search) pullable() []lever {
 	x, base := s.today, s.base
 	var out []lever
@@ -163,13 +162,14 @@ func (s *search) pullable() []lever {
 	return out
 }
 
-// lossChunks is the number of chunks of the sequence in which a loss is computed.
+// lossChunks is the number of sequence chunks in which the loss is computed.
 const lossChunks = 8
 
-// smallVocabulary is the size of a tokenizer made for the user's own texts.
+// smallVocabulary is the size of a tokenizer trained on the user's own texts.
 const smallVocabulary = 10_000
 
-// hasVocabulary reports whether a smaller vocabulary is a lever. Adapters are for a model as it was trained.
+// hasVocabulary reports whether a smaller vocabulary is a lever. It is not with adapters, which need the model as it
+// was trained.
 func hasVocabulary(s *setup.Setup) bool {
 	if s.Model.Config == nil || s.LoRA != nil || s.Quantization != nil || s.Model.Head == "encoder" || strings.HasSuffix(s.Model.Head, "-classification") {
 		return false
@@ -181,10 +181,10 @@ func hasVocabulary(s *setup.Setup) bool {
 // usualRank is the rank of the LoRA lever.
 const usualRank = 16
 
-// adapters returns the LoRA that a run could have.
+// adapters returns the LoRA adapters that a run could have.
 func (s *search) adapters() adapters { return adapters{usualRank, s.req.Library} }
 
-// String names the library if it makes the adapters, because they then take more.
+// String names PEFT if it makes the adapters, because they then take more memory.
 func (a adapters) String() string {
 	if a.PEFT {
 		return fmt.Sprintf("PEFT's LoRA of rank %d", a.rank)
@@ -192,7 +192,7 @@ func (a adapters) String() string {
 	return fmt.Sprintf("LoRA of rank %d", a.rank)
 }
 
-// price16 returns what 16-bit weights cost: adapters are trained in float32 next to them.
+// price16 returns the cost of 16-bit weights. Adapters are trained in float32 next to them.
 func (s *search) price16() string {
 	if s.base.LoRA != nil && s.base.LoRA.PEFT {
 		return "frozen weights and activations in 16 bits"

@@ -37,8 +37,8 @@ func named(levers []lever, change string) *lever {
 	return nil
 }
 
-// TestFlashLever checks that flash attention is offered if it would run: in 16 bits, on a card that has it, for a model
-// that does not use it yet.
+// TestFlashLever checks that flash attention is offered if it would run: in 16 bits, on a card that supports it, for
+// a model that does not use it yet.
 func TestFlashLever(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -48,7 +48,7 @@ func TestFlashLever(t *testing.T) {
 	}{
 		{"16 bits", small(t, nil), "H200", true},
 		{"32 bits", small(t, map[string]any{"precision": "fp32"}), "H200", false},
-		{"has it", small(t, map[string]any{"attention": "flash"}), "H200", false},
+		{"already used", small(t, map[string]any{"attention": "flash"}), "H200", false},
 		{"an older card", small(t, map[string]any{"precision": "amp-fp16"}), "T4", false},
 		{"images", run(t, map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "batch": 8.0, "precision": "amp-bf16"}), "H200", false},
 	} {
@@ -58,7 +58,8 @@ func TestFlashLever(t *testing.T) {
 	}
 }
 
-// Half the batch with twice the accumulation gives the same effective batch, and the lever's name says so.
+// TestHalvingLever checks that half the batch with twice the accumulation gives the same effective batch, and that
+// the lever's name shows both.
 func TestHalvingLever(t *testing.T) {
 	s := small(t, map[string]any{"batch": 6.0, "accumulation": 5.0})
 	l := named(searching(t, s, gpu.Reference).pullable(), "batch 3")
@@ -67,7 +68,7 @@ func TestHalvingLever(t *testing.T) {
 	}
 	x := settingsOf(s)
 	if l.pull(&x); x.batch != 3 || x.accumulation != 10 {
-		t.Errorf("%s makes it batch %d, accumulation %d", l.change, x.batch, x.accumulation)
+		t.Errorf("%s gives batch %d, accumulation %d", l.change, x.batch, x.accumulation)
 	}
 }
 
@@ -76,7 +77,7 @@ func TestRecordedBatchOfOne(t *testing.T) {
 	s := searching(t, recordedSetup(t, towers(t, profile.Facts{})), gpu.Reference)
 	l := named(s.further(s.today), "batch 1")
 	if l == nil {
-		t.Fatal("it is not offered")
+		t.Fatal("the lever is not offered")
 	}
 	x := s.today
 	if l.pull(&x); x.batch != 1 || x.accumulation != 64*64 {
@@ -84,8 +85,7 @@ func TestRecordedBatchOfOne(t *testing.T) {
 	}
 }
 
-// TestRecordedOptions leaves the allocator alone where the recordings were made under
-// options of their own.
+// TestRecordedOptions checks that no allocator options are offered if the recordings were made with their own.
 func TestRecordedOptions(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		p := profiletest.Towers(t)
@@ -95,12 +95,12 @@ func TestRecordedOptions(t *testing.T) {
 		}
 		s := recordedSetup(t, estimate.AsModel(p))
 		if got := named(searching(t, s, gpu.Reference).pullable(), "allocator") != nil; got == own {
-			t.Errorf("recorded under options of its own: %t, others are offered: %t", own, got)
+			t.Errorf("recorded with its own options: %t, others are offered: %t", own, got)
 		}
 	}
 }
 
-// TestRecordedUncounted checks that a plan notes what its figures do not include, once.
+// TestRecordedUncounted checks that a plan notes once what its figures do not include.
 func TestRecordedUncounted(t *testing.T) {
 	p, err := Search(Request{Setup: recordedSetup(t, towers(t, profile.Facts{})), Card: gpu.ForMemory(8 * units.GiB)})
 	if err != nil {
@@ -113,12 +113,12 @@ func TestRecordedUncounted(t *testing.T) {
 		}
 	}
 	if said != 1 {
-		t.Errorf("said %d times:\n%s", said, strings.Join(p.Notes, "\n"))
+		t.Errorf("the note appears %d times:\n%s", said, strings.Join(p.Notes, "\n"))
 	}
 }
 
-// TestRejected checks that each rejection has its own settings: the same run with checkpointing the other
-// way and how much slower it is, and the current precision if the card has no hardware for it.
+// TestRejected checks that each rejection has its own settings: the same run with checkpointing toggled and how much
+// slower it is, and the current precision if the card has no hardware for it.
 func TestRejected(t *testing.T) {
 	p, err := Search(Request{Setup: gpt2(t, map[string]any{"precision": "bf16"}), Card: card(t, "T4")})
 	if err != nil {
@@ -135,16 +135,16 @@ func TestRejected(t *testing.T) {
 	}
 	other := find(func(r Rejection) bool { return r.Settings.Get("checkpointing") != p.Recommended.settings.checkpointing })
 	if other == nil {
-		t.Fatalf("checkpointing the other way is not named: %+v", p.Rejected)
+		t.Fatalf("toggled checkpointing is not listed: %+v", p.Rejected)
 	}
 	var share int
 	if _, err := fmt.Sscanf(other.Why, "%d %% slower", &share); err != nil || share < 1 || share > 60 {
-		t.Errorf("checkpointing the other way: %q", other.Why)
+		t.Errorf("toggled checkpointing: %q", other.Why)
 	}
 }
 
-// TestPrecisionLevers offers autocast to a run in 32 bits, in the type that the card has,
-// and weights in 16 bits where they are not so already.
+// TestPrecisionLevers checks that autocast is offered to a 32-bit run, in the type that the card supports, and 16-bit
+// weights if it does not have them yet.
 func TestPrecisionLevers(t *testing.T) {
 	for precision, want := range map[string]bool{"fp32": true, "amp-bf16": true, "bf16": false, "fp16": false} {
 		s := searching(t, small(t, map[string]any{"precision": precision}), gpu.Reference)
@@ -160,11 +160,11 @@ func TestPrecisionLevers(t *testing.T) {
 	}
 	s := searching(t, small(t, map[string]any{"precision": "amp-fp16"}), card(t, "T4"))
 	if named(s.further(s.today), "precision bf16") != nil {
-		t.Error("bf16 is offered to a card without it")
+		t.Error("bf16 is offered for a card without it")
 	}
 }
 
-// TestLeversPull checks that each lever changes the run, and no two in the same way.
+// TestLeversPull checks that each lever changes the run, and that no two do so in the same way.
 func TestLeversPull(t *testing.T) {
 	pulled := map[string]bool{}
 	for _, s := range []*setup.Setup{
@@ -191,12 +191,12 @@ func TestLeversPull(t *testing.T) {
 		}
 	}
 	if len(pulled) < 15 {
-		t.Errorf("only %d levers were pulled", len(pulled))
+		t.Errorf("only %d levers were tried", len(pulled))
 	}
 }
 
-// TestPullable is every lever that a run in 32 bits with eager attention has, in order,
-// and where nothing fits.
+// TestPullable checks the list of levers for a 32-bit run with eager attention, in order, and the further ones if
+// nothing fits.
 func TestPullable(t *testing.T) {
 	s := searching(t, small(t, map[string]any{"precision": "fp32", "attention": "eager", "batch": 4.0, "optimizer": "adamw-loop"}), gpu.Reference)
 	var got []string

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan chooses the settings of a training run: those that train the most samples per second
-// within a card's memory, at the effective batch that the user asked for. It only recommends; package
-// edits plans the changes to files.
+// Package plan chooses the settings of a training run: those that train the most samples per second within a card's
+// memory, at the effective batch that the user requested. It only recommends; package edits plans the changes to
+// files.
 //
-// Every number is simulated; none is a rule of thumb. The search is short because memory grows with the
-// batch: for each combination of the other settings, the largest batch that fits is found by bisection,
-// among those that divide the effective batch. Larger batches are not slower either, apart from a little
-// waste. So a combination is skipped if even its largest batch would be slower than the best found so
-// far.
+// Every number is simulated; none is a rule of thumb. The search is short because memory grows with the batch: for
+// each combination of the other settings, the largest batch that fits is found by bisection, among those that divide
+// the effective batch. Larger batches are not slower either, apart from a little waste. So a combination is skipped
+// if even its largest batch would be slower than the best found so far.
 package plan
 
 import (
@@ -21,116 +20,116 @@ import (
 	"snug/internal/setup"
 )
 
-// Request is what the planner is asked for.
+// Request is the input of the planner.
 type Request struct {
-	Setup   *setup.Setup // the run as it is today
+	Setup   *setup.Setup // the current run
 	Card    gpu.Card     // the card to plan for
-	Target  int          // effective batch; 0 means today's
-	Margin  float64      // share of the card that stays free
+	Target  int          // effective batch; 0 means the current one
+	Margin  float64      // share of the card to leave free
 	Reserve uint64       // bytes of the card that other processes need
 	Goal    Goal         // what matters most; the zero value is Throughput
-	Lock    []string     // fields of the setup that stay as they are
-	Allow   []string     // fields that may change although this changes what is trained
+	Lock    []string     // fields of the setup that must not change
+	Allow   []string     // fields that may change even though this changes what is trained
 
 	Library Library // how adapters would be made, if there were any
 
-	// Writable reports whether a setting can be given a value in the run's files; nil allows every value.
-	// It must be safe for concurrent use.
+	// Writable reports whether the run's files can set a setting to a value; nil allows every value. It must be safe
+	// for concurrent use.
 	Writable func(setting string, value any) bool
 
-	Done *atomic.Int64 // counts the runs that were simulated; may be nil
+	Done *atomic.Int64 // counts the simulated runs; may be nil
 
-	Measured *estimate.Range // how far off estimates of this run were; nil if it was not measured
+	Measured *estimate.Range // how far off estimates for this run were; nil if it was not measured
 }
 
-// Library says how a run's library does LoRA, if known.
+// Library describes how a run's library implements LoRA, if known.
 type Library struct {
-	PEFT      bool   // adapters are PEFT's
-	Weights   string // type that the frozen weights are loaded in, as in a setup
+	PEFT      bool   // adapters come from PEFT
+	Weights   string // type in which the frozen weights are loaded, as in a setup
 	Precision string // the precision with adapters, if it differs
 }
 
-// Goal is what the settings are optimized for.
+// Goal is what a plan optimizes for.
 type Goal string
 
 // The goals.
 const (
-	Throughput Goal = "throughput" // the most samples per second that the card can do
-	Balanced   Goal = "balanced"   // the same within four fifths of the card
-	Quick      Goal = "quick"      // to try something out: only batch and accumulation change, within half the card
+	Throughput Goal = "throughput" // the most samples per second
+	Balanced   Goal = "balanced"   // the same within 80 % of the card
+	Quick      Goal = "quick"      // for experiments: only batch and accumulation change, within half the card
 )
 
-// Goals are all goals.
+// Goals lists all goals.
 var Goals = []Goal{Throughput, Balanced, Quick}
 
 // Plan is a recommendation with its reasons.
 type Plan struct {
-	GPU         string      `json:"gpu"`         // the name of the card
-	Current     *Choice     `json:"current"`     // the run as it is
+	GPU         string      `json:"gpu"`         // name of the card
+	Current     *Choice     `json:"current"`     // the current run
 	Recommended *Choice     `json:"recommended"` // nil if nothing fits
-	Ladder      []Rung      `json:"ladder"`      // choices from careful to tight
+	Ladder      []Rung      `json:"ladder"`      // choices from cautious to tight
 	Levers      []Lever     `json:"levers"`      // single changes that save memory
-	Rejected    []Rejection `json:"rejected"`    // what was considered and not chosen
+	Rejected    []Rejection `json:"rejected"`    // choices that were considered but not chosen
 	Files       []File      `json:"files"`       // the changes to config files
 
 	Card    gpu.Card `json:"-"` // the card to plan for
 	Timed   bool     `json:"-"` // whether speeds are known at all
-	Target  int      `json:"-"` // the effective batch that was asked for
-	Notes   []string `json:"-"` // what the user should know
+	Target  int      `json:"-"` // the requested effective batch
+	Notes   []string `json:"-"` // remarks for the user
 	Room    uint64   `json:"-"` // bytes that the run has to fit into
-	Least   *Choice  `json:"-"` // if nothing fits: the settings that take least
-	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes it fit
+	Least   *Choice  `json:"-"` // if nothing fits: the settings that take the least memory
+	Rescue  []string `json:"-"` // if nothing fits: the shortest list of levers that makes the run fit
 	Rescued *Choice  `json:"-"` // the run with Rescue
 	Flags   []string `json:"-"` // the flags that turn the run into Rescued
 }
 
 // Choice is one way to run.
 type Choice struct {
-	Settings         setup.Values     `json:"settings"`           // the values that a plan chooses
-	Estimate         *estimate.Answer `json:"estimate"`           // its memory and step time
+	Settings         setup.Values     `json:"settings"`           // the values that the plan chose
+	Estimate         *estimate.Answer `json:"estimate"`           // memory and step time
 	SamplesPerSecond float64          `json:"samples_per_second"` // estimated throughput
 
-	Change string `json:"-"` // how it differs from today's settings, in words
+	Change string `json:"-"` // describes how it differs from the current settings
 
 	settings settings
 	rate     float64 // samples per second, or a substitute if the run was not timed
-	roomier  *Choice // the best that leaves more of the card free, if this one fills it
+	roomier  *Choice // the best choice that leaves more of the card free, if this one fills it
 }
 
 // Rung is the fastest way to run within a share of the card.
 type Rung struct {
 	Name  string  `json:"name"`  // from safe to maximum
-	Share float64 `json:"share"` // of the card, at most
+	Share float64 `json:"share"` // largest share of the card that may be used
 	*Choice
-	Risk string `json:"risk"` // what can go wrong, in words
+	Risk string `json:"risk"` // describes what can go wrong
 }
 
-// Lever is a single change to today's settings that saves memory.
+// Lever is a single change to the current settings that saves memory.
 type Lever struct {
-	Change string `json:"change"` // what changes, in words
+	Change string `json:"change"` // describes the change
 	Saves  uint64 `json:"saves"`  // bytes of peak memory
-	Costs  string `json:"costs"`  // its price, in words
+	Costs  string `json:"costs"`  // describes the cost
 }
 
-// Rejection is a choice that was not taken.
+// Rejection is a choice that was not made.
 type Rejection struct {
-	Settings setup.Values `json:"settings"` // what was considered
-	Why      string       `json:"why"`      // the reason, in words
-	Change   string       `json:"-"`        // how it differs from what was chosen, in words
+	Settings setup.Values `json:"settings"` // the settings that were considered
+	Why      string       `json:"why"`      // the reason
+	Change   string       `json:"-"`        // describes how it differs from the chosen settings
 }
 
 // File is a value in a file that the recommended settings change.
 type File struct {
 	Path string `json:"path"` // relative to the project
-	Key  string `json:"key"`  // of the value in the file
+	Key  string `json:"key"`  // the key in the file
 	From any    `json:"from"` // the old value
 	To   any    `json:"to"`   // the new value
 }
 
-// Search finds the settings for one card.
+// Search finds the best settings for one card.
 func Search(r Request) (*Plan, error) { return SearchContext(context.Background(), r) }
 
-// SearchContext is Search, but ends when the context does.
+// SearchContext is like Search, but stops once the context ends.
 func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	s, err := newSearch(r, newProber(r.Setup).during(ctx).upTo(r.Card).counting(r.Done), true)
 	if err != nil {
@@ -166,11 +165,11 @@ func SearchContext(ctx context.Context, r Request) (*Plan, error) {
 	return p, s.explain(p)
 }
 
-// longRun is the number of events beyond which only the search itself is simulated. Models that run token
-// by token have millions.
+// longRun is the number of events above which only the search itself is simulated. Models that run token by token
+// have millions.
 const longRun = 500_000
 
-// explain adds the ladder, the levers and the reasons.
+// explain adds the ladder, the levers and the rejections.
 func (s *search) explain(p *Plan) error {
 	var rejected, impossible []Rejection
 	err := each(3, func(i int) (err error) {
@@ -188,8 +187,8 @@ func (s *search) explain(p *Plan) error {
 	return err
 }
 
-// SearchAll finds the best settings for each of several cards, without ladders
-// and levers. Cards of one generation share their simulations.
+// SearchAll finds the best settings for each of several cards, without ladders and levers. Cards of one generation
+// share their simulations.
 func SearchAll(ctx context.Context, r Request, cards []gpu.Card) ([]*Plan, error) {
 	return searchAll(newProber(r.Setup).during(ctx).upTo(cards...).counting(r.Done), r, cards)
 }
@@ -208,7 +207,7 @@ func searchAll(p *prober, r Request, cards []gpu.Card) ([]*Plan, error) {
 	return out, err
 }
 
-// recommend returns a plan with its first part: today's settings and the recommended ones.
+// recommend returns a plan with the current and the recommended settings.
 func (s *search) recommend() (*Plan, error) {
 	p := &Plan{
 		GPU: s.req.Card.Name, Card: s.req.Card, Target: s.target, Timed: s.isTimed(), Room: s.bytesFree(),

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// run returns a setup from its fields.
+// run returns a setup with the given fields.
 func run(t testing.TB, fields map[string]any) *setup.Setup {
 	t.Helper()
 	s, err := setup.Decode(fields, setup.Source{})
@@ -37,19 +37,18 @@ func gpt2(t testing.TB, more map[string]any) *setup.Setup {
 	return run(t, fields)
 }
 
-// TestEffectiveBatch checks the first promise: the effective batch stays the same, in every recommendation
-// and on every rung.
+// TestEffectiveBatch checks that the effective batch stays the same, in every recommendation and on every rung.
 func TestEffectiveBatch(t *testing.T) {
 	ddp := map[string]any{"kind": "ddp", "world": 4.0}
 	tests := map[string]struct {
 		r    Request
 		want int
 	}{
-		"today's":     {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090")}, 32},
-		"another":     {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 48}, 48},
-		"four GPUs":   {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 256}, 256},
-		"not by four": {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 255}, 252},
-		"batch":       {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 64, Lock: []string{"batch"}}, 64},
+		"today's":               {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090")}, 32},
+		"another":               {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 48}, 48},
+		"four GPUs":             {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 256}, 256},
+		"not divisible by four": {Request{Setup: gpt2(t, map[string]any{"dist": ddp}), Card: card(t, "RTX-4090"), Target: 255}, 252},
+		"batch":                 {Request{Setup: gpt2(t, nil), Card: card(t, "RTX-4090"), Target: 64, Lock: []string{"batch"}}, 64},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +74,8 @@ func TestEffectiveBatch(t *testing.T) {
 	}
 }
 
-// TestLadderCountsEvaluation: a run with an evaluation has it in its figures, and the ladder says so.
+// TestLadderCountsEvaluation checks that a run with an evaluation includes it in its figures, and that the ladder
+// says so.
 func TestLadderCountsEvaluation(t *testing.T) {
 	for _, evaluates := range []bool{false, true} {
 		fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "seq": 128.0}
@@ -87,7 +87,7 @@ func TestLadderCountsEvaluation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if said := strings.Contains(p.Ladder[0].Risk, "includes the evaluation"); said != evaluates {
-			t.Errorf("evaluates is %v, and the first step says %q", evaluates, p.Ladder[0].Risk)
+			t.Errorf("evaluates is %v, but the first rung's risk is %q", evaluates, p.Ladder[0].Risk)
 		}
 	}
 }

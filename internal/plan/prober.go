@@ -13,12 +13,12 @@ import (
 	"snug/internal/setup"
 )
 
-// prober simulates settings, each once, as many at a time as there are
-// processors. It may be shared by the searches over several cards.
+// prober simulates settings, each only once, as many at a time as there are processors. Searches over several cards
+// may share it.
 type prober struct {
 	base    *setup.Setup
 	today   settings // its figures are shown however large they are
-	largest uint64   // bytes of the largest card of the search
+	largest uint64   // bytes of the largest card in the search
 	slots   chan struct{}
 	ctx     context.Context // the context of the search
 	done    *atomic.Int64   // counts the simulated runs
@@ -27,13 +27,13 @@ type prober struct {
 	probes  map[probeKey]*once[*estimate.Probe]
 	answers map[probeKey]*once[*estimate.Answer]
 	floors  map[settings]uint64 // memory needed at any batch and length, by the settings it depends on
-	weights map[settings]uint64 // memory of the loaded weights, likewise
+	weights map[settings]uint64 // memory of the loaded weights, by the settings it depends on
 }
 
 // probeKey is everything that a simulated stream depends on.
 type probeKey struct {
 	settings
-	kind gpu.Card // only the fields that choose kernels
+	kind gpu.Card // only the fields that affect kernels
 }
 
 // once is a result that is computed when it is first needed.
@@ -52,13 +52,13 @@ func newProber(base *setup.Setup) *prober {
 	}
 }
 
-// during returns p, whose probes now end with a context.
+// during sets the context of p's probes, and returns p.
 func (p *prober) during(ctx context.Context) *prober {
 	p.ctx = ctx
 	return p
 }
 
-// upTo returns p, whose probes now stop if a run is far too large for all of the cards.
+// upTo makes p's probes stop if a run is far too large for all of the cards, and returns p.
 func (p *prober) upTo(cards ...gpu.Card) *prober {
 	for _, c := range cards {
 		p.largest = max(p.largest, c.Total)
@@ -66,7 +66,7 @@ func (p *prober) upTo(cards ...gpu.Card) *prober {
 	return p
 }
 
-// counting returns p, which now counts the runs that it simulates.
+// counting makes p count the runs that it simulates, and returns p.
 func (p *prober) counting(done *atomic.Int64) *prober {
 	if done != nil {
 		p.done = done
@@ -74,7 +74,7 @@ func (p *prober) counting(done *atomic.Int64) *prober {
 	return p
 }
 
-// remembered returns the value of make for a key. The first caller makes it.
+// remembered returns the value of make for a key. Only the first caller computes it.
 func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, make func() (T, error)) (value T, err error) {
 	if err := p.ctx.Err(); err != nil {
 		return value, err
@@ -97,10 +97,10 @@ func remembered[T any](p *prober, known map[probeKey]*once[T], key probeKey, mak
 	return o.value, o.err
 }
 
-// probe returns the simulated run with these settings on such a card.
+// probe returns the simulated run with these settings on a kind of card.
 func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	x.accumulation = min(x.accumulation, 2) // further micro-batches are like the second
-	x.allocator = p.base.Allocator          // it does not change the stream
+	x.allocator = p.base.Allocator          // the allocator options do not change the stream
 	return remembered(p, p.probes, probeKey{x, kind}, func() (*estimate.Probe, error) {
 		largest := p.largest
 		if x == p.today {
@@ -114,8 +114,8 @@ func (p *prober) probe(x settings, kind gpu.Card) (*estimate.Probe, error) {
 	})
 }
 
-// note stores what one run shows about all runs that differ only in batch and length, and what its weights
-// show about those that load the same way.
+// note records what one run shows about all runs that differ only in batch and length, and what its weights show
+// about runs that load the same way.
 func (p *prober) note(x settings, found *estimate.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,22 +126,22 @@ func (p *prober) note(x settings, found *estimate.Probe) {
 	}
 }
 
-// floor returns the lower bound of the memory of settings, as far as similar runs have shown it.
+// floor returns a lower bound for the memory of settings, as far as it is known from similar runs.
 func (p *prober) floor(x settings) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(p.floors[x.lasting()], p.weights[x.loading()])
 }
 
-// estimate returns the whole answer for these settings on a card.
+// estimate returns the full answer for these settings on a card.
 func (p *prober) estimate(x settings, card gpu.Card) (*estimate.Answer, error) {
 	return remembered(p, p.answers, probeKey{x, card}, func() (*estimate.Answer, error) {
 		return estimate.FiguresContext(p.ctx, x.on(p.base), card)
 	})
 }
 
-// roughly returns the answer on any card of a kind. If the run reaches no limit, it is taken from an answer
-// that the cards share.
+// roughly returns the answer on any card of a kind. If the run reaches no limit, it is derived from an answer that
+// the cards share.
 func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*estimate.Answer, error) {
 	a, err := remembered(p, p.answers, probeKey{x, kind}, func() (*estimate.Answer, error) {
 		free := x.on(p.base)
@@ -158,7 +158,7 @@ func (p *prober) roughly(x settings, card, kind gpu.Card, seconds float64) (*est
 	return p.estimate(x, card)
 }
 
-// each calls do for 0 to n-1 concurrently, and returns the first error in their order.
+// each calls do for 0 to n-1 concurrently, and returns the error with the lowest index.
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
@@ -174,8 +174,8 @@ func each(n int, do func(i int) error) error {
 	return nil
 }
 
-// inTurn calls do for 0 to n-1. It starts them in order and not all at once, only as many as there are processors,
-// so that later calls can use the results of earlier ones. After a call returns false, no further calls are begun.
+// inTurn calls do for 0 to n-1. It starts the calls in order, only as many at once as there are processors, so that
+// later calls can use the results of earlier ones. After a call returns false, no further calls are started.
 func inTurn(n int, do func(i int) bool) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
@@ -191,9 +191,9 @@ func inTurn(n int, do func(i int) bool) {
 	wait.Wait()
 }
 
-// kindOf returns the part of a card that decides which kernels run. Cards of one generation differ by a
-// few kilobytes of buffers; if exact is false they count as one, so that a search over many cards
-// simulates each generation once.
+// kindOf returns the part of a card that determines which kernels run. Cards of one generation differ by a few
+// kilobytes of buffers; if exact is false they count as one, so that a search over many cards simulates each
+// generation once.
 func kindOf(card gpu.Card, exact bool) gpu.Card {
 	kind := gpu.Card{Capability: card.Capability, SMs: card.SMs}
 	if card.Capability == 0 {

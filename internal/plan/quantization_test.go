@@ -11,8 +11,8 @@ import (
 	"snug/internal/setup"
 )
 
-// Quantization is a lever where PEFT's adapters stand on whole weights, alone and with
-// another precision; quantized weights are never spread thinner than DDP.
+// TestQuantizedLever checks that quantization is a lever for PEFT adapters on unquantized weights, alone and with
+// another precision, and that quantized weights are never sharded beyond DDP.
 func TestQuantizedLever(t *testing.T) {
 	fields := map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 2.0, "seq": 128.0, "precision": "amp-bf16", "weights": "bf16",
@@ -39,12 +39,12 @@ func TestQuantizedLever(t *testing.T) {
 	spread := func(change string) bool { return strings.Contains(change, "GPUs") }
 	whole := changes()
 	if !slices.Contains(whole, "4-bit weights") || !slices.ContainsFunc(whole, spread) {
-		t.Errorf("levers of whole weights: %v", whole)
+		t.Errorf("levers for unquantized weights: %v", whole)
 	}
 	fields["quantization"] = map[string]any{"bits": 4.0}
 	quantized := changes()
 	if slices.Contains(quantized, "4-bit weights") || slices.ContainsFunc(quantized, spread) {
-		t.Errorf("levers of quantized weights: %v", quantized)
+		t.Errorf("levers for quantized weights: %v", quantized)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"snug/internal/units"
 )
 
-// recommended returns what is recommended for a run on a card, with its notes.
+// recommended returns the plan for a run on a card.
 func recommended(t *testing.T, fields map[string]any, on string) *Plan {
 	t.Helper()
 	s := run(t, fields)
@@ -35,8 +35,8 @@ func modelled(name string, more map[string]any) map[string]any {
 	return out
 }
 
-// A few percent of speed are not worth the last tenth of the card: Llama 3.2 1B at 2 × 4 takes 99 % of an RTX 4090
-// and is 6 % faster than 1 × 8, which takes 70 %.
+// TestSaferWithinAFewPercent checks that a few percent of speed are not worth the last tenth of the card: Llama 3.2
+// 1B at 2 × 4 takes 99 % of an RTX 4090 and is 6 % faster than 1 × 8, which takes 70 %.
 func TestSaferWithinAFewPercent(t *testing.T) {
 	p := recommended(t, modelled("llama-3.2-1b", map[string]any{"batch": 1.0, "seq": 2048.0, "precision": "bf16", "accumulation": 8.0}), "RTX-4090")
 	if a := p.Recommended.Estimate; float64(a.DevicePeak) > 0.9*float64(p.Card.Total) {
@@ -44,7 +44,7 @@ func TestSaferWithinAFewPercent(t *testing.T) {
 	}
 }
 
-// A choice that fills the card says what a roomier one would cost.
+// TestTightSaysSo checks that a choice that fills the card states what a roomier one would cost.
 func TestTightSaysSo(t *testing.T) {
 	s := run(t, modelled("gpt2", map[string]any{"batch": 8.0, "seq": 512.0}))
 	q, err := newSearch(Request{Setup: s, Card: card(t, "RTX-4090")}, newProber(s), true)
@@ -65,7 +65,8 @@ func TestTightSaysSo(t *testing.T) {
 	}
 }
 
-// A recommendation fits at the upper end of its interval, or says that it might not.
+// TestHoldsWithItsInterval checks that a recommendation fits at the upper end of its interval, or warns that it might
+// not.
 func TestHoldsWithItsInterval(t *testing.T) {
 	for _, c := range []struct {
 		card   string
@@ -86,13 +87,13 @@ func TestHoldsWithItsInterval(t *testing.T) {
 		a := p.Recommended.Estimate
 		warns := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "it may take up to") })
 		if a.Interval[1]+a.Outside > p.Card.Total && !warns {
-			t.Errorf("%v on %s: up to %v of %v, and no word", c.fields, c.card, units.Bytes(a.Interval[1]+a.Outside), units.Bytes(p.Card.Total))
+			t.Errorf("%v on %s: up to %v of %v, without a warning", c.fields, c.card, units.Bytes(a.Interval[1]+a.Outside), units.Bytes(p.Card.Total))
 		}
 	}
 }
 
-// What costs nothing is taken: the fused optimizer even where it is hardly faster, and expandable segments where
-// they save memory.
+// TestFreeLeversAreTaken checks that free levers are used: the fused optimizer even if it is hardly faster, and
+// expandable segments if they save memory.
 func TestFreeLeversAreTaken(t *testing.T) {
 	fields := modelled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"})
 	p := recommended(t, fields, "RTX-4090")
@@ -100,11 +101,11 @@ func TestFreeLeversAreTaken(t *testing.T) {
 		t.Errorf("%s", p.Recommended.Change)
 	}
 	if p.Recommended.Estimate.PeakReserved >= p.Current.Estimate.PeakReserved {
-		t.Errorf("they take %v, and %v without", units.Bytes(p.Recommended.Estimate.PeakReserved), units.Bytes(p.Current.Estimate.PeakReserved))
+		t.Errorf("%v with them, %v without", units.Bytes(p.Recommended.Estimate.PeakReserved), units.Bytes(p.Current.Estimate.PeakReserved))
 	}
 }
 
-// Locked, and where files cannot hold them, they are not.
+// TestFreeLeversMayBeLocked checks that free levers are not used if they are locked or files cannot express them.
 func TestFreeLeversMayBeLocked(t *testing.T) {
 	s := run(t, modelled("gpt2", map[string]any{"batch": 8.0, "accumulation": 8.0, "seq": 1024.0, "precision": "amp-bf16"}))
 	for name, r := range map[string]Request{
@@ -126,7 +127,8 @@ func TestFreeLeversMayBeLocked(t *testing.T) {
 	}
 }
 
-// Over many cards, a run that fits none is simulated for each generation, not for each card.
+// TestManyCardsFewEstimates checks that over many cards, a run that fits none is simulated once per generation, not
+// once per card.
 func TestManyCardsFewEstimates(t *testing.T) {
 	s := run(t, modelled("llama-3.1-8b", map[string]any{"batch": 64.0, "seq": 8192.0, "precision": "fp32"}))
 	p := newProber(s).upTo(gpu.Cards()...)
@@ -138,7 +140,8 @@ func TestManyCardsFewEstimates(t *testing.T) {
 	}
 }
 
-// A setting has one figure: a row of the ladder that was not taken is named with the memory that the ladder shows.
+// TestOneFigureForOneSetting checks that a rejected setting that is also on the ladder has the same memory in both
+// places.
 func TestOneFigureForOneSetting(t *testing.T) {
 	for _, c := range []struct {
 		model        string
@@ -157,7 +160,7 @@ func TestOneFigureForOneSetting(t *testing.T) {
 				}
 				both++
 				if want := "needs " + units.Bytes(rung.Estimate.DevicePeak).String() + " of"; !strings.HasPrefix(r.Why, want) {
-					t.Errorf("%s: not taken %s: %s, but %s has %v", c.model, r.Change, r.Why, rung.Name, units.Bytes(rung.Estimate.DevicePeak))
+					t.Errorf("%s: rejected %s: %s, but %s has %v", c.model, r.Change, r.Why, rung.Name, units.Bytes(rung.Estimate.DevicePeak))
 				}
 			}
 		}

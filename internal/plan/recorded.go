@@ -14,20 +14,20 @@ import (
 	"snug/internal/units"
 )
 
-// A run whose model is a profile is searched like any other: its probes take their stream from the
-// recordings instead of from a family. What the recordings do not vary stays as it is, and speeds are the
+// A run whose model is a profile is searched like any other, except that its probes take their stream from the
+// recordings instead of from a family. Settings that the recordings do not vary stay the same, and speeds are the
 // recorded ones.
 
 // isRecorded reports whether the model is a profile.
 func (s *search) isRecorded() bool { return s.base.Model.Program != nil }
 
-// isTimed reports whether anything is known about speed.
+// isTimed reports whether the speed is known.
 func (s *search) isTimed() bool {
 	p := estimate.Profile(s.base)
 	return p == nil || len(p.Facts.Timings) > 0
 }
 
-// lockRecorded adds the settings that a profile cannot change to the locked ones, and returns them.
+// lockRecorded locks the settings that a profile cannot change, and returns them.
 func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	if base.Model.Program == nil {
 		return nil
@@ -48,8 +48,8 @@ func lockRecorded(base *setup.Setup, locked map[string]bool) map[string]bool {
 	return out
 }
 
-// recordedOptions reports whether the recordings were made with allocator options that differ from the
-// defaults. A plan leaves them alone.
+// recordedOptions reports whether the recordings were made with non-default allocator options. A plan does not change
+// those.
 func recordedOptions(base *setup.Setup) bool {
 	p := estimate.Profile(base)
 	return p != nil && p.Options != allocator.DefaultOptions()
@@ -71,14 +71,14 @@ func (s *search) recordedNotes(c *Choice) []string {
 	_, grows := p.Seconds(c.settings.on(s.base).At())
 	say(!s.isTimed(), "The recordings have no times, so the largest batch is assumed to be the fastest.")
 	say(s.isTimed() && (err != nil || on.Name != s.req.Card.Name), "Speeds are for %s, where the run was recorded.", p.Card)
-	say(s.isTimed() && p.Facts.Stacks, "Recording stacks slowed the steps down: use the speeds only to compare settings.")
+	say(s.isTimed() && p.Facts.Stacks, "Recording stacks slowed down the steps: use the speeds only to compare settings.")
 	say(s.isTimed() && !grows, "The recorded steps did not get slower with more samples, so large batches look faster than they are.")
 	kept := estimate.Kept(c.settings.on(s.base))
 	say(kept > 0, "The recording has one forward per step on one GPU; %v of gradients are added.", units.Bytes(kept))
 	return append(out, s.uncounted(c)...)
 }
 
-// uncounted lists what the figures of a choice or of today's settings do not include.
+// uncounted lists what the figures of a choice or of the current settings do not include.
 func (s *search) uncounted(c *Choice) []string {
 	var out []string
 	for _, x := range []settings{s.today, c.settings} {
@@ -91,7 +91,7 @@ func (s *search) uncounted(c *Choice) []string {
 	return out
 }
 
-// furtherRecorded returns the levers that a profile has.
+// furtherRecorded returns the further levers for a profile.
 func (s *search) furtherRecorded(x settings) []lever {
 	var out []lever
 	if x.batch > 1 && s.base.Model.Varies("batch") {

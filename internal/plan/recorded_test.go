@@ -17,7 +17,7 @@ import (
 	"snug/internal/units"
 )
 
-// towers returns a model that no family covers, with the data of a probe.
+// towers returns a profile of a model that no family covers, recorded with a probe.
 func towers(t *testing.T, facts profile.Facts) setup.Program {
 	t.Helper()
 	p := profiletest.Towers(t)
@@ -40,8 +40,8 @@ func timings(two, three float64) []profile.Timing {
 	return []profile.Timing{{At: profile.Point{"batch": 64}, Seconds: two}, {At: profile.Point{"batch": 96}, Seconds: three}}
 }
 
-// The recommended batch is the largest that splits the effective batch and fits,
-// where a larger one is faster: each is tried with a whole estimate.
+// TestRecordedSearch checks that the recommended batch is the largest that divides the effective batch and fits, if
+// larger batches are faster. Each batch is tried with a full estimate.
 func TestRecordedSearch(t *testing.T) {
 	s := recordedSetup(t, towers(t, profile.Facts{
 		Params: 11919864, Trainable: 11919864, Parameters: 47679456, Gradients: 47679456, States: 95358912,
@@ -78,7 +78,7 @@ func TestRecordedSearch(t *testing.T) {
 	}
 	for _, l := range p.Levers {
 		if strings.Contains(l.Change, "precision") || strings.Contains(l.Change, "optimizer") {
-			t.Errorf("lever %q, which no recording tells about", l.Change)
+			t.Errorf("lever %q, which recordings do not cover", l.Change)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestRecordedWithoutTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Timed || p.Recommended.SamplesPerSecond != 0 {
-		t.Errorf("%g samples a second of what nobody timed", p.Recommended.SamplesPerSecond)
+		t.Errorf("%g samples per second for an untimed run", p.Recommended.SamplesPerSecond)
 	}
 	if p.Recommended.settings.batch != 251 {
 		t.Errorf("batch %d", p.Recommended.settings.batch)
@@ -101,7 +101,7 @@ func TestRecordedWithoutTimes(t *testing.T) {
 	}
 }
 
-// Where nothing fits, only what a profile can change is proposed.
+// TestRecordedRescue checks that if nothing fits, only changes that a profile supports are proposed.
 func TestRecordedRescue(t *testing.T) {
 	s := recordedSetup(t, towers(t, profile.Facts{}))
 	p, err := Search(Request{Setup: s, Card: gpu.ForMemory(900 * units.MiB)})
@@ -124,13 +124,13 @@ func TestRecordedOnManyCards(t *testing.T) {
 		case p.Recommended == nil:
 			t.Errorf("%s: nothing fits", p.GPU)
 		case (p.Recommended.Estimate.StepSeconds > 0) != (p.GPU == "H200"):
-			t.Errorf("%s: %g s a step, recorded on an H200", p.GPU, p.Recommended.Estimate.StepSeconds)
+			t.Errorf("%s: %g s per step, recorded on an H200", p.GPU, p.Recommended.Estimate.StepSeconds)
 		}
 	}
 }
 
-// BenchmarkRecordedSearch plans a step of a million events, as a recurrent model
-// has that keeps its states until backward.
+// BenchmarkRecordedSearch plans a step of a million events, as in a recurrent model that keeps its states until
+// backward.
 func BenchmarkRecordedSearch(b *testing.B) {
 	long := func(unit uint64) *stream.Trace {
 		t := stream.New(1_000_000)

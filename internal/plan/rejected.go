@@ -10,10 +10,10 @@ import (
 	"snug/internal/units"
 )
 
-// levers.go says why a lever cannot be used, and rescue.go what is said when nothing fits.
+// levers.go explains why a lever cannot be used, and rescue.go handles plans in which nothing fits.
 
-// rejected lists the nearest alternatives to a choice, and why they were not taken: the next larger
-// batch, and the best of each variant that lost.
+// rejected lists the nearest alternatives to a choice, and why they were not chosen: the next larger batch, and the
+// best of each variant that lost.
 func (s *search) rejected(best *Choice) ([]Rejection, error) {
 	out := []Rejection{}
 	add := func(x settings, why string) {
@@ -61,7 +61,7 @@ func (s *search) flipped(x settings) []settings {
 		y.checkpointing = !x.checkpointing
 		out = append(out, y)
 	}
-	if x.optimizer != s.today.optimizer && x.optimizer != fused[s.today.optimizer] { // that one is free
+	if x.optimizer != s.today.optimizer && x.optimizer != fused[s.today.optimizer] { // the fused variant is free
 		y := x
 		y.optimizer = s.today.optimizer
 		out = append(out, y)
@@ -94,8 +94,8 @@ func (s *search) bestOf(v settings) (candidate, error) {
 	return c, err
 }
 
-// against returns why a candidate is not the choice, and the settings for which that holds: with the allocator options
-// of the choice, so that the two are compared alike. Its memory is that of the whole estimate, as on the ladder.
+// against returns why a candidate is not the choice, and the settings that this applies to. They have the choice's
+// allocator options, so that the comparison is fair. The memory is that of the full estimate, as on the ladder.
 func (s *search) against(c candidate, best *Choice) (x settings, why string, err error) {
 	_, fits, err := s.placed(c, room{s.req.Goal.share(), true})
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *search) against(c candidate, best *Choice) (x settings, why string, err
 	return c.settings, s.reason(c, fits, best), nil
 }
 
-// reason returns why a candidate whose memory is known is not the choice.
+// reason explains why a candidate with known memory is not the choice.
 func (s *search) reason(c candidate, fits bool, best *Choice) string {
 	if !fits {
 		return s.tooLarge(c)
@@ -133,17 +133,17 @@ func (s *search) taken(c candidate) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(s.bytesNeeded(c))/float64(max(s.bytesFree(), 1)))
 }
 
-// tooLarge returns how much memory a candidate needs and how much there is, in words.
+// tooLarge describes how much memory a candidate needs and how much there is.
 func (s *search) tooLarge(c candidate) string {
 	need, have, what := s.bytesNeeded(c), s.bytesFree(), s.limitName()
 	if need <= have {
 		return fmt.Sprintf("needs %v of %s's %v, which is too close", units.Bytes(need), what, units.Bytes(have))
 	}
-	return fmt.Sprintf("needs %v, %s has %v", units.Bytes(need), what, units.Bytes(have))
+	return fmt.Sprintf("needs %v, but %s has %v", units.Bytes(need), what, units.Bytes(have))
 }
 
-// bytesNeeded returns the memory that counts for a candidate: under a limit, what PyTorch reserves; on a card,
-// the rest of the process too.
+// bytesNeeded returns the memory that counts for a candidate: with a limit, what PyTorch reserves; on a card, also
+// the rest of the process.
 func (s *search) bytesNeeded(c candidate) uint64 {
 	if s.byLimit(c.settings) {
 		return c.reserved

@@ -12,18 +12,18 @@ import (
 	"snug/internal/setup"
 )
 
-// Remedy is a change that makes a run fit that did not fit before.
+// Remedy is a change that makes a run fit.
 type Remedy struct {
-	Flags []string // as one would type them
-	Takes uint64   // bytes on the card; under a limit, bytes that PyTorch reserves
+	Flags []string // as a user would type them
+	Takes uint64   // bytes on the card, or with a limit, bytes that PyTorch reserves
 }
 
-// enoughRemedies is how many remedies are worth reading.
+// enoughRemedies is the largest number of remedies to show.
 const enoughRemedies = 3
 
-// Remedies returns up to three changes that make a run fit, each simulated, beginning with those that change what is
-// trained the least; if no single one does, the shortest list of changes that does. It is empty if nothing helps, or if the
-// run takes long to simulate.
+// Remedies returns up to three changes that make a run fit, each simulated, starting with those that change the least
+// about what is trained. If no single change does, it returns the shortest list of changes that does. It is empty if
+// nothing helps, or if the run takes long to simulate.
 func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, error) {
 	q, err := newSearch(Request{Setup: s, Card: card}, newProber(s).during(ctx).upTo(card), true)
 	if err != nil {
@@ -43,7 +43,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	if err != nil {
 		return nil, err
 	}
-	if best != nil { // the fastest settings that fit come after the smaller batch, which changes least
+	if best != nil { // the fastest settings that fit come after the smaller batch, which changes the least
 		found = slices.Insert(found, min(1, len(found)), &Remedy{q.flags(best.settings), q.counted(best.Estimate)})
 	}
 	if out := different(found); len(out) > 0 {
@@ -52,7 +52,7 @@ func Remedies(ctx context.Context, s *setup.Setup, card gpu.Card) ([]Remedy, err
 	return q.combined()
 }
 
-// different returns the first few remedies, without nils, repetitions, and further ones that take more GPUs.
+// different returns the first few remedies, without nils, duplicates, and further ones that need more GPUs.
 func different(found []*Remedy) (out []Remedy) {
 	spread := false
 	for _, r := range found {
@@ -85,7 +85,7 @@ func (s *search) singles() []lever {
 	return out
 }
 
-// remedy returns today's run with a change as a remedy, or nil if it does not fit even then.
+// remedy returns the current run with a change as a remedy, or nil if it still does not fit.
 func (s *search) remedy(pull func(x *settings)) *Remedy {
 	x := s.today
 	pull(&x)
@@ -100,7 +100,7 @@ func (s *search) remedy(pull func(x *settings)) *Remedy {
 	return s.asRemedy(placed.settings)
 }
 
-// asRemedy returns settings as a remedy, if the whole estimate agrees that they fit.
+// asRemedy returns settings as a remedy, if the full estimate confirms that they fit.
 func (s *search) asRemedy(x settings) *Remedy {
 	c, err := s.choice(x)
 	if err != nil || !runs(c.Estimate) {
@@ -126,7 +126,7 @@ func (s *search) flags(x settings) []string {
 	return out
 }
 
-// combined returns the shortest list of changes with which the run fits, from the settings that take least.
+// combined returns the shortest list of changes that makes the run fit, from the settings that take the least memory.
 func (s *search) combined() ([]Remedy, error) {
 	least, err := s.least()
 	if err != nil {

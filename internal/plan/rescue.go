@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// tooSmall adds the settings that take least to the plan, if nothing fits.
+// tooSmall adds the settings that take the least memory to the plan, if nothing fits.
 func (s *search) tooSmall(p *Plan) error {
 	least, err := s.least()
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *search) tooSmall(p *Plan) error {
 	return nil
 }
 
-// rescue adds the few further changes that would make a run fit to the plan, if nothing does.
+// rescue adds the few further changes that would make a run fit to the plan, if nothing fits.
 func (s *search) rescue(p *Plan) (err error) {
 	if p.Recommended != nil {
 		return nil
@@ -37,7 +37,7 @@ func (s *search) rescue(p *Plan) (err error) {
 	return err
 }
 
-// nearest returns the shortest list of levers with which settings fit: on few more GPUs, or else on many.
+// nearest returns the shortest list of levers that makes settings fit: on a few more GPUs, or else on many.
 func (s *search) nearest(x settings) ([]string, settings) {
 	names, y := s.shortest(x)
 	if names == nil && !s.isRecorded() {
@@ -48,18 +48,18 @@ func (s *search) nearest(x settings) ([]string, settings) {
 	return names, y
 }
 
-// How many times as many GPUs a rescue may take.
+// The largest factors by which a rescue may multiply the number of GPUs.
 var (
 	fewMore  = []int{2, 4, 8}
 	manyMore = []int{16, 32, 64}
 )
 
-// least returns the variant that takes least memory at the smallest batch, with all that is allowed.
+// least returns the variant that takes the least memory at the smallest batch, with everything that is allowed.
 func (s *search) least() (candidate, error) {
 	variants := s.variants()
 	for _, change := range []func([]settings) [][]settings{s.levered, s.shortened} {
 		if sets := change(variants); len(sets) > 0 {
-			variants = sets[len(sets)-1] // the one that changes most
+			variants = sets[len(sets)-1] // the set that changes the most
 		}
 	}
 	if !s.rules.fixed("dist") && s.today.shardsLater() {
@@ -81,9 +81,9 @@ func (s *search) least() (candidate, error) {
 	}), nil
 }
 
-// shortest returns the shortest list of levers with which settings fit. Single ones
-// and pairs are all tried, in order of how little they change what is trained;
-// longer lists grow from the pair that takes least.
+// shortest returns the shortest list of levers that makes settings fit. All single levers and pairs are tried,
+// starting with those that change the least about what is trained; longer lists extend the pair that takes the least
+// memory.
 func (s *search) shortest(x settings) ([]string, settings) {
 	levers := s.further(x)
 	var lists [][]int
@@ -112,11 +112,11 @@ type attempt struct {
 	settings
 	fits  bool
 	takes uint64
-	least bool // only a lower bound is known, which does not fit
+	least bool // only a lower bound is known, and it does not fit
 }
 
-// tryAll tries each list of levers, and returns the first that fits, or else the one that takes least. A
-// list that cannot fit is simulated only if it might take least.
+// tryAll tries each list of levers, and returns the first that fits, or else the one that takes the least memory. A
+// list that cannot fit is simulated only if it might be that one.
 func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attempt) {
 	tried := make([]attempt, len(lists))
 	inTurn(len(lists), func(i int) bool {
@@ -139,7 +139,7 @@ func (s *search) tryAll(x settings, levers []lever, lists [][]int) ([]int, attem
 	}
 }
 
-// try returns the memory of settings; with byFloor, only its lower bound if that does not fit.
+// try returns the memory of settings; with byFloor, only a lower bound if that does not fit.
 func (s *search) try(y settings, byFloor bool) attempt {
 	r := room{share: s.req.Goal.share()}
 	if byFloor && s.hopeless(y, r) {
@@ -159,7 +159,7 @@ func longer(lists [][]int, n int) [][]int {
 	for _, l := range lists {
 		first := 0
 		if len(l) == 1 {
-			first = l[0] + 1 // pairs: each once
+			first = l[0] + 1 // each pair only once
 		}
 		for i := first; i < n; i++ {
 			if !slices.Contains(l, i) {
@@ -170,8 +170,8 @@ func longer(lists [][]int, n int) [][]int {
 	return out
 }
 
-// further lists the levers that the search itself may not use, starting with those that change least of
-// what is trained.
+// further lists the levers that the search itself may not use, starting with those that change the least about what
+// is trained.
 func (s *search) further(x settings) []lever {
 	if s.isRecorded() {
 		return s.furtherRecorded(x)
@@ -200,12 +200,12 @@ func (s *search) further(x settings) []lever {
 	for _, part := range []int{2, 4} {
 		add(x.seq >= 64*part, fmt.Sprintf("seq %d", x.seq/part), func(x *settings) { x.seq, x.targetSeq = x.seq/part, x.targetSeq/part })
 	}
-	if s.base.Quantization != nil { // loading in parts is not simulated for quantized weights
+	if s.base.Quantization != nil { // sharded loading is not simulated for quantized weights
 		return out
 	}
 	kind := setup.FSDP2
 	if setup.DistTakes(x.kind, "load") {
-		kind = x.kind // it is sharded already
+		kind = x.kind // already sharded
 	}
 	add(!x.spread().LoadsSharded(), loadSharded, (*settings).shardFirst)
 	for _, times := range s.worlds {

@@ -38,7 +38,7 @@ func TestRescue(t *testing.T) {
 	}
 }
 
-// TestAllow checks that sequences are cut only if allowed, and no further than needed.
+// TestAllow checks that sequences are shortened only if allowed, and no further than needed.
 func TestAllow(t *testing.T) {
 	s := small(t, map[string]any{"seq": 4096.0, "batch": 1.0, "limit": 300.0 * units.MiB})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference})
@@ -46,7 +46,7 @@ func TestAllow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Recommended != nil {
-		t.Fatalf("fits without being cut: %v", p.Recommended.Settings)
+		t.Fatalf("fits without being shortened: %v", p.Recommended.Settings)
 	}
 	p, err = Search(Request{Setup: s, Card: gpu.Reference, Allow: []string{"seq"}})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestSharding checks that a run over GPUs that does not fit under DDP is sharded, with a note.
+// TestSharding checks that a run over several GPUs that does not fit under DDP is sharded, with a note.
 func TestSharding(t *testing.T) {
 	s := gpt2(t, map[string]any{"batch": 1.0, "precision": "amp-bf16", "seq": 128.0, "limit": 1700.0 * units.MiB, "dist": map[string]any{"kind": "ddp", "world": 8.0}})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference})
@@ -74,10 +74,10 @@ func TestSharding(t *testing.T) {
 		t.Fatalf("got %+v", p.Recommended)
 	}
 	if len(p.Notes) == 0 {
-		t.Error("another kind of spreading, and not a word")
+		t.Error("the kind of sharding changed without a note")
 	}
 	if top := p.Ladder[len(p.Ladder)-1]; top.Choice == nil {
-		t.Error("the ladder has nothing that fits")
+		t.Error("nothing on the ladder fits")
 	}
 }
 
@@ -89,8 +89,8 @@ func TestDivisors(t *testing.T) {
 	}
 }
 
-// TestPrime checks that an effective batch without divisors is rounded down rather than trained one sample
-// at a time, with a note.
+// TestPrime checks that an effective batch without divisors is rounded down, with a note, rather than trained one
+// sample at a time.
 func TestPrime(t *testing.T) {
 	s := small(t, map[string]any{"limit": 700.0 * units.MiB})
 	p, err := Search(Request{Setup: s, Card: gpu.Reference, Target: 251})
@@ -102,7 +102,7 @@ func TestPrime(t *testing.T) {
 		t.Errorf("%d × %d for 251", x.batch, x.accumulation)
 	}
 	if len(p.Notes) == 0 {
-		t.Error("another effective batch, and not a word")
+		t.Error("the effective batch changed without a note")
 	}
 }
 
@@ -122,8 +122,8 @@ func TestLoaderFor(t *testing.T) {
 	}
 }
 
-// A probe that fails is an error of the search for what takes least, whichever of
-// the variants it is: there is nothing to compare then.
+// TestLeastOfWhatFails checks that a failing probe is an error of the search for the least memory, whichever variant
+// fails.
 func TestLeastOfWhatFails(t *testing.T) {
 	s := small(t, map[string]any{"batch": 1.0, "limit": 1.0 * units.MiB})
 	for failing := range 2 {
@@ -145,8 +145,7 @@ func TestLeastOfWhatFails(t *testing.T) {
 	}
 }
 
-// TestInTurnStops checks that the calls before the one that is enough are done, and most of the rest are
-// not.
+// TestInTurnStops checks that the calls before the one that stops are done, and most of the rest are not.
 func TestInTurnStops(t *testing.T) {
 	const n, enough = 10_000, 7
 	var calls [n]atomic.Bool
@@ -164,6 +163,6 @@ func TestInTurnStops(t *testing.T) {
 		}
 	}
 	if done > n/2 {
-		t.Errorf("%d calls of %d, though one of the first was enough", done, n)
+		t.Errorf("%d of %d calls, although one of the first was enough", done, n)
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"snug/internal/units"
 )
 
-// room is the memory that a run has to fit into: a share of the card, with or without allowance for the
-// errors of such estimates. The shares of the ladder are in ladder.go, the recommendation's own share is
-// Goal.share in plan.go. Margin and reserve are applied here (reservable); fits (search.go) reports whether a run stays
-// within a room.
+// room is the memory that a run has to fit into: a share of the card, with or without an allowance for the errors of
+// estimates. The ladder's shares are in ladder.go; the recommendation's own share is Goal.share in plan.go. Margin
+// and reserve are applied here (reservable); fits (search.go) reports whether a run fits a room.
 type room struct {
 	share   float64
 	careful bool
@@ -33,16 +32,14 @@ func (s *search) reservable(x settings, r room) uint64 {
 	return out
 }
 
-// What is assumed about a card that was not measured: its total, by a rule that was within 1.5 % wherever
-// it could be checked, and the memory of a process outside PyTorch, which differs by some 200 MiB between
-// generations.
+// Assumptions about a card that was not measured: its total memory follows a rule that was within 1.5 % wherever it
+// could be checked, and the memory of a process outside PyTorch differs by some 200 MiB between generations.
 const (
 	totalMayLack  = 0.015
 	outsideMayAdd = 200 * units.MiB
 )
 
-// possiblyMissing returns how much less memory the card may have than assumed. A limit given by the user is
-// exact.
+// possiblyMissing returns how much less memory the card may have than assumed. A limit given by the user is exact.
 func (s *search) possiblyMissing() uint64 {
 	card := s.req.Card
 	if card.Total == 0 || s.byLimit(s.today) {
@@ -58,8 +55,8 @@ func (s *search) possiblyMissing() uint64 {
 	return out
 }
 
-// inside reports whether a choice's whole estimate stays in a room, and with it the end of its interval if the room
-// is careful.
+// inside reports whether a choice's full estimate fits a room, including the end of its interval if the room is
+// careful.
 func (s *search) inside(c *Choice, r room) bool {
 	if !runs(c.Estimate) || r.careful && s.mightNotFit(c) {
 		return false

@@ -2,19 +2,19 @@
 
 package plan
 
-// If an effective batch has few divisors, all possible batches may be far smaller than what fits: 251 is
-// prime, and 251 micro-batches of 1 are slow. Then the nearest lower effective batch is used, and the
-// user is told, as people do by hand (3 × 21 × 4 = 252 for 256).
+// If an effective batch has few divisors, all possible batches may be far smaller than what fits: 251 is prime, and
+// 251 micro-batches of 1 are slow. Then a slightly lower effective batch is used, with a note, as people do by hand
+// (3 × 21 × 4 = 252 for 256).
 const (
 	worthRounding = 1.1  // speedup from which the effective batch is changed
 	untimedWorth  = 2    // growth of the batch from which it is changed, if the run was not timed
-	nearEnough    = 0.98 // of the effective batch
-	fewDivisors   = 2    // an effective batch whose divisors are no further apart is kept
+	nearEnough    = 0.98 // smallest share of the effective batch
+	fewDivisors   = 2    // an effective batch whose divisors are no further apart than this factor is kept
 )
 
 // rounder returns the best choice with a micro-batch that does not divide the effective batch, if that is much
-// faster; otherwise the given choice. It compares all variants again: those that gain nothing at the few
-// batches that divide, like autocast at a batch of 1, may gain most at the others.
+// faster; otherwise the given choice. It compares all variants again: those that gain nothing at the few batches that
+// divide, such as autocast at a batch of 1, may gain the most at others.
 func (s *search) rounder(c *Choice, set []settings, r room) (*Choice, error) {
 	if s.rules.locked["batch"] || s.rules.locked["accumulation"] {
 		return c, nil
@@ -39,8 +39,8 @@ func (s *search) rounder(c *Choice, set []settings, r room) (*Choice, error) {
 	return rounded, nil
 }
 
-// mayGain reports whether any variant would be faster than a choice by a factor at the next batch after its largest
-// that divides and fits. Batches in between are no faster.
+// mayGain reports whether any variant would be faster than a choice by a factor at the batch after its largest that
+// divides and fits. Batches in between are no faster.
 func (s *search) mayGain(c *Choice, set []settings, factor float64, r room) (bool, error) {
 	last := len(s.batches) - 1
 	for _, v := range set {
@@ -66,7 +66,7 @@ func (s *search) mayGain(c *Choice, set []settings, factor float64, r room) (boo
 	return false, nil
 }
 
-// near returns the micro-batches whose multiple comes near enough to the effective batch from below.
+// near returns the micro-batches with a multiple close enough below the effective batch.
 func (s *search) near() []int {
 	var out []int
 	for batch := 1; batch <= s.most(); batch++ {

@@ -13,7 +13,7 @@ import (
 	"snug/internal/spelling"
 )
 
-// rules say which settings a search may change, and to what.
+// rules determine which settings a search may change, and to what.
 type rules struct {
 	locked, allowed map[string]bool
 	quick           bool // only batch and accumulation may change
@@ -26,8 +26,8 @@ func (r rules) writes(setting string, value any) bool {
 	return r.writable == nil || r.writable(setting, value)
 }
 
-// readRules returns the rules of a request, or an error if its locks and allowances are wrong or
-// contradict each other.
+// readRules returns the rules of a request, or an error if its locks and allowances are wrong or contradict each
+// other.
 func readRules(r Request) (rules, error) {
 	out := rules{locked: map[string]bool{}, allowed: map[string]bool{}, quick: r.Goal == Quick, gathers16: gathers16(r.Setup.Dist), writable: r.Writable}
 	fields := setup.Objects() // fields that a plan never changes may be named too
@@ -44,7 +44,7 @@ func readRules(r Request) (rules, error) {
 	if r.Goal != "" && !slices.Contains(Goals, r.Goal) {
 		return out, setup.Wrong("{goal} %q: write throughput, balanced or quick", r.Goal)
 	}
-	if !(r.Margin >= 0 && r.Margin < 1) { // false for NaN too
+	if !(r.Margin >= 0 && r.Margin < 1) { // also false for NaN
 		return out, setup.Wrong("{margin} %g: the share of the card to keep free must be at least 0 and less than 1", r.Margin)
 	}
 	if r.unreachable(out) {
@@ -61,7 +61,7 @@ func (r Request) unreachable(rules rules) bool {
 	})
 }
 
-// lockUnwritable locks settings that have one other value, if it cannot be written.
+// lockUnwritable locks settings whose only other value cannot be written.
 func (s *search) lockUnwritable() {
 	if s.rules.writable == nil {
 		return
@@ -71,14 +71,14 @@ func (s *search) lockUnwritable() {
 		r.locked["checkpointing"] = true
 	}
 	if x.accumulation == 1 && s.target == x.effective() && !r.fixed("accumulation") && !r.writes("accumulation", 2) && s.todayFits() {
-		r.locked["accumulation"] = true // nobody writes a loop anew for a little speed
+		r.locked["accumulation"] = true // rewriting a loop is not worth a little speed
 	}
 	if (x.attention == setup.Eager || s.lacksFlash()) && !r.fixed("attention") && !r.writes("attention", setup.SDPA) {
 		r.locked["attention"] = true
 	}
 }
 
-// todayFits reports whether the run fits as it is.
+// todayFits reports whether the current run fits.
 func (s *search) todayFits() bool {
 	c, err := s.timed(s.today)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r rules) fixed(field string) bool { return r.locked[field] || r.quick }
 func (s *search) splits() ([]int, error) {
 	x, target := s.today, s.target
 	if target < x.world {
-		return nil, setup.Wrong("the effective batch is %d, which is less than one sample for each of %d GPUs; raise {target} or use fewer", target, x.world)
+		return nil, setup.Wrong("the effective batch is %d, which is less than one sample for each of %d GPUs; raise {target} or use fewer GPUs", target, x.world)
 	}
 	s.share = target / x.world
 	batch, accumulation := s.rules.locked["batch"], s.rules.locked["accumulation"]
@@ -122,20 +122,20 @@ func locked(field, format string, args ...any) error {
 	return e
 }
 
-// Limits of the batches to try: no card holds more samples or tokens.
+// Limits on the batches to try; no card can fit more samples or tokens.
 const (
 	maxSamples = 1 << 16
 	maxTokens  = 1 << 27
 )
 
-// most returns the largest micro-batch that is worth trying.
+// most returns the largest micro-batch worth trying.
 func (s *search) most() int {
 	return max(min(s.share, maxSamples, maxTokens/(max(s.today.seq, 1)*s.base.Rows())), 1)
 }
 
-// variants lists the combinations of settings other than the batch. Those without checkpointing come
-// first: they are faster if they fit. The order only saves time. Which variant wins is decided by order in search.go
-// and worthwhile in choose.go.
+// variants lists the combinations of settings other than the batch. Those without checkpointing come first, because
+// they are faster if they fit. The order only saves time; order in search.go and worthwhile in choose.go decide which
+// variant wins.
 func (s *search) variants() []settings {
 	var out []settings
 	for _, checkpointing := range s.rules.checkpointing(s.base) {
@@ -153,13 +153,13 @@ func (s *search) variants() []settings {
 	return out
 }
 
-// lacksFlash reports whether the run asks for flash attention and the card has none.
+// lacksFlash reports whether the run uses flash attention but the card does not support it.
 func (s *search) lacksFlash() bool {
 	return s.today.attention == setup.Flash && s.req.Card.LacksFlash()
 }
 
-// neverCheckpoints reports whether the model's family does not support checkpointing at all. Other
-// mistakes in the setup are left to its simulation.
+// neverCheckpoints reports whether the model's family does not support checkpointing at all. Other mistakes in the
+// setup are left to its simulation.
 func (s *search) neverCheckpoints() bool {
 	if s.base.Model.Config == nil || s.isRecorded() || s.rules.fixed("checkpointing") {
 		return false
@@ -170,7 +170,7 @@ func (s *search) neverCheckpoints() bool {
 	return errors.As(simulate.Check(x.on(s.base), s.kind), &no) && no.Field == "checkpointing"
 }
 
-// checkpointing returns the values to try: both if the model supports it; torchvision's models do not.
+// checkpointing returns the values to try: both if the model supports it. torchvision's models do not.
 func (r rules) checkpointing(base *setup.Setup) []bool {
 	if r.fixed("checkpointing") || base.Model.Config == nil {
 		return []bool{base.Checkpointing}
@@ -178,9 +178,8 @@ func (r rules) checkpointing(base *setup.Setup) []bool {
 	return []bool{false, true}
 }
 
-// precisions lists the precisions that the card supports and that train the same model: fp32 may run
-// under autocast, and on a card without bf16, fp16 with a scaler replaces it. 16-bit weights are only for
-// runs that have or allow them.
+// precisions lists the precisions that the card supports and that train the same model: fp32 may use autocast, and on
+// a card without bf16, fp16 with a scaler replaces it. 16-bit weights are only for runs that have or allow them.
 func (r rules) precisions(today string, card gpu.Card) []string {
 	if r.fixed("precision") {
 		return []string{today}
@@ -211,13 +210,12 @@ func (r rules) computes(x settings, card gpu.Card) bool {
 	return r.fixed("precision") || !isBF16(x.precision) || card.BF16()
 }
 
-// emulatesBF16 reports whether the run already computes in bf16 and the card only emulates it.
+// emulatesBF16 reports whether the run already computes in bf16 but the card only emulates it.
 func (s *search) emulatesBF16() bool { return isBF16(s.today.precision) && !s.req.Card.BF16() }
 
 func isBF16(precision string) bool { return precision == setup.BF16 || precision == setup.AmpBF16 }
 
-// fused maps an optimizer to its variant that does the same in one kernel, faster and with less temporary
-// memory.
+// fused maps an optimizer to its single-kernel variant, which does the same faster and with less temporary memory.
 var fused = map[string]string{"adamw": "adamw-fused", "adamw-loop": "adamw-fused", "adam": "adam-fused", "adam-loop": "adam-fused"}
 
 func (r rules) optimizers(x settings) []string {
@@ -236,7 +234,7 @@ func (r rules) optimizers(x settings) []string {
 
 const expandable = "expandable_segments:True"
 
-// allocators returns the options of PyTorch's allocator to try, in order.
+// allocators returns the allocator options to try, in order.
 func (r rules) allocators(base *setup.Setup) []string {
 	today := base.Allocator
 	if r.fixed("allocator") || strings.Contains(today, "expandable_segments") || recordedOptions(base) {

@@ -12,43 +12,42 @@ import (
 	"snug/internal/simulate"
 )
 
-// search is the state of a search on one card. It has no limit on the number of simulations: longRun in plan.go, the
+// search is the state of a search on one card. It does not limit the number of simulations: longRun in plan.go, the
 // limits in rules.go and maxJudged in lengths.go keep it short.
 type search struct {
 	*prober
 	req     Request
 	exact   bool     // for this card itself, not for any card of its generation
 	long    bool     // its runs take a long time to play
-	kind    gpu.Card // decides which kernels run
+	kind    gpu.Card // determines which kernels run
 	today   settings
 	target  int // effective batch
-	share   int // of the effective batch, for each GPU
+	share   int // each GPU's share of the effective batch
 	batches []int
 	rules   rules
 	set     []settings // the variants that the choice was made from
-	worlds  []int      // how many times as many GPUs a rescue may take
+	worlds  []int      // factors by which a rescue may multiply the number of GPUs
 	learned *learned
 }
 
-// learned is what a search has found out on its card. Copies of the search with other batches share it.
+// learned is what a search has found out about its card. Copies of the search with other batches share it.
 type learned struct {
 	mu      sync.Mutex
 	refused map[settings]bool    // settings that Estimate refused
-	seconds map[settings]float64 // step times that were computed before
+	seconds map[settings]float64 // step times computed so far
 }
 
-// candidate is settings with the figures of their probe.
+// candidate is settings with the figures from their probe.
 type candidate struct {
 	settings
 	probe   *estimate.Probe
 	seconds float64
 	rate    float64 // samples per second, over all GPUs
 
-	reserved uint64 // the most bytes that PyTorch holds, once it was measured
+	reserved uint64 // the most bytes that PyTorch reserves, once measured
 }
 
-// equal is the ratio from which two speeds count as equal, since the time model is not more
-// precise.
+// equal is the ratio from which two speeds count as equal, because the time model is not more precise.
 const equal = 0.99
 
 func newSearch(r Request, p *prober, exact bool) (*search, error) {
@@ -74,8 +73,8 @@ func newSearch(r Request, p *prober, exact bool) (*search, error) {
 	return s, err
 }
 
-// asScripted returns a request for a run whose loop is read from a script: its precision is the script's, and what the
-// script decides stays as it is.
+// asScripted returns a request for a run whose loop is read from a script: its precision is the script's, and
+// settings that the script determines stay the same.
 func asScripted(r Request) (Request, error) {
 	if !simulate.Follows(r.Setup) || r.Setup.Script.File == nil {
 		return r, nil
@@ -106,7 +105,7 @@ func (s *search) timed(x settings) (candidate, error) {
 		return candidate{}, err
 	}
 	sec := s.stepSeconds(x, p)
-	if sec == 0 { // not timed: fewer, larger batches count as faster
+	if sec == 0 { // not timed, so fewer, larger batches count as faster
 		sec = float64(x.accumulation)
 	}
 	return candidate{settings: x, probe: p, seconds: sec, rate: float64(x.effective()) / sec}, nil
@@ -121,14 +120,14 @@ func (s *search) measured(x settings) (candidate, error) {
 	return c, c.measure()
 }
 
-// measure finds the memory of a candidate.
+// measure computes the memory of a candidate.
 func (c *candidate) measure() error {
 	peaks, err := c.probe.Peaks()
 	c.reserved = peaks.Reserved
 	return err
 }
 
-// stepSeconds returns the time of a step. The allocator's options do not affect it.
+// stepSeconds returns the time of a step. Allocator options do not affect it.
 func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	x.allocator = ""
 	s.learned.mu.Lock()
@@ -143,8 +142,8 @@ func (s *search) stepSeconds(x settings, p *estimate.Probe) float64 {
 	return sec
 }
 
-// placed returns the candidate with allocator options that let it fit, the current ones first, and false
-// if none do.
+// placed returns the candidate with allocator options that make it fit, trying the current ones first, and false if
+// none do.
 func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	for _, conf := range s.rules.allocators(s.base) {
 		c.allocator = conf
@@ -158,8 +157,8 @@ func (s *search) placed(c candidate, r room) (candidate, bool, error) {
 	return c, false, nil
 }
 
-// fits reports whether a candidate fits a room. At the limit of the card PyTorch flushes its cache before
-// it fails, so the stream is played there; PyTorch does not know about a smaller share.
+// fits reports whether a candidate fits a room. At the limit of the card PyTorch flushes its cache before it fails,
+// so the stream is played with that limit; PyTorch is unaware of a smaller share.
 func (s *search) fits(c candidate, r room) (bool, error) {
 	fits, err := s.fitsAsDrawn(c, r)
 	for seed := 1; seed <= s.otherOrders(r) && fits && err == nil; seed++ {
@@ -176,7 +175,7 @@ func (s *search) fits(c candidate, r room) (bool, error) {
 func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	limit := s.reservable(c.settings, r)
 	if c.probe.Exceeds(limit) {
-		return false, nil // it does not fit under any options
+		return false, nil // it does not fit with any options
 	}
 	if r.careful {
 		limit -= min(s.mayBeLow(c, limit)+s.possiblyMissing(), limit)
@@ -191,7 +190,7 @@ func (s *search) fitsAsDrawn(c candidate, r room) (bool, error) {
 	return v.Fits && (v.Retries == 0 || !r.careful), err
 }
 
-// mayBeLow returns by how much a candidate's estimate may be too low.
+// mayBeLow returns how much too low a candidate's estimate may be.
 func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	if s.req.Measured != nil {
 		return estimate.High(c.on(s.base), s.req.Card, limit, s.req.Measured)
@@ -199,8 +198,8 @@ func (s *search) mayBeLow(c candidate, limit uint64) uint64 {
 	return c.probe.High(c.on(s.base), s.req.Card, limit)
 }
 
-// best returns the fastest of the variants in a room, or nil if none fits. Among equally fast ones it
-// prefers the fewest changes, then the least memory.
+// best returns the fastest of the variants in a room, or nil if none fits. Among equally fast ones it prefers the
+// fewest changes, then the least memory.
 func (s *search) best(variants []settings, r room) (*candidate, error) {
 	var all []candidate
 	fastest := 0.0
@@ -230,8 +229,8 @@ func (s *search) best(variants []settings, r room) (*candidate, error) {
 	return &c, err
 }
 
-// order returns a comparison that prefers the faster candidate, then the one with fewer changes, then the
-// one with less memory.
+// order returns a comparison that prefers the faster candidate, then the one with fewer changes, then the one with
+// less memory.
 func (s *search) order(fastest float64) func(a, b candidate) int {
 	return func(a, b candidate) int {
 		if x, y := a.rate >= equal*fastest, b.rate >= equal*fastest; x != y {
@@ -244,9 +243,8 @@ func (s *search) order(fastest float64) func(a, b candidate) int {
 	}
 }
 
-// within lists the batches of one variant that fit and are worth comparing: the largest, and smaller ones
-// while they are about as fast. It is empty if even the largest of all batches would be slower than the
-// best so far.
+// within lists the batches of one variant that fit and are worth comparing: the largest, and smaller ones as long as
+// they are about as fast. It is empty if even the largest of all batches would be slower than the best so far.
 func (s *search) within(v settings, r room, fastest float64) ([]candidate, error) {
 	if s.hopeless(v, r) {
 		return nil, nil
@@ -279,8 +277,8 @@ func (s *search) within(v settings, r room, fastest float64) ([]candidate, error
 	return out, nil
 }
 
-// simpler returns the candidate without the changes that make no difference. Those that cost nothing stay: a fused
-// optimizer, sdpa.
+// simpler returns the candidate without the changes that make no difference. Free changes stay: a fused optimizer,
+// sdpa.
 func (s *search) simpler(c candidate, r room, fastest float64) (candidate, error) {
 	back := []func(x *settings){
 		func(x *settings) { x.allocator = s.today.allocator },
@@ -310,10 +308,10 @@ func (s *search) simpler(c candidate, r room, fastest float64) (candidate, error
 	return c, nil
 }
 
-// worthDefragmenting is the share of its memory that expandable segments have to save a run to be used.
+// worthDefragmenting is the share of a run's memory that expandable segments have to save to be used.
 const worthDefragmenting = 0.01
 
-// defragmented returns the candidate with expandable segments, if they save memory and fit the room as well: they
+// defragmented returns the candidate with expandable segments, if they save memory and it still fits the room. They
 // cost no time.
 func (s *search) defragmented(c candidate, r room) (candidate, error) {
 	confs := s.rules.allocators(s.base)

@@ -18,7 +18,7 @@ import (
 	"snug/internal/units"
 )
 
-// small returns a model that takes next to no time to simulate.
+// small returns the setup of a model that takes almost no time to simulate.
 func small(t testing.TB, more map[string]any) *setup.Setup {
 	fields := map[string]any{
 		"model": map[string]any{"config": map[string]any{
@@ -33,7 +33,7 @@ func small(t testing.TB, more map[string]any) *setup.Setup {
 	return run(t, fields)
 }
 
-// TestCountsRuns checks the count that a terminal shows during a search.
+// TestCountsRuns checks the count of simulated runs that a terminal shows during a search.
 func TestCountsRuns(t *testing.T) {
 	for name, search := range map[string]func(Request) error{
 		"one card": func(r Request) error { _, err := Search(r); return err },
@@ -49,8 +49,8 @@ func TestCountsRuns(t *testing.T) {
 	}
 }
 
-// TestExhaustive compares the search with everything it could have chosen: nothing that fits is faster by
-// more than counts as equal, whatever the limit.
+// TestExhaustive compares the search with everything it could have chosen: whatever the limit, nothing that fits is
+// faster by more than the tolerance.
 func TestExhaustive(t *testing.T) {
 	for i, effective := range []int{12, 24, 36, 64} {
 		for mib := 220 + 10*i; mib < 2500; mib = mib * 3 / 2 {
@@ -70,7 +70,7 @@ func exhaustive(t *testing.T, effective int, limit uint64) {
 	fastest := bruteForce(t, s, effective)
 	switch {
 	case p.Recommended == nil && fastest > 0:
-		t.Fatalf("nothing recommended where %.1f samples a second fit", fastest)
+		t.Fatalf("nothing recommended, although %.1f samples per second fit", fastest)
 	case p.Recommended == nil:
 		return
 	}
@@ -78,12 +78,12 @@ func exhaustive(t *testing.T, effective int, limit uint64) {
 		t.Errorf("recommended %v does not fit", p.Recommended.Settings)
 	}
 	if got := p.Recommended.SamplesPerSecond; got < equal*equal*fastest {
-		t.Errorf("recommended %v does %.1f samples a second, %.1f are possible", p.Recommended.Settings, got, fastest)
+		t.Errorf("recommended %v does %.1f samples per second, but %.1f are possible", p.Recommended.Settings, got, fastest)
 	}
 }
 
-// bruteForce returns the most samples a second of all settings that fit with room for
-// what estimates have been off.
+// bruteForce returns the most samples per second among all settings that fit with an allowance for the errors of
+// estimates.
 func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 	fastest := 0.0
 	for _, batch := range divisors(effective) {
@@ -108,7 +108,7 @@ func bruteForce(t *testing.T, s *setup.Setup, effective int) float64 {
 	return fastest
 }
 
-// TestLocks checks that locked fields stay, one at a time and all at once.
+// TestLocks checks that locked fields do not change, one at a time and all at once.
 func TestLocks(t *testing.T) {
 	s := small(t, map[string]any{"precision": "fp32", "attention": "eager"})
 	today := setup.Planned(s)
@@ -161,7 +161,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestShares checks that rungs, margins and goals keep to their share of the card.
+// TestShares checks that rungs, margins and goals stay within their share of the card.
 func TestShares(t *testing.T) {
 	s := gpt2(t, map[string]any{"precision": "amp-bf16"})
 	c := card(t, "T4")
@@ -202,15 +202,14 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// s0 is today's settings with the recommended batch.
+// s0 returns the current settings with the recommended batch.
 func s0(s *setup.Setup, p *Plan) settings {
 	x := settingsOf(s)
 	x.batch, x.accumulation = p.Recommended.settings.batch, p.Recommended.settings.accumulation
 	return x
 }
 
-// What a model does not support is neither searched nor hidden: it is listed once, with the family's
-// reason.
+// TestImpossible checks that what a model does not support is not searched but listed once, with the family's reason.
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ model, change, why string }{
 		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},
@@ -233,7 +232,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// Levers that fail for one reason are one rejection.
+// TestImpossibleOnce checks that levers that fail for the same reason are one rejection.
 func TestImpossibleOnce(t *testing.T) {
 	same := errors.New("no")
 	none := func(*settings) {}
@@ -248,8 +247,7 @@ func TestImpossibleOnce(t *testing.T) {
 	}
 }
 
-// Rounding looks only at batches that come near enough, and finds the largest of
-// them that fits.
+// TestNear checks that rounding considers only batches that are near enough, and finds the largest of them that fits.
 func TestNear(t *testing.T) {
 	for _, target := range []int{61, 64, 97, 251} {
 		s := small(t, map[string]any{"batch": 1.0})
@@ -282,8 +280,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// An effective batch that does not split well keeps autocast: at 257, where only 1 and 257 divide, BERT on a card
-// of 24 GB is as fast as at 256.
+// TestPrimeKeepsAutocast checks that an effective batch that does not split well keeps autocast: at 257, where only 1
+// and 257 divide, BERT on a 24 GB card is as fast as at 256.
 func TestPrimeKeepsAutocast(t *testing.T) {
 	speed := map[int]float64{}
 	for _, seq := range []float64{128, 512} {
@@ -298,12 +296,12 @@ func TestPrimeKeepsAutocast(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.settings.precision != setup.AmpBF16 {
-				t.Errorf("%g tokens, %d samples a step: %s", seq, target, describe(c.settings, q.today))
+				t.Errorf("%g tokens, %d samples per step: %s", seq, target, describe(c.settings, q.today))
 			}
 			speed[target] = c.rate
 		}
 		if speed[257] < 0.98*speed[256] {
-			t.Errorf("%g tokens: %.1f samples a second, and %.1f at an effective batch of 256", seq, speed[257], speed[256])
+			t.Errorf("%g tokens: %.1f samples per second, but %.1f at an effective batch of 256", seq, speed[257], speed[256])
 		}
 	}
 }

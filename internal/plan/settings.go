@@ -11,8 +11,7 @@ import (
 	"snug/internal/setup"
 )
 
-// settings is the part of a setup that a plan may change. It is comparable, and is the key under which a
-// probe is stored.
+// settings is the part of a setup that a plan may change. It is comparable, and serves as the key for stored probes.
 type settings struct {
 	batch, accumulation   int
 	seq, targetSeq        int
@@ -20,25 +19,25 @@ type settings struct {
 	precision, optimizer  string
 	attention, allocator  string
 	checkpointing         bool
-	kind                  string // of dist
+	kind                  string // kind of dist
 	world                 int
 	paramType, reduceType string
 	load                  string // how weights are loaded
 	bucketView            bool
-	vocabulary, chunks    int // levers that a search never pulls: 0 leaves the model as it is
+	vocabulary, chunks    int // levers that a search never uses; 0 leaves the model unchanged
 	lora                  adapters
-	levers                leverSet // the levers of the table that are used
-	seed                  int      // beyond the run's own
-	lengths               int      // of the remedies for varying lengths, from 1; 0 for none
+	levers                leverSet // the levers from the table that are used
+	seed                  int      // added to the run's own seed
+	lengths               int      // index of a remedy for varying lengths, from 1; 0 means none
 }
 
-// adapters is also a lever: LoRA with a rank, as the run's library does it.
+// adapters is also a lever: LoRA with a rank, as in the run's library.
 type adapters struct {
 	rank int
 	Library
 }
 
-// of returns the adapters of a run that has none.
+// of returns the adapters for a run that has none.
 func (a adapters) of(s *setup.Setup) *setup.LoRA {
 	return &setup.LoRA{Rank: a.rank, Alpha: float64(2 * a.rank), Targets: s.Model.LoRATargets(), PEFT: a.PEFT}
 }
@@ -86,8 +85,8 @@ func (x settings) on(base *setup.Setup) *setup.Setup {
 	return &s
 }
 
-// lasting returns the part of the settings that decides the size of weights, gradients and optimizer
-// states, and how they are loaded.
+// lasting returns the part of the settings that determines the size of weights, gradients and optimizer states, and
+// how they are loaded.
 func (x settings) lasting() settings {
 	x.batch, x.accumulation, x.chunks = 0, 0, 0
 	x.seq, x.targetSeq, x.positives, x.negatives = 0, 0, 0, 0
@@ -96,7 +95,7 @@ func (x settings) lasting() settings {
 	return x
 }
 
-// loading returns the part of the settings that decides how weights get onto the card. Unless they are
+// loading returns the part of the settings that determines how weights are loaded onto the card. Unless they are
 // sharded first, every GPU loads all of them.
 func (x settings) loading() settings {
 	whole := x.kind == "" || !x.spread().LoadsSharded()
@@ -130,7 +129,7 @@ func (x settings) changes(from settings) int {
 	return n
 }
 
-// describe returns settings in words: the batch, and the differences from others.
+// describe describes settings: the batch, and the differences from others.
 func describe(x, from settings) string {
 	parts := []string{product(x)}
 	add := func(is bool, text string) {

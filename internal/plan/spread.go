@@ -11,8 +11,8 @@ import (
 	"snug/internal/units"
 )
 
-// thinner lists the kinds that spread a run over more memory, to be tried in order if it does not fit.
-// Runs with DeepSpeed stay with it: another stage is one number in its config.
+// thinner lists the kinds that shard a run further, to be tried in order if it does not fit. DeepSpeed runs stay with
+// DeepSpeed, because another stage is one number in its config.
 var thinner = map[string][]string{
 	setup.DDP: {setup.Zero1, setup.FSDP2}, setup.Zero1: {setup.FSDP2},
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
@@ -24,7 +24,7 @@ var spreads = map[string][]string{
 	setup.Zero1DeepSpeed: {setup.Zero2, setup.Zero3}, setup.Zero2: {setup.Zero3},
 }
 
-// spread returns the data parallelism of settings, or nil.
+// spread returns the data parallelism in the settings, or nil.
 func (x settings) spread() *setup.Dist {
 	if x.kind == "" {
 		return nil
@@ -37,23 +37,21 @@ func (x settings) spread() *setup.Dist {
 	return d
 }
 
-// gathers16 reports whether FSDP gathers weights in 16 bits and computes in them, so
-// that autocast has nothing left to do.
+// gathers16 reports whether FSDP gathers weights and computes in 16 bits, so that autocast has nothing left to do.
 func gathers16(d *setup.Dist) bool {
 	return d.FSDP() && (d.ParamDType == setup.BF16 || d.ParamDType == setup.FP16)
 }
 
-// shardsLater reports whether every GPU holds the whole model before it is sharded.
+// shardsLater reports whether every GPU has the whole model before it is sharded.
 func (x settings) shardsLater() bool { return x.spread().LoadsWhole() }
 
-// loadSharded is the lever that keeps the whole model from ever being on one GPU. It changes how the run
-// is started, but nothing about what is trained.
+// loadSharded is the lever that never puts the whole model on one GPU. It changes how the run starts, but nothing
+// about what is trained.
 const loadSharded = "load sharded"
 
 func (x *settings) shardFirst() { x.load = setup.LoadSharded }
 
-// fallbackSpreads returns the variants with other kinds of sharding, and then with their weights loaded in
-// parts.
+// fallbackSpreads returns the variants with other kinds of sharding, and then with their weights loaded in parts.
 func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	if s.today.world < 2 || s.rules.fixed("dist") || s.base.Quantization != nil {
 		return nil
@@ -76,9 +74,9 @@ func (s *search) fallbackSpreads(plain []settings) [][]settings {
 	return out
 }
 
-// spreadBy returns variants with another kind of sharding. Under FSDP2 its own policy takes the place of autocast,
-// which would keep a 16-bit copy of every weight until the forward ends: weights are gathered in 16 bits, gradients
-// reduced in float32. A variant that computes in float32 is slower and takes more, and is left out.
+// spreadBy returns variants with another kind of sharding. Under FSDP2 its own policy replaces autocast, which would
+// keep a 16-bit copy of every weight until the forward ends: weights are gathered in 16 bits, and gradients reduced
+// in float32. A variant that computes in float32 is slower and takes more memory, and is omitted.
 func (s *search) spreadBy(kind string, plain []settings) []settings {
 	policy := false
 	out := changed(plain, func(v *settings) {
@@ -94,7 +92,7 @@ func (s *search) spreadBy(kind string, plain []settings) []settings {
 	return slices.DeleteFunc(out, func(v settings) bool { return v.paramType == "" })
 }
 
-// loadNote returns the note that a choice has to be loaded in parts, or that it would take less that way.
+// loadNote returns a note that a choice has to be loaded in parts, or would take less that way.
 func (s *search) loadNote(c *Choice) string {
 	if !c.settings.spread().LoadsSharded() || !s.today.shardsLater() && c.settings.kind == s.today.kind {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// A run whose weights are whole on each GPU before they are sharded is loaded
-// sharded where that alone keeps it from fitting, and not otherwise.
+// TestLoadSharded checks that a run that loads whole weights before sharding is loaded sharded if only that makes it
+// fit, and not otherwise.
 func TestLoadSharded(t *testing.T) {
 	of := func(limit float64) *Plan {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestLoadSharded(t *testing.T) {
 	}
 	tight := of(13)
 	if d := tight.Recommended.Estimate.Setup.Dist; !d.LoadsSharded() || d.Kind != "fsdp2" {
-		t.Errorf("spread as %+v", d)
+		t.Errorf("distributed as %+v", d)
 	}
 	if got := tight.Recommended.Settings.Get("dist.load"); got != "sharded" {
 		t.Errorf("load is %v in the settings", got)
@@ -41,11 +41,11 @@ func TestLoadSharded(t *testing.T) {
 		t.Errorf("notes %q", tight.Notes)
 	}
 	if d := of(24).Recommended.Estimate.Setup.Dist; d.LoadsSharded() {
-		t.Errorf("with room it is loaded as %+v", d)
+		t.Errorf("with enough room it is loaded as %+v", d)
 	}
 }
 
-// DeepSpeed runs move on to its next stages, which are one number in its files.
+// TestNextStages checks that DeepSpeed runs move to its next stages, which are one number in its files.
 func TestNextStages(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 128.0, "precision": "bf16", "checkpointing": true,
@@ -60,8 +60,8 @@ func TestNextStages(t *testing.T) {
 	}
 }
 
-// TestPolicyOfFSDP: a run that only FSDP2 makes fit gathers its weights in 16 bits by FSDP's own policy. Autocast
-// would keep a 16-bit copy of every gathered weight, and computing in float32 was 13 times slower.
+// TestPolicyOfFSDP checks that a run that fits only with FSDP2 gathers its weights in 16 bits with FSDP's own policy.
+// Autocast would keep a 16-bit copy of every gathered weight, and computing in float32 was 13 times slower.
 func TestPolicyOfFSDP(t *testing.T) {
 	r := Request{Card: card(t, "B200"), Setup: run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.1-70b"}, "batch": 1.0, "accumulation": 4.0, "seq": 1024.0,

@@ -9,11 +9,11 @@ import (
 	"snug/internal/units"
 )
 
-// underused is the share of the card below which a recommendation is said to leave it unused.
+// underused is the share of the card below which a note says that a recommendation leaves it mostly unused.
 const underused = 0.5
 
-// underusedNote returns how much of the card a choice uses, if that is little because the whole effective batch fits
-// at once, and the effective batch that would use most of it.
+// underusedNote describes how much of the card a choice uses, if that is little because the whole effective batch
+// fits at once, and the effective batch that would use most of it.
 func (s *search) underusedNote(c *Choice) string {
 	x := c.settings
 	limit := s.reservable(x, room{share: 1})

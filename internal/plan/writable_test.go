@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestWritable checks that a plan uses only settings that can be written, in its recommendation and on
-// every rung.
+// TestWritable checks that a plan uses only settings that can be written, in its recommendation and on every rung.
 func TestWritable(t *testing.T) {
 	tests := map[string]struct {
 		more    map[string]any
@@ -18,13 +17,13 @@ func TestWritable(t *testing.T) {
 		refused []string
 		want    map[string]any
 	}{
-		"all":           {nil, "RTX-4090", nil, map[string]any{"optimizer": "adamw-fused", "precision": "amp-bf16"}},
-		"no kernel":     {nil, "RTX-4090", []string{"optimizer adamw-fused"}, map[string]any{"optimizer": "adamw", "precision": "amp-bf16"}},
-		"no autocast":   {nil, "RTX-4090", []string{"precision amp-bf16"}, map[string]any{"precision": "fp32"}},
-		"checkpointed":  {map[string]any{"checkpointing": true}, "RTX-4090", []string{"checkpointing false"}, map[string]any{"checkpointing": true}},
-		"bf16 on a T4":  {map[string]any{"precision": "bf16"}, "T4", nil, map[string]any{"precision": "amp-fp16"}},
-		"it cannot say": {map[string]any{"precision": "bf16"}, "T4", []string{"precision amp-fp16"}, map[string]any{"precision": "bf16"}},
-		"eager":         {map[string]any{"attention": "eager"}, "RTX-4090", []string{"attention sdpa"}, map[string]any{"attention": "eager"}},
+		"all":          {nil, "RTX-4090", nil, map[string]any{"optimizer": "adamw-fused", "precision": "amp-bf16"}},
+		"no kernel":    {nil, "RTX-4090", []string{"optimizer adamw-fused"}, map[string]any{"optimizer": "adamw", "precision": "amp-bf16"}},
+		"no autocast":  {nil, "RTX-4090", []string{"precision amp-bf16"}, map[string]any{"precision": "fp32"}},
+		"checkpointed": {map[string]any{"checkpointing": true}, "RTX-4090", []string{"checkpointing false"}, map[string]any{"checkpointing": true}},
+		"bf16 on a T4": {map[string]any{"precision": "bf16"}, "T4", nil, map[string]any{"precision": "amp-fp16"}},
+		"not writable": {map[string]any{"precision": "bf16"}, "T4", []string{"precision amp-fp16"}, map[string]any{"precision": "bf16"}},
+		"eager":        {map[string]any{"attention": "eager"}, "RTX-4090", []string{"attention sdpa"}, map[string]any{"attention": "eager"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,8 +50,8 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// TestImitatedRatherThanNothing keeps a run in bf16 that fits a card without it, where
-// float16 over weights in float32 does not.
+// TestImitatedRatherThanNothing checks that a bf16 run that fits a card without bf16 hardware stays in bf16 if
+// float16 with float32 weights does not fit.
 func TestImitatedRatherThanNothing(t *testing.T) {
 	s := run(t, map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 4.0, "accumulation": 8.0, "seq": 2048.0,
@@ -66,6 +65,6 @@ func TestImitatedRatherThanNothing(t *testing.T) {
 		t.Fatalf("recommended is %+v", p.Recommended)
 	}
 	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "emulated and slow") }) {
-		t.Errorf("it is not said that bf16 is slow there: %q", p.Notes)
+		t.Errorf("no note says that bf16 is slow there: %q", p.Notes)
 	}
 }

@@ -7,22 +7,20 @@ package profile
 // sorts its indices when there are many, and cuDNN chooses a different algorithm. The alignment finds the
 // pairs of allocations that correspond.
 //
-// Only allocations are aligned. The time of each free comes from the recording that the program is made
-// from.
+// Only allocations are aligned. The time of each free is taken from the recording that the program is made from.
 //
-// Two allocations surely correspond if stack and CUDA stream agree, they live equally long, and the ratio
-// of their sizes is explained by a quantity: equal, as the batches, as their squares. Nearly all do, so
-// the two sequences are walked in step. If a pair is not sure but the next few are, the size of the pair
-// has no simple rule. Otherwise an allocation is missing on one side, and dynamic programming (as for
-// texts, Needleman and Wunsch) over the next few dozen on each side finds which; a larger table is used
-// if that is not enough. A million allocations with ten thousand such places align in well under a
-// second.
+// Two allocations surely correspond if their stacks and CUDA streams agree, they live equally long, and a quantity
+// explains the ratio of their sizes: 1, the ratio of the batches, or its square. Nearly all do, so the two sequences
+// are walked in step. If a pair is not sure but the next few are, its size simply follows no such rule. Otherwise an
+// allocation is missing on one side, and dynamic programming (Needleman-Wunsch, as for text) over the next few dozen
+// on each side finds which; if that is not enough, the table is enlarged. A million allocations with ten thousand
+// such places align in well under a second.
 
 // aligner aligns one sequence of allocations with another.
 type aligner struct {
 	a, b   []lifetime
 	ratios []ratio // possible ratios of sizes in b to sizes in a
-	pairs  []int32 // by allocation of b: the one of a, or none
+	pairs  []int32 // by allocation of b: its counterpart in a, or none
 	table  []cell
 }
 
@@ -32,7 +30,7 @@ const none = -1
 // ratio is num/den, the size in b divided by the size in a.
 type ratio struct{ num, den uint64 }
 
-// ahead is the number of sure pairs that prove the pair before them.
+// ahead is the number of sure pairs that confirm the pair before them.
 const ahead = 6
 
 // align returns, for each allocation of b, its counterpart in a, or none.
@@ -76,8 +74,8 @@ func (al *aligner) explained(a, b uint64) bool {
 	return false
 }
 
-// inStep reports whether the allocations after a pair correspond, so that the pair does too, although its
-// sizes are not explained or one lives longer.
+// inStep reports whether the allocations after a pair correspond. Then the pair does too, even if its sizes are
+// unexplained or one allocation lives longer.
 func (al *aligner) inStep(i, j int) bool {
 	for k := 1; k <= ahead; k++ {
 		if i+k >= len(al.a) || j+k >= len(al.b) {
@@ -90,8 +88,8 @@ func (al *aligner) inStep(i, j int) bool {
 	return true
 }
 
-// sameSpan reports whether two allocations live about equally long, counted in allocations made
-// meanwhile. A few more or less are the differences between the recordings.
+// sameSpan reports whether two allocations live about equally long, measured in allocations made meanwhile. Small
+// differences come from allocations that only one recording has.
 func sameSpan(a, b int32) bool {
 	if a == forever || b == forever {
 		return a == b

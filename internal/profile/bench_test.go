@@ -11,8 +11,8 @@ import (
 	"snug/internal/stream"
 )
 
-// longTrace is a step of many events: a loop over time that keeps its states
-// until backward, as a recurrent model does.
+// longTrace returns a step with many events: a loop over time that keeps its states until backward, as in a recurrent
+// model.
 func longTrace(steps int, unit uint64) *stream.Trace {
 	t := stream.New(8 * steps)
 	var kept []uint32
@@ -31,7 +31,7 @@ func longTrace(steps int, unit uint64) *stream.Trace {
 	return t
 }
 
-// repeated returns a run of several such steps.
+// repeated returns a run that repeats a step.
 func repeated(step *stream.Trace, times int) *stream.Trace {
 	t := stream.New(times * len(step.Events))
 	for range times {
@@ -47,7 +47,7 @@ func repeated(step *stream.Trace, times int) *stream.Trace {
 	return t
 }
 
-// million makes a step of a million events.
+// million is the number of loop iterations that gives a million events.
 const million = 125_000
 
 func BenchmarkFit(b *testing.B) {
@@ -83,8 +83,8 @@ func BenchmarkFile(b *testing.B) {
 	}
 }
 
-// BenchmarkMargin computes the interval at one size: for a network whose convolutions were measured, as if
-// they had not been, and with updates that may be skipped.
+// BenchmarkMargin computes the interval at one size for a network with measured convolutions, for the same network as
+// if they had not been measured, and for updates that may be skipped.
 func BenchmarkMargin(b *testing.B) {
 	for _, c := range []struct {
 		name, precision string

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// bound returns the formula for sizes that no simple formula explains: sizes that depend on data, such as the
-// tokens of an expert, or on a kernel that changed. It grows with all quantities from the largest share
-// seen, and is exact at the recorded sizes.
+// bound returns the formula for sizes that no simple formula explains, because they depend on data (such as the
+// tokens routed to an expert) or on a kernel that changed. It grows with all quantities, by the largest share seen,
+// and is exact at the recorded sizes.
 func (s *solver) bound(obs []observation) *formula {
 	mono := s.product()
 	share := 0.0
@@ -20,7 +20,7 @@ func (s *solver) bound(obs []observation) *formula {
 }
 
 // alone returns the formula for an allocation that only one recording has. If its size is divisible by all
-// quantities it grows with them; otherwise it is constant.
+// quantities, it grows with them; otherwise it is constant.
 func (s *solver) alone(o observation) *formula {
 	for mono := s.product(); mono > 0; mono-- {
 		if v := uint64(s.values[o.recording][mono]); s.monos[mono].flat() && v > 1 && o.size%v == 0 {
@@ -30,7 +30,7 @@ func (s *solver) alone(o observation) *formula {
 	return &formula{terms: []term{{int64(o.size), 0}}, certainty: Fitted}
 }
 
-// product returns the monomial of all quantities, each once.
+// product returns the index of the monomial with every quantity to the first power.
 func (s *solver) product() int {
 	best := 0
 	for i, m := range s.monos {
@@ -41,7 +41,7 @@ func (s *solver) product() int {
 	return best
 }
 
-// scaled returns terms times a factor, rounded up, plus the constant more.
+// scaled returns terms times a factor, rounded up, with more added to the constant.
 func scaled(terms []term, factor float64, more int64) []term {
 	var out []term
 	if more > 0 {

@@ -12,8 +12,8 @@ import (
 	"snug/internal/replay"
 )
 
-// check returns an error for recordings that cannot be combined into a program, and fills in what they
-// share. Recordings whose sizes are improbable are refused in likely.go.
+// check returns an error for recordings that cannot be combined into a program, and records what they share.
+// Recordings with implausible sizes are refused in likely.go.
 func (f *fitter) check() error {
 	if len(f.inputs) < 2 {
 		return errors.New("a prediction needs recordings at two sizes or more: record a second one at another batch size")
@@ -31,7 +31,7 @@ func (f *fitter) check() error {
 	return f.checkIndependent()
 }
 
-// complete refuses a recording that lacks its trace.
+// complete returns an error for a recording without a trace.
 func complete(in Input) error {
 	d := in.Recording.Busiest()
 	if d == nil || d.Entries == 0 {
@@ -57,7 +57,7 @@ func (f *fitter) checkTorch() error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", in.Name, err)
 		case v != version:
-			return fmt.Errorf("%s is from PyTorch %v, %s from %v: record both with one version", first.Name, version, in.Name, v)
+			return fmt.Errorf("%s is from PyTorch %v, but %s is from %v: record both with one version", first.Name, version, in.Name, v)
 		case o != options:
 			return fmt.Errorf("%s and %s were recorded under different PYTORCH_ALLOC_CONF settings", first.Name, in.Name)
 		}
@@ -65,13 +65,13 @@ func (f *fitter) checkTorch() error {
 	return nil
 }
 
-// checkCard requires one kind of card: kernels differ between them.
+// checkCard requires a single kind of card, because kernels differ between cards.
 func (f *fitter) checkCard() error {
 	first := f.inputs[0]
 	for _, in := range f.inputs[1:] {
 		if in.Card != first.Card {
-			return fmt.Errorf("%s was recorded on %s, %s on %s: record both on one card",
-				first.Name, cmp.Or(first.Card, "a card that is not named"), in.Name, cmp.Or(in.Card, "one that is not named"))
+			return fmt.Errorf("%s was recorded on %s, but %s on %s: record both on one card",
+				first.Name, cmp.Or(first.Card, "an unknown card"), in.Name, cmp.Or(in.Card, "an unknown one"))
 		}
 	}
 	f.program.Card = first.Card
@@ -84,7 +84,7 @@ func (f *fitter) checkNames() error {
 	names := first.At.Names()
 	for _, in := range f.inputs[1:] {
 		if got := in.At.Names(); !slices.Equal(got, names) {
-			return fmt.Errorf("%s gives %s, %s gives %s: name the same quantities for every recording",
+			return fmt.Errorf("%s gives %s, but %s gives %s: name the same quantities for every recording",
 				first.Name, strings.Join(names, " and "), in.Name, strings.Join(got, " and "))
 		}
 	}
@@ -98,7 +98,7 @@ func (f *fitter) checkNames() error {
 		}
 	}
 	if len(f.program.Names) > maxNames {
-		return fmt.Errorf("%d quantities vary; snug can follow %d", len(f.program.Names), maxNames)
+		return fmt.Errorf("%d quantities vary, but at most %d may", len(f.program.Names), maxNames)
 	}
 	return nil
 }
@@ -110,14 +110,15 @@ func (f *fitter) checkDistinct() error {
 	for i, a := range f.inputs {
 		for _, b := range f.inputs[:i] {
 			if a.At.String() == b.At.String() {
-				return fmt.Errorf("%s and %s are both recorded at %s: record at different sizes", b.Name, a.Name, a.At)
+				return fmt.Errorf("%s and %s were both recorded at %s: record at different sizes", b.Name, a.Name, a.At)
 			}
 		}
 	}
 	return nil
 }
 
-// checkIndependent refuses quantities that always changed together: their effects cannot be separated.
+// checkIndependent returns an error if two quantities always changed together, because their effects cannot be
+// separated.
 func (f *fitter) checkIndependent() error {
 	names, first := f.program.Names, f.inputs[0].At
 	for i, a := range names {

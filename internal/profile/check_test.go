@@ -56,14 +56,14 @@ func TestFitRefuses(t *testing.T) {
 	}{
 		"nothing":             {nil, "two sizes or more"},
 		"one":                 {[]Input{transformer(2)}, "two sizes or more"},
-		"twice the same size": {[]Input{transformer(2), transformer(2)}, "both recorded at batch=2"},
+		"the same size twice": {[]Input{transformer(2), transformer(2)}, "both recorded at batch=2"},
 		"another PyTorch":     {[]Input{transformer(2), older}, "from PyTorch 2.11"},
 		"other settings":      {[]Input{transformer(2), other}, "different PYTORCH_ALLOC_CONF"},
 		"another program":     {[]Input{transformer(2), stranger}, "do not look like the same program"},
 		"ran out of memory":   {[]Input{transformer(2), full}, "ran out of memory"},
 		"no trace":            {[]Input{transformer(2), at(3, stream.New(0))}, "has no trace"},
 		"other names":         {[]Input{transformer(2), both}, "name the same quantities"},
-		"in step":             {[]Input{both, together}, "change together"},
+		"changed together":    {[]Input{both, together}, "change together"},
 		"nothing changed":     {[]Input{transformer(2), labelled(transformer(2), 3)}, "allocate the same, although batch varies"},
 		"swapped":             {[]Input{labelled(transformer(2), 3), labelled(transformer(3), 2)}, "are the sizes swapped?"},
 		"another size":        {[]Input{transformer(4), labelled(transformer(6), 5)}, "grow faster than batch"},
@@ -78,7 +78,7 @@ func TestFitRefuses(t *testing.T) {
 	}
 }
 
-// labelled returns a recording that is labelled with the wrong batch.
+// labelled returns a recording labelled with the wrong batch.
 func labelled(in Input, batch int64) Input {
 	in.At = Point{"batch": batch}
 	return in
@@ -90,7 +90,7 @@ func TestFitDoubts(t *testing.T) {
 		inputs []Input
 		want   string
 	}{
-		"as it should be":          {[]Input{at(2, simulatedLlama(2, 64)), at(3, simulatedLlama(3, 64))}, ""},
+		"plausible":                {[]Input{at(2, simulatedLlama(2, 64)), at(3, simulatedLlama(3, 64))}, ""},
 		"longer sequences as well": {[]Input{at(2, simulatedLlama(2, 64)), longer}, "square of batch"},
 	}
 	for name, tt := range tests {
@@ -101,8 +101,8 @@ func TestFitDoubts(t *testing.T) {
 	}
 }
 
-// simulatedLlama returns a small Llama with fused attention, in which all sizes are of
-// batch times sequence length.
+// simulatedLlama returns a small Llama with fused attention, in which all sizes are proportional to batch times
+// sequence length.
 func simulatedLlama(batch, seq int64) *stream.Trace {
 	return withBatch(map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "llama", "hidden_size": 128.0, "num_hidden_layers": 2.0,
 		"num_attention_heads": 4.0, "intermediate_size": 256.0, "vocab_size": 2000.0}}, "precision": "amp-bf16", "seq": float64(seq)}, batch)
@@ -118,7 +118,7 @@ func TestPredictRefuses(t *testing.T) {
 	}{
 		"not varied": {Point{"batch": 8, "seq": 256}, "seq is 128 in every recording"},
 		"not named":  {Point{"batch": 8, "depth": 2}, "depth is not a quantity"},
-		"left out":   {Point{"seq": 128}, "has no value for batch"},
+		"missing":    {Point{"seq": 128}, "has no value for batch"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestPredictRefuses(t *testing.T) {
 		})
 	}
 	if _, err := p.Predict(Point{"batch": 8, "seq": 128}); err != nil {
-		t.Errorf("naming a quantity that is the same: %v", err)
+		t.Errorf("naming a quantity that does not vary: %v", err)
 	}
 }
 

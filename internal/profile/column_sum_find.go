@@ -7,8 +7,8 @@ import (
 	"snug/internal/stream"
 )
 
-// sumAt looks for the result of a sum at event i. It returns the sum, nil if
-// this is something else, and whether the recording has its buffer.
+// sumAt looks for the result of a sum at event i. It returns the sum, or nil if this is something else, and whether
+// the recording has its buffer.
 func (w *writer) sumAt(i int) (sum *columnSum, there bool) {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return nil, false
@@ -37,14 +37,14 @@ func (w *writer) shown(i int) *columnSum {
 			}
 		}
 	}
-	// Something else may hold the matrix, such as a residual branch that uses the same gradient.
+	// The matrix may stay allocated for another use, such as a residual branch with the same gradient.
 	if sum := w.linear(i, i+5); sum != nil && w.confirmed(sum, i) {
 		return sum
 	}
 	return nil
 }
 
-// around returns the growing sizes freed after a sum and allocated before it.
+// around returns the sizes that grow among the tensors freed after a sum or allocated before it.
 func (w *writer) around(i int) []term {
 	var out []term
 	for j := i + 5; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
@@ -69,7 +69,7 @@ func (w *writer) linear(i, after int) *columnSum {
 		return nil
 	}
 	if first := w.before(dx); first >= 0 && w.isCublas(dx) {
-		dx = first // the first product on this thread allocates cuBLAS's workspace
+		dx = first // the first matrix product on this thread allocates the cuBLAS workspace
 	}
 	bias, weight, input := w.base[w.events[i].ID], w.base[w.events[dw].ID], single(w.base[w.events[dx].ID])
 	if input == nil || !weight.constant() {
@@ -81,8 +81,8 @@ func (w *writer) linear(i, after int) *columnSum {
 // minRow is the smallest row, in bytes, for which a sum over rows is recognized.
 const minRow = 256
 
-// isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card
-// if theirs is not known.
+// isCublas reports whether event i allocates the cuBLAS workspace of the recordings' card, or of any card if that
+// card is unknown.
 func (w *writer) isCublas(i int) bool {
 	if w.f.program.Card == "" {
 		return kernel.IsCublas(w.events[i].Size)
@@ -90,8 +90,8 @@ func (w *writer) isCublas(i int) bool {
 	return w.events[i].Size == w.f.rules.Cublas().N
 }
 
-// product returns the sum over a product that was made for it, or nil. The weights of norms are float32 if
-// gradients are cast to it, and otherwise like all gradients.
+// product returns the sum over a product allocated for it, or nil. The gradients of norm weights are float32 if
+// gradients are cast to float32; otherwise they have the type of all gradients.
 func (w *writer) product(i int) *columnSum {
 	if i == 0 || i+1 >= len(w.events) || w.events[i+1].Kind != stream.Free || w.events[i-1].Kind != stream.Alloc || w.events[i+1].ID != w.events[i-1].ID {
 		return nil
@@ -102,21 +102,21 @@ func (w *writer) product(i int) *columnSum {
 		e = 4
 	}
 	if matrix == nil || result < minRow || result%e != 0 || matrix.coef%result != 0 {
-		return nil // a few numbers can be anything
+		return nil // too few elements to be sure
 	}
 	return &columnSum{incoming: []term{*matrix}, columns: result / e, element: e}
 }
 
-// noteElement remembers the elements of a linear layer's gradients, and whether
-// they are cast to twice the size before they are kept.
+// noteElement records the element size of a linear layer's gradients, and whether they are cast to twice that size
+// before they are kept.
 func (w *writer) noteElement(i int, e int64) {
 	w.element = e
 	w.casts = w.casts || w.castLater(i, 2*int64(w.events[i].Size))
 }
 
-// before returns the last allocation before event i, with at most a few frees between the two; -1 if there
-// is none. A checkpoint frees there what it recomputed: activations, and the cast of the weight whose
-// gradient this is. A free of another size means that the gradient itself was cast, which is not a sum.
+// before returns the last allocation before event i, with at most a few frees between the two; -1 if there is none.
+// Under checkpointing, those frees release recomputed activations and the cast of the weight in question. A free of
+// another size means that the gradient itself was cast, which is not a sum.
 func (w *writer) before(i int) int {
 	size := none
 	for j := i - 1; j >= max(i-4, 0); j-- {
@@ -133,8 +133,8 @@ func (w *writer) before(i int) int {
 	return -1
 }
 
-// agreed returns the sum whose incoming gradient is among the next frees, or nil. If something else holds
-// it, the element size is taken from other layers.
+// agreed returns the sum whose incoming gradient is among the next frees, or nil. If the incoming gradient is still
+// in use, the element size is taken from other layers.
 func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum {
 	for j := after; j < len(w.events) && w.events[j].Kind == stream.Free; j++ {
 		incoming := single(w.base[w.events[j].ID])
@@ -157,7 +157,7 @@ func (w *writer) agreed(bias, weight int64, input term, i, after int) *columnSum
 	return &columnSum{incoming: []term{incoming}, columns: bias / w.element, element: w.element}
 }
 
-// agree returns the sum whose rows, columns and element size agree with the four sizes, or nil.
+// agree returns the sum whose rows, columns and element size match the four sizes, or nil.
 func agree(bias, weight int64, input, incoming term) *columnSum {
 	if input.mono != incoming.mono || weight%bias != 0 || incoming.coef%bias != 0 || weight == bias {
 		return nil
@@ -171,7 +171,7 @@ func agree(bias, weight int64, input, incoming term) *columnSum {
 	return nil
 }
 
-// hasBuffer reports whether events from i on are a buffer and its semaphores.
+// hasBuffer reports whether the events from i on allocate and free a buffer and its semaphores.
 func (w *writer) hasBuffer(i int) bool {
 	if i+3 >= len(w.events) {
 		return false
@@ -198,8 +198,7 @@ func (w *writer) gives(sum *columnSum, id uint32) bool {
 	return true
 }
 
-// addSum writes the buffer and its semaphores, or gives those of the recording
-// their formulas.
+// addSum writes the buffer and its semaphores, or assigns formulas to the recorded ones.
 func (w *writer) addSum(i int, sum *columnSum, there bool) {
 	semaphores := *sum
 	semaphores.semaphores = true

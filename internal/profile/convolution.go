@@ -12,32 +12,32 @@ import (
 
 // Convolutions that were measured.
 //
-// The backward of a convolution looks like that of a linear layer: the gradients of input and weight, each
-// followed by the workspace of its kernel; then the incoming gradient is freed.
+// The backward of a convolution looks like that of a linear layer: it allocates the gradients of input and weight,
+// each followed by its kernel's workspace, and then frees the incoming gradient.
 //
 //	+ batch·in·e (+ workspace -)   + weight·e (+ workspace -)   (+ bias·e)   - batch·out·e
 //
-// The three sizes narrow down the convolution, and the workspaces in the recordings identify it. If its
-// workspaces were measured at many batch sizes (kernel's table), they are taken from there, even if the
-// small batch of the recording needed none.
+// The three sizes narrow down the convolution, and the recorded workspaces identify it. If its workspaces were
+// measured at many batch sizes (package kernel's table), the measurements are used, even if the recording's small
+// batch needed no workspace.
 
-// measuredConv is a workspace that was measured by the value of a quantity.
+// measuredConv is a workspace that was measured for many values of one quantity.
 type measuredConv struct {
 	quantity int // index of the quantity that counts images
 	points   kernel.ConvWorkspace
 }
 
-// conv is one convolution of the program.
+// conv is one convolution in the program.
 type conv struct {
 	mono    uint8
 	element int64
 	shape   kernel.ConvShape
-	guess   bool // not measured: its workspaces are those of one like it
+	guess   bool // not measured; uses the workspaces of a similar convolution
 }
 
-// convolutions finds the measured convolutions and stores the formulas of their workspaces: in base for
-// workspaces that exist, in extra for those to add. 16-bit elements are taken for bfloat16 unless some
-// workspace fits only float16.
+// convolutions finds the measured convolutions and stores the formulas of their workspaces: in base for recorded
+// workspaces, in extra for those to add. 16-bit elements are assumed to be bfloat16 unless some workspace fits only
+// float16.
 func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 	plain := w.search(rec, d, false)
 	if half := w.search(rec, d, true); half.count() > plain.count() {
@@ -49,10 +49,10 @@ func (w *writer) convolutions(rec *snapshot.Recording, d *snapshot.Device) {
 	w.found = plain
 }
 
-// finds holds the workspaces of measured convolutions.
+// finds holds the workspaces found for measured convolutions.
 type finds struct {
 	there map[uint32]*formula // by allocation
-	extra map[int]*formula    // by event: to add after it
+	extra map[int]*formula    // by event: the workspace to add after it
 	half  bool
 }
 
@@ -78,8 +78,8 @@ func (w *writer) search(rec *snapshot.Recording, d *snapshot.Device, half bool) 
 	return w.found
 }
 
-// backwardOf looks for a convolution whose weight's gradient event i allocates. It returns all candidates,
-// which may differ only in dilation, and notes the workspaces of the first.
+// backwardOf looks for a convolution whose weight gradient is allocated by event i. It returns all candidates, which
+// may differ only in dilation, and records the workspaces of the first.
 func (w *writer) backwardOf(i int) []conv {
 	if w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return nil
@@ -91,7 +91,7 @@ func (w *writer) backwardOf(i int) []conv {
 	if w.moment(after) {
 		after += 2
 	}
-	plain := dx == i-1 && after == i+1 // no workspaces: it could also be a linear layer
+	plain := dx == i-1 && after == i+1 // without workspaces, it could also be a linear layer
 	after = w.pastBias(after)
 	if plain || after >= len(w.events) || w.events[after].Kind != stream.Free {
 		return nil
@@ -108,8 +108,8 @@ func (w *writer) backwardOf(i int) []conv {
 	return w.guessed(i, dx, in, after)
 }
 
-// incoming returns the candidates for the incoming gradient: tensors freed from event i on. If something
-// else holds the gradient, there are none.
+// incoming returns the candidates for the incoming gradient: the tensors freed from event i on. It returns none if
+// the gradient is still in use.
 func (w *writer) incoming(i int) []*term {
 	var out []*term
 	for ; i < len(w.events) && w.events[i].Kind == stream.Free && len(out) < 4; i++ {
@@ -120,7 +120,7 @@ func (w *writer) incoming(i int) []*term {
 	return append(out, nil)
 }
 
-// images returns the size of an allocation that grows with one quantity alone.
+// images returns the size of an allocation if it grows with exactly one quantity; otherwise nil.
 func (w *writer) images(id uint32) *term {
 	if t := single(w.base[id]); t != nil && w.f.quantity(t.mono) >= 0 {
 		return t
@@ -128,7 +128,7 @@ func (w *writer) images(id uint32) *term {
 	return nil
 }
 
-// pastBias steps over the gradient of a bias and the buffers of its sum.
+// pastBias skips the gradient of a bias and the buffers of its sum.
 func (w *writer) pastBias(i int) int {
 	if i >= len(w.events) || w.events[i].Kind != stream.Alloc || w.moment(i) || !w.base[w.events[i].ID].constant() {
 		return i
@@ -139,9 +139,9 @@ func (w *writer) pastBias(i int) int {
 	return i + 1
 }
 
-// measuredAt returns the measured convolutions at event i, for either element size. One of the three sizes
-// may be missing: that of the input's gradient, which the first layer does not have, or that of the
-// incoming gradient. Then the workspaces decide.
+// measuredAt returns the measured convolutions at event i, for either element size. One of the three sizes may be
+// missing: the input gradient, which the first layer does not have, or the incoming gradient. Then the workspaces
+// decide.
 func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	weight := w.base[w.events[i].ID].terms[0].coef
 	for _, e := range []int64{2, 4} {
@@ -169,8 +169,8 @@ func (w *writer) measuredAt(i, dx int, in, out *term) []conv {
 	return nil
 }
 
-// agreeing returns the convolutions of these sizes whose workspaces match the recordings. dx is none if
-// the input has no gradient.
+// agreeing returns the convolutions with these sizes whose workspaces match the recordings. dx is none if the input
+// has no gradient.
 func (w *writer) agreeing(c conv, sizes kernel.ConvSizes, i, dx int) (can []conv) {
 	for _, c.shape = range w.f.shapes(sizes) {
 		if w.measured(c, kernel.WGrad, i) != nil && (dx == none || w.measured(c, kernel.DGrad, dx) != nil) {
@@ -198,13 +198,13 @@ func (w *writer) measured(c conv, kind kernel.ConvKind, i int) *formula {
 		return nil
 	}
 	how := Measured
-	if c.guess || !w.f.rules.Known(kernel.Convolutions) { // on the card of the table alone
+	if c.guess || !w.f.rules.Known(kernel.Convolutions) { // the table is valid for its own card only
 		how = Bounded
 	}
 	return &formula{measured: &measuredConv{quantity, row}, seen: obs, certainty: how}
 }
 
-// take notes the measured workspace after event i, and reports whether there is one.
+// take records the measured workspace after event i, and reports whether there is one.
 func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	f := w.measured(c, kind, i)
 	switch {
@@ -218,7 +218,7 @@ func (w *writer) take(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// quantity returns the only quantity of a monomial; -1 for products and powers.
+// quantity returns the index of a monomial's only quantity; -1 for products and powers.
 func (f *fitter) quantity(mono uint8) int {
 	m := f.program.monos[mono]
 	if m.degree() != 1 {
@@ -232,7 +232,7 @@ func (f *fitter) quantity(mono uint8) int {
 	return -1
 }
 
-// single returns the one term of a formula that grows, nil for other formulas.
+// single returns the only term of a formula if it grows; otherwise nil.
 func single(f *formula) *term {
 	if f == nil || len(f.terms) != 1 || f.terms[0].mono == 0 || f.certainty != Exact {
 		return nil

@@ -18,7 +18,7 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 		return
 	}
 	if w.moment(i+1) && w.found.there[w.events[i+1].ID] != nil {
-		return // the gradient of an input, of the same size
+		return // an input gradient of the same size
 	}
 	out := single(w.base[w.events[i].ID])
 	if out == nil {
@@ -29,9 +29,9 @@ func (w *writer) forwardOf(i int, known []conv, named bool) {
 	}
 }
 
-// which returns the convolution whose output event i allocates, or nil: the one whose weight was cast for
-// it, or the only candidate. Candidates with equal workspaces count as one. A measured one, or one that
-// needs exactly what is seen, is preferred to a guessed one.
+// which returns the convolution whose output event i allocates, or nil. It is the one whose weight was cast for the
+// call, or the only candidate; candidates with equal workspaces count as one. A measured convolution, or one that
+// explains the recorded workspace exactly, is preferred to a guess.
 func (w *writer) which(i int, out term, known []conv) *conv {
 	var best *conv
 	var points kernel.ConvWorkspace
@@ -55,10 +55,10 @@ func (w *writer) which(i int, out term, known []conv) *conv {
 	return best
 }
 
-// theirWeight is the rank of a convolution whose weight was cast for the call.
+// theirWeight is the rank bit of a convolution whose weight was cast for the call.
 const theirWeight = 4
 
-// rank returns how likely c is the convolution at event i; 0 means that it is not.
+// rank returns how likely c is to be the convolution at event i; 0 means impossible.
 func (w *writer) rank(i int, c conv) int {
 	rank := 1
 	if !c.guess || w.explained(c, kernel.FProp, i) {
@@ -73,17 +73,17 @@ func (w *writer) rank(i int, c conv) int {
 	return rank
 }
 
-// cast is a tensor that was cast for a call.
+// cast says which weight was cast for a call.
 type cast int
 
 const (
-	nothing cast = iota // that is seen
-	theirs              // the weight of the convolution asked about
+	nothing cast = iota // none seen
+	theirs              // the convolution's own weight
 	another             // some other weight
 )
 
-// cast returns the tensor of c that is allocated right before event i: autocast makes copies of weight,
-// input and bias in the precision that the call runs in.
+// cast returns which weight is allocated right before event i: autocast copies weight, input and bias to the
+// precision that the call runs in.
 func (w *writer) cast(i int, c conv) cast {
 	got := nothing
 	for j := i - 1; j >= max(i-3, 0) && w.events[j].Kind == stream.Alloc && w.sameCall(j, i); j-- {
@@ -97,8 +97,7 @@ func (w *writer) cast(i int, c conv) cast {
 	return got
 }
 
-// sameCall reports whether two events were caused by the same line; without stacks
-// only neighbours are.
+// sameCall reports whether two events come from the same line of code. Without stacks, only adjacent events do.
 func (w *writer) sameCall(j, i int) bool {
 	if w.stacks == nil {
 		return j == i-1
@@ -106,7 +105,7 @@ func (w *writer) sameCall(j, i int) bool {
 	return w.stacks[j] == w.stacks[i]
 }
 
-// convKey is a lookup in the table of measured convolutions.
+// convKey is a key of the table of measured convolutions.
 type convKey struct {
 	shape   kernel.ConvShape
 	kind    kernel.ConvKind
@@ -114,7 +113,7 @@ type convKey struct {
 	half    bool
 }
 
-// row returns the measured workspaces of a key, and looks each key up only once.
+// row returns the measured workspaces for a key, and caches them.
 func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	row, ok := f.convs[k]
 	if !ok {
@@ -124,7 +123,7 @@ func (f *fitter) row(k convKey) kernel.ConvWorkspace {
 	return row
 }
 
-// shapes returns the measured convolutions of such sizes, and looks them up only once.
+// shapes returns the measured convolutions with the given sizes, and caches them.
 func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	shapes, ok := f.sizes[s]
 	if !ok && !f.strange {
@@ -134,7 +133,7 @@ func (f *fitter) shapes(s kernel.ConvSizes) []kernel.ConvShape {
 	return shapes
 }
 
-// agrees reports whether measured workspaces equal those of the recordings.
+// agrees reports whether the measured workspaces equal the recorded ones.
 func (f *fitter) agrees(row kernel.ConvWorkspace, quantity int, obs []observation) bool {
 	for _, o := range obs {
 		if row.At(int(f.points[o.recording][quantity])) != o.size {

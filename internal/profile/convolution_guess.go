@@ -8,10 +8,10 @@ import (
 	"snug/internal/kernel"
 )
 
-// Convolutions that were not measured but are similar to measured ones. Their shape is guessed from the
-// sizes of their tensors. It counts as a convolution only if a workspace is exactly what that shape needs.
+// Convolutions that were not measured but are similar to measured ones. Their shape is guessed from the sizes of
+// their tensors, and accepted only if some workspace is exactly what that shape needs.
 
-// guessed is backwardOf (convolution.go) for guessed convolutions.
+// guessed is the counterpart of backwardOf (convolution.go) for guessed convolutions.
 func (w *writer) guessed(i, dx int, in *term, after int) []conv {
 	if in == nil {
 		return nil
@@ -53,7 +53,7 @@ func (w *writer) explained(c conv, kind kernel.ConvKind, i int) bool {
 	return true
 }
 
-// near returns the workspaces of the measured convolution nearest to c, and looks each key up only once.
+// near returns the workspaces of the measured convolution nearest to c, and caches them.
 func (w *writer) near(c conv, kind kernel.ConvKind, quantity int, obs []observation) kernel.ConvWorkspace {
 	var seen []kernel.BatchBytes
 	for _, o := range obs {

@@ -10,12 +10,12 @@ import (
 	"snug/internal/stream"
 )
 
-// A different kind of card runs different kernels. For two of them the sources show what they take
-// there: the workspaces of cuBLAS, which are four times as large on sm_90 as elsewhere, and the buffers
-// of sums. Plans use these. What convolutions and attention take there is not known.
+// A different kind of card runs different kernels. For two of them, the sizes on other cards are known from their
+// source code: the workspaces of cuBLAS, which are four times as large on sm_90, and the buffers of sums. Plans use
+// these sizes. For convolutions and attention they are unknown.
 
-// elsewhere returns the program for one variant on another kind of card; nil if that is the card of the
-// recordings or is not known.
+// elsewhere returns the program for one variant on another kind of card; nil if the card is unknown or of the
+// recorded kind.
 func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	was, now := p.rules(), card.Kernels(p.torch())
 	if card.Capability == 0 && card.Maker != gpu.AMD || now == was {
@@ -31,7 +31,7 @@ func (p *Program) elsewhere(card gpu.Card, like *variant) *Program {
 	return q.with(like, v)
 }
 
-// summing returns p with all sums as on another card, including those of the recordings.
+// summing returns p with all sums, including recorded ones, computed for another card.
 func (p *Program) summing(on kernel.Rules) Program {
 	q := *p
 	q.on = &on
@@ -56,8 +56,8 @@ func (p Program) with(like *variant, v variant) *Program {
 	return &p
 }
 
-// rules returns the kernel rules of the program's card: the card of the recordings, unless
-// summing has set a different one.
+// rules returns the kernel rules for the program's card: the card of the recordings, unless summing has set a
+// different one.
 func (p *Program) rules() kernel.Rules {
 	if p.on != nil {
 		return *p.on
@@ -66,10 +66,10 @@ func (p *Program) rules() kernel.Rules {
 	return card.Kernels(p.torch())
 }
 
-// torch returns the release that was recorded: 211 for 2.11.
+// torch returns the recorded PyTorch release: 211 for 2.11.
 func (p *Program) torch() int { return 100*p.Torch.Major + p.Torch.Minor }
 
-// card returns the card of the recordings, or the reference card if it is not recorded or not in the
+// card returns the card of the recordings, or the reference card if the recorded card is missing or not in the
 // catalogue.
 func (p *Program) card() (card gpu.Card, known bool) {
 	card, err := gpu.Find(p.Card)
@@ -79,8 +79,8 @@ func (p *Program) card() (card gpu.Card, known bool) {
 	return card, true
 }
 
-// Unplaced reports whether the card of the recordings is not known and nothing in them shows it: no sum
-// and no convolution took exactly what it takes on the reference card.
+// Unplaced reports whether the card of the recordings is unknown and nothing in them identifies it: no sum and no
+// convolution took exactly what it takes on the reference card.
 func (p *Program) Unplaced() bool {
 	if _, known := p.card(); known {
 		return false
@@ -101,8 +101,8 @@ func (p *Program) Unplaced() bool {
 	return true
 }
 
-// onOtherCards returns the program on one card of each generation, if its sizes differ there: how sums are
-// split depends on the card. The sizes are those of p at the values.
+// onOtherCards returns the program on one card of each generation for which the sizes differ, because cards split
+// sums differently. sizes are those of p at the values.
 func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) {
 	seen := [][]uint64{sizes}
 	for _, name := range []string{"T4", "A100-80GB", "RTX-4090", "H100-80GB", "B200", "RTX-5090"} {
@@ -121,8 +121,8 @@ func (p *Program) onOtherCards(values []int64, sizes []uint64) (out []*Program) 
 	return out
 }
 
-// cublas lists the events that allocate cuBLAS workspaces: of exactly that size, made in the first step
-// and kept, and not optimizer states.
+// cublas lists the events that allocate cuBLAS workspaces: allocations of exactly that size that are made in the
+// first step, are kept, and are not optimizer states.
 func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 	states := p.states(v)
 	for _, i := range p.kept(v) {
@@ -134,8 +134,8 @@ func (p *Program) cublas(v *variant, bytes uint64) (out []int) {
 	return out
 }
 
-// kept lists the events that allocate memory that does not depend on the quantities and is never freed,
-// after the first event that allocates memory that does depend on them.
+// kept lists the events that allocate memory of constant size that is never freed, after the first allocation that
+// depends on the quantities.
 func (p *Program) kept(v *variant) (out []int) {
 	freed := make([]bool, v.made)
 	for i := range v.events {

@@ -13,14 +13,14 @@ import (
 	"snug/internal/stream"
 )
 
-// small returns a small transformer of a family, at 128 tokens.
+// small returns the setup of a small transformer with 128 tokens.
 func small(kind string, more map[string]any) map[string]any {
 	config := map[string]any{"model_type": kind, "hidden_size": 512.0, "num_hidden_layers": 6.0, "num_attention_heads": 8.0, "intermediate_size": 1536.0, "vocab_size": 8000.0}
 	maps.Copy(config, more)
 	return map[string]any{"model": map[string]any{"config": config}, "seq": 128.0, "precision": "amp-bf16", "steps": 3.0}
 }
 
-// transformers are some, by name.
+// transformers returns a few setups by name.
 func transformers() map[string]map[string]any {
 	return map[string]map[string]any{
 		"llama": small("llama", nil), "bert": small("bert", nil),
@@ -44,7 +44,7 @@ func simulatedOn(t *testing.T, fields map[string]any, batch int64, card gpu.Card
 	return r.World.Trace
 }
 
-// cardNamed returns one of the catalogue.
+// cardNamed returns a card from the catalogue.
 func cardNamed(t *testing.T, name string) gpu.Card {
 	t.Helper()
 	card, err := gpu.Find(name)
@@ -54,7 +54,7 @@ func cardNamed(t *testing.T, name string) gpu.Card {
 	return card
 }
 
-// Recordings of one card tell what the run reserves on others with the same
+// TestElsewhere checks that recordings from one card predict the reserved memory on other cards with the same
 // attention kernels.
 func TestElsewhere(t *testing.T) {
 	for name, fields := range transformers() {
@@ -71,12 +71,12 @@ func TestElsewhere(t *testing.T) {
 			}
 		}
 		if p.elsewhere(gpu.Reference, &p.variants[1]) != nil || p.elsewhere(gpu.Card{}, &p.variants[1]) != nil {
-			t.Errorf("%s: the card of the recordings, or none, counts as another", name)
+			t.Errorf("%s: the recorded card, or an unknown one, was treated as another card", name)
 		}
 	}
 }
 
-// Recordings that name their card are read by its rules for sums and cuBLAS.
+// TestSumsOfTheRecordedCard checks that recordings with a named card use that card's rules for sums and cuBLAS.
 func TestSumsOfTheRecordedCard(t *testing.T) {
 	for name, fields := range transformers() {
 		for _, on := range []string{"T4", "A100-80GB", "RTX-4090", "B200"} {
@@ -95,8 +95,8 @@ func TestSumsOfTheRecordedCard(t *testing.T) {
 	}
 }
 
-// Recordings that do not name their card say so where sums of another could move
-// the peak, unless a sum in them is just as the reference's.
+// TestUnplaced checks that recordings without a card are reported if sums on another card could change the peak,
+// unless a recorded sum matches the reference card.
 func TestUnplaced(t *testing.T) {
 	fields := transformers()["bert"]
 	of := func(batch int64) Input { return at(batch, simulatedOn(t, fields, batch, gpu.Reference)) }
@@ -116,8 +116,8 @@ func TestUnplaced(t *testing.T) {
 	}{
 		{"named", fit("NVIDIA H200", 4, 6), false},
 		{"unnamed, too small for a buffer", fit("", 4, 6), true},
-		{"of a card that nobody knows", fit("Someone's own", 4, 6), true},
-		{"unnamed, with a buffer as on the reference", fit("", 6, 12), false},
+		{"of an unknown card", fit("Someone's own", 4, 6), true},
+		{"unnamed, with the reference card's buffer", fit("", 6, 12), false},
 	} {
 		if got := c.p.Unplaced(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -132,7 +132,7 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
-// Recordings of two cards make no program.
+// TestRecordedOnTwoCards checks that recordings from two kinds of cards are refused.
 func TestRecordedOnTwoCards(t *testing.T) {
 	fields := transformers()["llama"]
 	a, b := at(4, simulatedOn(t, fields, 4, gpu.Reference)), at(6, simulatedOn(t, fields, 6, gpu.Reference))

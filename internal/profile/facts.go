@@ -4,34 +4,32 @@ package profile
 
 import "math"
 
-// Facts holds everything recorded besides the streams. Unknown fields are zero: recordings made by hand have
-// none of them.
+// Facts is everything recorded besides the streams. Unknown fields are zero; recordings made by hand have none.
 type Facts struct {
-	Model         string   `json:"model,omitempty"`         // class of the module that was trained
-	Params        int      `json:"params,omitempty"`        // how many parameters it has
-	Trainable     int      `json:"trainable,omitempty"`     // and how many of them are trained
+	Model         string   `json:"model,omitempty"`         // class of the trained module
+	Params        int      `json:"params,omitempty"`        // number of parameters
+	Trainable     int      `json:"trainable,omitempty"`     // number of trained parameters
 	Parameters    uint64   `json:"parameters,omitempty"`    // bytes on the card, with buffers
-	Gradients     uint64   `json:"gradients,omitempty"`     // bytes once all are there
+	Gradients     uint64   `json:"gradients,omitempty"`     // bytes once all are allocated
 	States        uint64   `json:"states,omitempty"`        // bytes of the optimizer's states
-	Optimizer     string   `json:"optimizer,omitempty"`     // its class: AdamW
-	Precision     string   `json:"precision,omitempty"`     // as setups write it
-	Checkpointing *bool    `json:"checkpointing,omitempty"` // of activations
+	Optimizer     string   `json:"optimizer,omitempty"`     // class, such as AdamW
+	Precision     string   `json:"precision,omitempty"`     // as in setups
+	Checkpointing *bool    `json:"checkpointing,omitempty"` // activation checkpointing
 	Accumulation  int      `json:"accumulation,omitempty"`  // backward passes per step
 	World         int      `json:"world,omitempty"`         // processes that trained together
-	Stacks        bool     `json:"stacks,omitempty"`        // stacks were recorded too, which slows a step down
+	Stacks        bool     `json:"stacks,omitempty"`        // stacks were recorded too, which slows down a step
 	Timings       []Timing `json:"timings,omitempty"`       // step times by size
 }
 
-// Timing is the time of an optimizer step at a size.
+// Timing is the duration of an optimizer step at a size.
 type Timing struct {
 	At      Point   `json:"at"`      // the size
 	Seconds float64 `json:"seconds"` // of one step
 }
 
-// Seconds returns the time of one forward and backward pass at a size, with its share of the optimizer step: a
-// straight line through the measured times, over the product of the quantities. It is 0 if nothing was
-// timed. grows is false if the recorded sizes were too small, or the clock too coarse, to show that more
-// samples take more time.
+// Seconds returns the time of one forward and backward pass at a size, with its share of the optimizer step. It is a
+// straight line through the measured times over the product of the quantities, or 0 if nothing was timed. grows is
+// false if the recorded sizes were too small, or the clock too coarse, to show that more samples take more time.
 func (p *Program) Seconds(at Point) (seconds float64, grows bool) {
 	var xs, ys []float64
 	for _, t := range p.Facts.Timings {
@@ -55,8 +53,8 @@ func (p *Program) work(at Point) float64 {
 	return x
 }
 
-// line returns the straight line nearest to some points that neither falls nor is below zero at no work: more
-// work never makes a step faster.
+// line returns the straight line nearest to the points that neither decreases nor starts below zero: more work never
+// makes a step faster.
 func line(xs, ys []float64) (base, slope float64) {
 	n := float64(len(xs))
 	var mx, my, xy, xx float64
@@ -75,7 +73,7 @@ func line(xs, ys []float64) (base, slope float64) {
 	return base, slope
 }
 
-// sane reports whether the facts are possible; in a damaged file they may not be.
+// sane reports whether the facts are possible; those in a damaged file may not be.
 func (f *Facts) sane() bool {
 	const most = 1 << 50
 	bytes := f.Parameters < most && f.Gradients < most && f.States < most

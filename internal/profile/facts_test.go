@@ -26,7 +26,7 @@ func TestFactsAreKept(t *testing.T) {
 	}
 	p.Facts.Trainable = 10
 	if _, err := Read(bytes.NewReader(saved(t, p))); err == nil {
-		t.Error("more parameters are trained than there are, and nobody says so")
+		t.Error("a profile with more trained parameters than parameters was accepted")
 	}
 }
 
@@ -42,8 +42,8 @@ func TestSeconds(t *testing.T) {
 		{"one size", map[int64]float64{2: 0.1}, 1, 0.1, false},
 		{"a line", map[int64]float64{2: 0.12, 3: 0.13}, 1, 0.2, true},
 		{"two forwards a step", map[int64]float64{2: 0.24, 3: 0.26}, 2, 0.2, true},
-		{"no longer for more", map[int64]float64{2: 0.13, 3: 0.12}, 1, 0.125, false},
-		{"all of it work", map[int64]float64{2: 0.1, 3: 0.2}, 1, 0.6, true},
+		{"no slower with more", map[int64]float64{2: 0.13, 3: 0.12}, 1, 0.125, false},
+		{"no fixed cost", map[int64]float64{2: 0.1, 3: 0.2}, 1, 0.6, true},
 	} {
 		p := &Program{Names: []string{"batch"}, Facts: Facts{Accumulation: c.accumulation}}
 		for batch, s := range c.took {

@@ -16,38 +16,38 @@ import (
 	"snug/internal/files"
 )
 
-// memory.snug: a program in a file that is kept with the training code.
+// memory.snug is the file format of a program, kept with the training code.
 //
-// Goals: small (a step of a million events in well under a megabyte), the same
-// bytes for the same recordings, readable by every later snug, and damage is
-// noticed. Not a goal: reading part of it, or editing it.
+// Goals: small (a step of a million events in well under a megabyte), the same bytes for the same recordings,
+// readable by every later snug, and damage is detected. Non-goals: reading part of a file, or editing it.
 //
 //	 0  "snugmem\n"
 //	 8  version, 2 bytes
 //	10  0, 2 bytes
 //	12  CRC-32C of everything from 16 on, 4 bytes
-//	16  the body, its long repetitions taken out (file_repeat.go), compressed
+//	16  the body, with long repetitions removed (file_repeat.go), compressed
 //	    (deflate, RFC 1951)
 //
-// Numbers outside the body are little endian; inside they are varints, signed
-// ones zigzag, as encoding/binary has them. The body:
+// Numbers outside the body are little endian; inside they are varints (zigzag if signed), as in encoding/binary. The
+// body:
 //
 //	length, header      JSON: PyTorch, allocator options, quantities, card, facts,
 //	                    and how steps differ (ragged_file.go)
 //	count, formulas     see file_formula.go
 //	count, variants     the events as each recording ran them
 //
-// A variant's events are five columns, each preceded by its length in bytes: the kinds, one byte each; the
-// formulas and the queues of allocations; and for all other events the allocation they refer to, and the
-// queues. The columns of a loop repeat, so deflate compresses them well.
+// A variant's events are five columns, each preceded by its length in bytes: the event kinds, one byte each; the
+// formulas of allocations; their queues; for all other events, the allocation they refer to; and their queues. The
+// columns of a loop repeat, so deflate compresses them well.
 const (
 	fileMagic   = "snugmem\n"
 	fileVersion = 3
-	oldestFile  = 2 // version 2, without the certainty Measured
+	oldestFile  = 2 // version 2 lacks the certainty Measured
 	bodyAt      = 16
 )
 
-// checksum returns the CRC-32C. Making its tables takes as long as reading a small file.
+// checksum returns the CRC-32C. Building the tables takes as long as reading a small file, so they are not built at
+// start.
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader describes the meaning of the numbers.
@@ -68,7 +68,7 @@ func (p *Program) Write(w io.Writer) error {
 		return err
 	}
 	file, err := p.deflate(withoutRepeats(body))
-	if err == nil && len(body) > bodyLimit(len(file)) { // so regular that Read would take it for a bomb
+	if err == nil && len(body) > bodyLimit(len(file)) { // so repetitive that Read would take it for a bomb
 		file, err = p.deflate(withAllRepeats(body))
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Program) Write(w io.Writer) error {
 	return err
 }
 
-// deflate returns a file without its checksum.
+// deflate returns the file for text, without its checksum.
 func (p *Program) deflate(text []byte) ([]byte, error) {
 	out := bytes.NewBufferString(fileMagic)
 	out.Write([]byte{p.version(), 0, 0, 0, 0, 0, 0, 0})
@@ -94,7 +94,7 @@ func (p *Program) deflate(text []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Is reports whether a file that begins with these bytes is a memory.snug.
+// Is reports whether a file that begins with head is a memory.snug file.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
 // Read reads a memory.snug file.
@@ -122,8 +122,8 @@ func Read(r io.Reader) (*Program, error) {
 	return readBody(body)
 }
 
-// inflate returns the body of a file. A body that is larger than its file allows (bodyLimit) was made to
-// fill the memory, and is refused.
+// inflate returns the body of a file. It refuses a body larger than bodyLimit, which could only be meant to exhaust
+// memory.
 func inflate(file []byte) ([]byte, error) {
 	most := bodyLimit(len(file))
 	text, err := files.ReadAll(flate.NewReader(bytes.NewReader(file[bodyAt:])), int64(most))
@@ -195,7 +195,7 @@ func readBody(body []byte) (*Program, error) {
 		}
 	}
 	if d.err == nil && (len(p.variants) == 0 || len(d.in) > 0) {
-		d.fail("nothing recorded, or more than there should be")
+		d.fail("it has no recordings, or extra data at its end")
 	}
 	if d.err != nil {
 		return nil, d.err

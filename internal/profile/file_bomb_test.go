@@ -15,7 +15,7 @@ import (
 	"snug/internal/stream"
 )
 
-// allocated returns how many bytes f asks the heap for, given back or not.
+// allocated returns the total number of bytes that f allocates on the heap, freed or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -51,8 +51,8 @@ func packedAt(t testing.TB, text []byte, level int) []byte {
 
 const bombHeader = `{"torch":"2.11","options":{},"quantities":["batch"]}`
 
-// opening returns a body up to the columns of its one variant: a formula of 512 bytes,
-// and queues.
+// opening returns a body up to the columns of its only variant, with one formula of 512 bytes and the given number of
+// queues.
 func opening(queues int) *encoder {
 	e := &encoder{}
 	e.bytes([]byte(bombHeader))
@@ -65,7 +65,7 @@ func opening(queues int) *encoder {
 	return e
 }
 
-// repeating is text with a last byte that comes n more times, and what follows it.
+// repeating returns text whose last byte is repeated n more times, followed by after.
 func repeating(text []byte, n uint64, after []byte) []byte {
 	e := &encoder{}
 	e.bytes(text)
@@ -76,7 +76,7 @@ func repeating(text []byte, n uint64, after []byte) []byte {
 	return e.out
 }
 
-// bombs are files of a few hundred bytes that declare hundreds of millions.
+// bombs returns files of a few hundred bytes that declare hundreds of millions of items.
 func bombs(t testing.TB) map[string][]byte {
 	const many = 400 << 20
 	events := opening(1)
@@ -107,18 +107,19 @@ func bombs(t testing.TB) map[string][]byte {
 	}
 }
 
-// A file that claims more than it holds is refused before anything of that size is allocated.
+// TestFileOfFalseCounts checks that a file that declares more than it contains is refused before anything of that
+// size is allocated.
 func TestFileOfFalseCounts(t *testing.T) {
 	for name, file := range bombs(t) {
 		var err error
 		took := allocated(func() { _, err = Read(bytes.NewReader(file)) })
 		if most := uint64(32<<20 + 8*bodyLimit(len(file))); err == nil || took > most {
-			t.Errorf("%s: %d bytes of file take %d MiB (most %d), %v", name, len(file), took>>20, most>>20, err)
+			t.Errorf("%s: reading %d bytes took %d MiB (at most %d), %v", name, len(file), took>>20, most>>20, err)
 		}
 	}
 }
 
-// oneVariant returns a file of one variant with these columns.
+// oneVariant returns a file with one variant that has these columns.
 func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	t.Helper()
 	e := opening(queues)
@@ -133,8 +134,7 @@ func oneVariant(t testing.TB, queues, made int, columns ...[]byte) []byte {
 	return unrepeated(t, e.out)
 }
 
-// unrepeated returns a file whose body is compressed a little only: of a small file no
-// large body is believed.
+// unrepeated returns a file whose body is only lightly compressed, because a large body in a small file is refused.
 func unrepeated(t testing.TB, body []byte) []byte {
 	t.Helper()
 	text := &encoder{}
@@ -143,7 +143,7 @@ func unrepeated(t testing.TB, body []byte) []byte {
 	return packedAt(t, text.out, flate.HuffmanOnly)
 }
 
-// repeats returns n events that repeat themselves from the first to the last.
+// repeats returns a file with events that repeat from beginning to end.
 func repeats(t testing.TB, events int) []byte {
 	t.Helper()
 	made := events / 2
@@ -152,8 +152,7 @@ func repeats(t testing.TB, events int) []byte {
 	return oneVariant(t, 1, made, kinds, zeros, zeros, zeros, zeros)
 }
 
-// chance returns n unpredictable events, in almost as many bytes
-// as a body may have.
+// chance returns a file with unpredictable events, nearly as large as a body may be.
 func chance(t testing.TB, events int) []byte {
 	t.Helper()
 	made, queues := events/2, 1<<7
@@ -167,8 +166,8 @@ func chance(t testing.TB, events int) []byte {
 	return oneVariant(t, queues, made, kinds, make([]byte, made), random, ages.out, random)
 }
 
-// Reading any profile takes less than 300 MB. One that would take more is refused in one line that names
-// the limit.
+// TestLargestFile checks that reading any profile takes less than 300 MB, and that a larger one is refused with one
+// line that names the limit.
 func TestLargestFile(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"repeats": repeats(t, maxEvents), "chance": chance(t, maxEvents*7/8), "terms": terms(t, maxFormulas, maxAllTerms/maxFormulas),
@@ -176,9 +175,9 @@ func TestLargestFile(t *testing.T) {
 	} {
 		var err error
 		took := allocated(func() { _, err = Read(bytes.NewReader(file)) })
-		t.Logf("%s: %d bytes of file take %d MB", name, len(file), took/1_000_000)
+		t.Logf("%s: reading %d bytes took %d MB", name, len(file), took/1_000_000)
 		if err != nil || took > 300_000_000 {
-			t.Errorf("%s: %d bytes of file take %d MB, %v", name, len(file), took/1_000_000, err)
+			t.Errorf("%s: reading %d bytes took %d MB, %v", name, len(file), took/1_000_000, err)
 		}
 	}
 	for want, file := range map[string][]byte{
@@ -187,12 +186,12 @@ func TestLargestFile(t *testing.T) {
 		fmt.Sprintf("more than %d", maxCommas):             segments(t, maxCommas+1),
 	} {
 		if _, err := Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("with more: %v, want %q", err, want)
+			t.Errorf("above the limit: %v, want %q", err, want)
 		}
 	}
 }
 
-// terms returns a file of many formulas with many terms.
+// terms returns a file with many formulas of many terms.
 func terms(t testing.TB, formulas, terms int) []byte {
 	t.Helper()
 	e := &encoder{}
@@ -204,11 +203,11 @@ func terms(t testing.TB, formulas, terms int) []byte {
 	e.uint(1)
 	e.int(2)
 	e.bytes([]byte("[]"))
-	e.out = append(e.out, make([]byte, 8)...) // no queues, allocations and events
+	e.out = append(e.out, make([]byte, 8)...) // no queues, allocations or events
 	return unrepeated(t, e.out)
 }
 
-// segments returns a file that begins with segments, with many commas between them.
+// segments returns a file that starts with segments, with many commas between them.
 func segments(t testing.TB, commas int) []byte {
 	t.Helper()
 	e := &encoder{}

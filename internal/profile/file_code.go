@@ -18,14 +18,14 @@ func (e *encoder) bytes(b []byte) {
 	e.out = append(e.out, b...)
 }
 
-// decoder reads the body of a file. It keeps the first error; after it every value and count is zero, so
-// that loops end.
+// decoder reads the body of a file. It keeps the first error; from then on every value and count is zero, so that
+// loops end.
 type decoder struct {
 	in  []byte
 	err error
 
-	termsRead     int // of the formulas that were read so far
-	segmentBytes  int // of the segments
+	termsRead     int // terms in all formulas read so far
+	segmentBytes  int // bytes of segments read so far
 	segmentCommas int
 }
 
@@ -56,18 +56,18 @@ func (d *decoder) int() int64 {
 	return v
 }
 
-// below reads a number that indexes n things.
+// below reads a number that must be less than n.
 func (d *decoder) below(n int, what string) int {
 	v := d.uint()
 	if v >= uint64(n) {
-		d.fail("%s %d of %d", what, v, n)
+		d.fail("%s is %d; it must be less than %d", what, v, n)
 		return 0
 	}
 	return int(v)
 }
 
-// count reads how many things follow. Each takes at least a byte, so that a
-// false count cannot ask for more memory than the file has bytes.
+// count reads the number of items that follow. Each takes at least a byte, so a false count cannot make the decoder
+// allocate more than the size of the file.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(len(d.in)) {
@@ -77,7 +77,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// atMost reads a count that may not exceed most.
+// atMost reads a count and checks that it does not exceed most.
 func (d *decoder) atMost(most int, what string) int {
 	n := d.count()
 	if n > most {
@@ -87,7 +87,7 @@ func (d *decoder) atMost(most int, what string) int {
 	return n
 }
 
-// atMostTerms reads a count of parts of a formula. The total over all formulas is limited too.
+// atMostTerms reads the number of terms in a formula. The total over all formulas is limited too.
 func (d *decoder) atMostTerms(most int, what string) int {
 	n := d.atMost(most, what)
 	if d.termsRead += n; d.termsRead > maxAllTerms {

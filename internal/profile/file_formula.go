@@ -10,7 +10,7 @@ import "snug/internal/kernel"
 //	certainty
 //	form 0: terms, limit           form 1: terms, columns, element, 0 or 1
 //	form 2: quantity, count, (batch, bytes)…
-//	count, (recording, bytes)…     what it was in recordings that differ
+//	count, (recording, bytes)…     exceptions: sizes in recordings that the form does not give
 //
 // Terms are a count and (monomial, coefficient)….
 const (
@@ -68,16 +68,16 @@ func (e *encoder) terms(terms []term) {
 
 func (d *decoder) formula(p *Program) formula {
 	var f formula
-	form := d.below(forms, "a form of formula,")
-	f.certainty = Certainty(d.below(int(Measured)+1, "a certainty,"))
+	form := d.below(forms, "a formula's form")
+	f.certainty = Certainty(d.below(int(Measured)+1, "a formula's certainty"))
 	switch form {
 	case formSum:
-		f.sum = &columnSum{incoming: d.terms(p), columns: d.int(), element: d.int(), semaphores: d.below(2, "a flag,") == 1}
+		f.sum = &columnSum{incoming: d.terms(p), columns: d.int(), element: d.int(), semaphores: d.below(2, "a flag") == 1}
 		if f.sum.columns < 1 || f.sum.element < 1 || f.sum.columns > maxBytes || f.sum.element > 16 {
 			d.fail("a sum over %d columns", f.sum.columns)
 		}
 	case formMeasured:
-		f.measured = &measuredConv{quantity: d.below(len(p.Names), "a quantity,")}
+		f.measured = &measuredConv{quantity: d.below(len(p.Names), "a quantity's index")}
 		for range d.atMostTerms(maxPoints, "measured sizes") {
 			f.measured.points = append(f.measured.points, d.point())
 		}
@@ -85,7 +85,7 @@ func (d *decoder) formula(p *Program) formula {
 		f.terms, f.most = d.terms(p), d.terms(p)
 	}
 	for range d.atMostTerms(maxRecordings, "observations") {
-		o := observation{recording: d.below(maxRecordings, "a recording,")}
+		o := observation{recording: d.below(maxRecordings, "a recording's index")}
 		if o.size = d.uint(); o.size > maxBytes {
 			d.fail("an allocation of %d bytes", o.size)
 		}

@@ -10,21 +10,21 @@ import (
 	"snug/internal/gpu"
 )
 
-// maxWait is for a watchdog: whatever a fuzzer finds takes a thousandth of it.
+// maxWait is the watchdog's limit. Inputs that fuzzing finds take a thousandth of it.
 const maxWait = 20 * time.Second
 
-// bounded runs f, which may allocate this many bytes and must end.
+// bounded runs f, which may allocate at most this many bytes and must end.
 func bounded(t *testing.T, what string, most int, f func()) {
 	t.Helper()
-	watch := time.AfterFunc(maxWait, func() { panic(what + " takes for ever") })
+	watch := time.AfterFunc(maxWait, func() { panic(what + " does not end") })
 	defer watch.Stop()
 	if took := allocated(f); took > uint64(most) {
-		t.Errorf("%s takes %d KiB, at most %d", what, took>>10, most>>10)
+		t.Errorf("%s takes %d KiB, want at most %d", what, took>>10, most>>10)
 	}
 }
 
-// FuzzRead tries bodies with a valid checksum, so that the code behind it is reached. A profile that can
-// be read gives a prediction and its margin, in memory proportional to the body.
+// FuzzRead tries bodies with a valid checksum, so that the code behind it is reached. A readable profile must give a
+// prediction and its margin, in memory proportional to the body.
 func FuzzRead(f *testing.F) {
 	p := fitted(f, transformer(2), transformer(3))
 	body, err := p.body()
@@ -51,14 +51,14 @@ func FuzzRead(f *testing.F) {
 			at[name] = 4
 		}
 		bounded(t, "predicting", 16<<20+1000*len(body), func() { _, _ = p.Predict(at) })
-		p.Facts.Precision = "amp-fp16" // whatever the file says, so that all causes are looked for
+		p.Facts.Precision = "amp-fp16" // regardless of the file, so that all causes are computed
 		bounded(t, "its margin", 256<<20+20_000*len(body), func() {
 			_, _ = p.Margin(at, gpu.Card{Capability: 80, SMs: 108}, reservedAt(at))
 		})
 	})
 }
 
-// FuzzFile varies the data before compression: repetitions of few bytes.
+// FuzzFile varies the data before compression, with repetitions of a few bytes.
 func FuzzFile(f *testing.F) {
 	for _, text := range [][]byte{
 		withoutRepeats(opening(1).out),

@@ -9,24 +9,23 @@ import (
 	"fmt"
 )
 
-// Steps of a recording are alike, and so are recordings at two sizes, but they
-// are megabytes apart and deflate looks back 32 KiB. So long repetitions are removed first. The result
-// is a sequence of
+// Steps of a recording are alike, and so are recordings at two sizes, but they are megabytes apart and deflate looks
+// back only 32 KiB. So long repetitions are removed first. The result is a sequence of
 //
-//	length, bytes       as they are
+//	length, bytes       literal bytes
 //	length, distance    a copy of bytes at that distance back
 //
-// that ends with a length of 0 instead of a repetition.
+// that ends with a length of 0 in place of a repetition.
 
-// repeatMin is the shortest repetition. Positions are remembered at this distance, so one of twice the
-// length is always found.
+// repeatMin is the length of the shortest repetition. Positions are recorded at this interval, so a repetition of
+// twice the length is always found.
 const repeatMin = 64
 
-// withoutRepeats writes body without its long repetitions.
+// withoutRepeats encodes body without its long repetitions.
 func withoutRepeats(body []byte) []byte {
 	e := &encoder{}
-	seen := map[uint64]int{} // the hash of repeatMin bytes: where they last began
-	from := 0                // the part that is already written
+	seen := map[uint64]int{} // hash of repeatMin bytes → where they last began
+	from := 0                // start of the part not yet written
 	for at := 0; at+repeatMin <= len(body); {
 		hash := hashOf(body[at:])
 		was, ok := seen[hash]
@@ -58,7 +57,7 @@ func withoutRepeats(body []byte) []byte {
 	return e.out
 }
 
-// withAllRepeats writes body as it is, in the same form.
+// withAllRepeats encodes body in the same form, but removes nothing.
 func withAllRepeats(body []byte) []byte {
 	e := &encoder{}
 	e.bytes(body)
@@ -66,7 +65,7 @@ func withAllRepeats(body []byte) []byte {
 	return e.out
 }
 
-// hashOf mixes the first repeatMin bytes.
+// hashOf hashes the first repeatMin bytes.
 func hashOf(b []byte) uint64 {
 	hash := uint64(0)
 	for i := 0; i < repeatMin; i += 8 {
@@ -76,8 +75,8 @@ func hashOf(b []byte) uint64 {
 	return hash
 }
 
-// withRepeats returns the body with its repetitions restored. A result of more than most bytes is refused
-// before it is made.
+// withRepeats returns the body with its repetitions restored. It refuses a result of more than most bytes before
+// allocating it.
 func withRepeats(in []byte, most int) ([]byte, error) {
 	n, err := withRepeatsLength(in, most)
 	if err != nil {
@@ -92,7 +91,7 @@ func withRepeats(in []byte, most int) ([]byte, error) {
 			return out, nil
 		}
 		back := d.uint()
-		for from := len(out) - int(back); length > 0; { // may overlap what it writes
+		for from := len(out) - int(back); length > 0; { // the copy may overlap its source
 			n := min(int(length), len(out)-from)
 			out = append(out, out[from:from+n]...)
 			length -= uint64(n)
@@ -116,7 +115,7 @@ func withRepeatsLength(in []byte, most int) (int, error) {
 			return int(n), nil
 		}
 		if back := d.uint(); d.err == nil && (back == 0 || back > n) {
-			return 0, errors.New("the profile is damaged: it repeats data that is not there")
+			return 0, errors.New("the profile is damaged: a repetition refers to missing data")
 		}
 		n += length
 	}

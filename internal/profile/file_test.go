@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// saved is a program as a file.
+// saved returns a program as a file.
 func saved(t testing.TB, p *Program) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -47,7 +47,7 @@ func TestFileKeepsThePredictions(t *testing.T) {
 		}
 	}
 	if again := saved(t, q); !bytes.Equal(file, again) {
-		t.Error("written again, the file differs")
+		t.Error("the file differs after reading and writing it")
 	}
 }
 
@@ -81,8 +81,8 @@ func TestFileThatIsNotOne(t *testing.T) {
 	}
 }
 
-// A run of a million events that are all alike makes a file so small that its body looks like a bomb. It must be
-// readable nevertheless.
+// TestFileOfAlikeEvents checks that a run of a million equal events is readable, although its file is so small that
+// its body looks like a bomb.
 func TestFileOfAlikeEvents(t *testing.T) {
 	p := fitted(t, at(2, longTrace(million, 2*640)), at(3, longTrace(million, 3*640)))
 	var file bytes.Buffer
@@ -94,7 +94,7 @@ func TestFileOfAlikeEvents(t *testing.T) {
 	}
 }
 
-// A step of a million events, recorded for three steps at two sizes, stays below a
+// TestFileOfALongRun checks that three steps of a million events each, recorded at two sizes, take less than a
 // megabyte.
 func TestFileOfALongRun(t *testing.T) {
 	if testing.Short() {
@@ -112,7 +112,7 @@ func TestFileOfALongRun(t *testing.T) {
 	}
 }
 
-// Whatever repeats itself comes back as it was.
+// TestRepeats checks that repetitions are restored.
 func TestRepeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var body []byte
@@ -130,13 +130,13 @@ func TestRepeats(t *testing.T) {
 		}
 		if len(body) > 0 {
 			if _, err := withRepeats(withoutRepeats(bytes.Repeat(body, 200)), 199*len(body)); err == nil && len(body) > repeatMin {
-				t.Fatal("more than was allowed")
+				t.Fatal("a result above the limit was accepted")
 			}
 		}
 	})
 }
 
-// FuzzRepeats reads data that no writer made.
+// FuzzRepeats reads data that the writer did not produce.
 func FuzzRepeats(f *testing.F) {
 	f.Add(withoutRepeats(bytes.Repeat([]byte("sixty-four bytes are enough to be seen again "), 9)))
 	f.Add([]byte{1, 'a', 200, 1, 1, 0, 0})

@@ -10,7 +10,7 @@ import (
 	"snug/internal/stream"
 )
 
-// columns are a variant's events, taken apart.
+// columns are a variant's events split into columns.
 type columns struct {
 	kinds, formulas, allocQueues, ages, queues encoder
 }
@@ -21,7 +21,7 @@ func (e *encoder) variant(v *variant) {
 	}
 	start, err := json.Marshal(v.start)
 	if err != nil {
-		panic("profile: a segment that is not JSON: " + err.Error()) // numbers and flags alone
+		panic("profile: a segment that is not JSON: " + err.Error()) // only numbers and flags
 	}
 	e.bytes(start)
 	e.uint(uint64(len(v.queues)))
@@ -59,12 +59,12 @@ func (v *variant) columns() *columns {
 	return c
 }
 
-// nearAge is the age from which a free is written relative to the one before it.
+// nearAge is the age from which a free is encoded relative to the one before it.
 const nearAge = 64
 
-// age writes which allocation an event refers to. One of the last nearAge is given by how many were made
-// since. Older ones, which a backward pass frees in the order in which they were made or the reverse, are
-// given relative to the older one before.
+// age writes which allocation an event refers to. One of the last nearAge allocations is given by its age: the number
+// of allocations since. Older ones, which a backward pass frees in allocation order or in reverse, are given relative
+// to the previous old one.
 func (e *encoder) age(made, id uint32, far *uint32) {
 	if age := made - 1 - id; age < nearAge {
 		e.uint(uint64(age) << 1)
@@ -80,20 +80,19 @@ func (d *decoder) age(made uint32, far *uint32) uint32 {
 	v := d.uint()
 	id := int64(made) - 1 - int64(v>>1)
 	if v&1 != 0 {
-		z := v >> 1 // zigzag
+		z := v >> 1 // zigzag encoding
 		delta := int64(z>>1) ^ -int64(z&1)
 		id = int64(*far) + delta
 		*far = uint32(id)
 	}
 	if id < 0 || id >= int64(made) {
-		d.fail("allocation %d of %d", id, made)
+		d.fail("an event refers to allocation %d of %d", id, made)
 		return 0
 	}
 	return uint32(id)
 }
 
-// order returns the number of each allocation in the order they are made, including those that were
-// inserted.
+// order returns each allocation's number in allocation order, including inserted ones.
 func (v *variant) order() []uint32 {
 	names := make([]uint32, v.made)
 	made := v.before
@@ -114,7 +113,7 @@ func (d *decoder) variant(p *Program) variant {
 	for range p.Names {
 		v.at = append(v.at, d.int())
 		if q := v.at[len(v.at)-1]; q < 1 || q > maxQuantity {
-			d.fail("a recording at size %d", q)
+			d.fail("a recording has the impossible size %d", q)
 		}
 	}
 	d.segments(&v)
@@ -131,7 +130,7 @@ func (d *decoder) variant(p *Program) variant {
 	return v
 }
 
-// segments reads what was there before the first event.
+// segments reads the segments that existed before the first event.
 func (d *decoder) segments(v *variant) {
 	text := d.bytes()
 	if d.segmentBytes += len(text); d.segmentBytes > maxSegments {
@@ -147,21 +146,21 @@ func (d *decoder) segments(v *variant) {
 	}
 }
 
-// checkStart makes sure that every allocation before the first event has a block.
+// checkStart checks that every allocation before the first event has a block.
 func (d *decoder) checkStart(start []allocator.SegmentState, before uint32) {
 	blocks := 0
 	for i := range start {
 		blocks += len(start[i].Blocks)
 	}
 	if int(before) > blocks {
-		d.fail("%d allocations in %d blocks", before, blocks)
+		d.fail("it starts with %d allocations in %d blocks", before, blocks)
 	}
 }
 
 func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 	kinds, formulas, allocQueues, ages, queues := in[0].in, &in[1], &in[2], &in[3], &in[4]
 	if rest := min(len(formulas.in)+len(ages.in), len(allocQueues.in)+len(queues.in)); len(kinds) > rest {
-		d.fail("%d events, and columns for %d", len(kinds), rest)
+		d.fail("%d events, but columns for %d", len(kinds), rest)
 		return
 	}
 	if n := p.events() + len(kinds); n > maxEvents {
@@ -174,16 +173,16 @@ func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 		e := event{kind: stream.Kind(kind)}
 		switch {
 		case e.kind > stream.Mark:
-			d.fail("an event of kind %d", kind)
+			d.fail("unknown event kind %d", kind)
 		case e.kind == stream.Alloc:
-			e.id, e.formula = made, uint32(formulas.below(len(p.formulas), "a formula,"))
-			e.queue = uint16(allocQueues.below(len(v.queues), "a queue,"))
+			e.id, e.formula = made, uint32(formulas.below(len(p.formulas), "a formula's index"))
+			e.queue = uint16(allocQueues.below(len(v.queues), "a queue's index"))
 			made++
 		case e.kind == stream.Mark || e.kind == stream.EmptyCache:
 			e.id, e.queue = uint32(ages.uint()), uint16(queues.uint())
 		default:
 			e.id = ages.age(made, &far)
-			e.queue = uint16(queues.below(len(v.queues), "a queue,"))
+			e.queue = uint16(queues.below(len(v.queues), "a queue's index"))
 		}
 		if v.events[i] = e; d.err != nil {
 			return
@@ -195,6 +194,6 @@ func (d *decoder) events(p *Program, v *variant, in *[5]decoder) {
 		}
 	}
 	if made != v.made {
-		d.fail("%d allocations instead of %d", made, v.made)
+		d.fail("%d allocations, but %d declared", made, v.made)
 	}
 }

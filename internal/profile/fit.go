@@ -10,11 +10,11 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Input is a recording and the size it was made at.
+// Input is a recording with its size.
 type Input struct {
-	Name      string              // the file, for messages
-	At        Point               // the size it was made at
-	Card      string              // the card it was made on, as its driver or the catalogue names it; "" if not known
+	Name      string              // file name, for messages
+	At        Point               // the size of the recorded run
+	Card      string              // the card of the recording, as the driver or the catalogue names it; "" if unknown
 	Recording *snapshot.Recording // the snapshot
 }
 
@@ -24,12 +24,12 @@ type fitter struct {
 	devices []*snapshot.Device
 	points  [][]int64
 	lives   [][]lifetime
-	pairs   [][][]int32 // [to][from]: for each allocation of recording to, its counterpart in from
+	pairs   [][][]int32 // [to][from]: for each allocation in recording to, its counterpart in recording from
 	solver  *solver
 	program *Program
-	rules   kernel.Rules        // of the card of the recordings
-	index   map[string]uint32   // of formulas, by text
-	known   map[*formula]uint32 // indices of formulas, by address
+	rules   kernel.Rules        // for the card of the recordings
+	index   map[string]uint32   // formula indices, by text
+	known   map[*formula]uint32 // formula indices, by address
 	convs   map[convKey]kernel.ConvWorkspace
 	sizes   map[kernel.ConvSizes][]kernel.ConvShape
 	near    map[string]kernel.ConvWorkspace
@@ -39,8 +39,8 @@ type fitter struct {
 // Fit makes a program from two or more recordings of the same training step.
 func Fit(inputs []Input) (*Program, error) { return newFitter(inputs).fit() }
 
-// FitUnmeasured fits as if no convolution of the recordings had been measured. It shows how good
-// predictions are for a new kind of network.
+// FitUnmeasured fits as if none of the convolutions had been measured. It shows how good predictions are for a new
+// kind of network.
 func FitUnmeasured(inputs []Input) (*Program, error) {
 	f := newFitter(inputs)
 	f.strange = true
@@ -138,8 +138,8 @@ func inverse(pairs []int32, n int) []int32 {
 	return out
 }
 
-// sameProgram returns an error for recordings that have little in common. It compares bytes, because two
-// programs of one library share many small allocations.
+// sameProgram returns an error for recordings that have little in common. It compares bytes, because two programs
+// that use the same library share many small allocations.
 func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 	var all, paired uint64
 	for j, i := range pairs {
@@ -156,8 +156,8 @@ func (f *fitter) sameProgram(from, to int, pairs []int32) error {
 		f.inputs[from].Name, f.inputs[to].Name, paired*100/all)
 }
 
-// observations returns the sizes of an allocation of recording k wherever it has a
-// counterpart, in the order of the recordings.
+// observations returns the sizes of an allocation of recording k and its counterparts, in the order of the
+// recordings.
 func (f *fitter) observations(k int, id uint32) []observation {
 	obs := make([]observation, 0, len(f.inputs))
 	for from := range f.inputs {
@@ -170,7 +170,7 @@ func (f *fitter) observations(k int, id uint32) []observation {
 	return obs
 }
 
-// intern returns the index of a formula; equal formulas have the same.
+// intern returns the index of a formula. Equal formulas share an index.
 func (f *fitter) intern(x *formula) uint32 {
 	if i, ok := f.known[x]; ok {
 		return i

@@ -9,8 +9,7 @@ import (
 	"snug/internal/kernel"
 )
 
-// monomial is a product of powers of the quantities: batch·seq² is [1 2] where
-// the quantities are batch and seq.
+// monomial is a product of powers of the quantities: with quantities batch and seq, batch·seq² is [1 2].
 type monomial []uint8
 
 // at returns the value of m.
@@ -24,7 +23,7 @@ func (m monomial) at(values []int64) float64 {
 	return v
 }
 
-// exact returns the value of m if it is known to be small enough.
+// exact returns the value of m as an integer. The caller ensures that it is small enough.
 func (m monomial) exact(values []int64) int64 {
 	v := int64(1)
 	for i, power := range m {
@@ -46,8 +45,8 @@ func (m monomial) degree() int {
 // maxDegree is the highest total power in a formula: batch·seq².
 const maxDegree = 3
 
-// monomials lists the products of n quantities that sizes are made of, simplest
-// first: none of them, each, their products, their squares.
+// monomials lists the products of n quantities that may appear in formulas, simplest first: the constant, each
+// quantity, products, squares.
 func monomials(n int) []monomial {
 	var out []monomial
 	for degree := 0; degree <= maxDegree; degree++ {
@@ -58,7 +57,7 @@ func monomials(n int) []monomial {
 	return out
 }
 
-// appendMonomials appends the monomials of a total degree: those without squares if flat is set, or else
+// appendMonomials appends the monomials of a total degree: only those without squares if flat is set, otherwise only
 // those with squares.
 func appendMonomials(out []monomial, m monomial, i, left int, flat bool) []monomial {
 	if i == len(m) {
@@ -84,42 +83,41 @@ func (m monomial) flat() bool {
 	return true
 }
 
-// term is a coefficient of a monomial, which has an index in the program's list.
+// term is a monomial, by its index in the program's list, with its coefficient.
 type term struct {
 	coef int64
 	mono uint8
 }
 
-// Certainty is how well a formula is known.
+// Certainty is how well a formula is established.
 type Certainty uint8
 
 // The certainties.
 const (
-	// Exact: it explains every recording, and there were more recordings than
-	// it has parts.
+	// Exact means that the formula explains every recording, and there are more recordings than terms.
 	Exact Certainty = iota
-	// Fitted: it goes through the recordings, which do not suffice to check it.
+	// Fitted means that the formula explains the recordings, but there are too few to check it.
 	Fitted
-	// Bounded: no simple formula explains the recordings; this one is an upper
-	// bound of what the allocation can be expected to take.
+	// Bounded means that no simple formula explains the recordings. This one is an upper bound on the size that is
+	// expected.
 	Bounded
-	// Measured: a kernel's workspace that was measured elsewhere at many sizes. At
-	// the sizes of the recordings, the measurements agree with them.
+	// Measured means that a kernel's workspace was measured separately at many sizes. At the recorded sizes, the
+	// measurements agree with the recordings.
 	Measured
 )
 
 // formula is the size of an allocation as a function of the quantities.
 type formula struct {
 	terms     []term
-	most      []term        // the size is never above this; nil means no limit
-	sum       *columnSum    // computed as the kernel computes it, instead of terms
+	most      []term        // upper limit of the size; nil means no limit
+	sum       *columnSum    // computed as in the kernel, instead of terms
 	measured  *measuredConv // looked up by the value of a quantity, instead of terms
-	seen      []observation // sizes in the recordings that terms do not give
+	seen      []observation // recorded sizes that differ from the terms
 	certainty Certainty
 }
 
-// bytes evaluates f on a card, at the values of the quantities and of their monomials; recording is the
-// one made at exactly that size, or none. A result of 0 means that the allocation is not made.
+// bytes evaluates f on a card for the given quantities and monomials; recording is the one made at exactly that size,
+// or none. A result of 0 means that the allocation is not made.
 func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, recording int) (uint64, error) {
 	for _, o := range f.seen {
 		if o.recording == recording {
@@ -144,11 +142,11 @@ func (f *formula) bytes(on kernel.Rules, monos []float64, values []int64, record
 	return uint64(max(size, 0)), nil
 }
 
-// ErrTooLarge means that a size needs an allocation larger than any memory. Such a run fits nowhere; the
-// profile is not at fault.
+// ErrTooLarge means that a size needs an allocation larger than any memory. The run fits nowhere; the profile is not
+// at fault.
 var ErrTooLarge = errors.New("an allocation larger than any memory")
 
-// tooLarge is the error for an allocation of that size.
+// tooLarge is an ErrTooLarge that states the size.
 type tooLarge struct{ tebibytes float64 }
 
 func (t tooLarge) Error() string { return fmt.Sprintf("an allocation of %.0f TiB", t.tebibytes) }
@@ -164,7 +162,7 @@ func evaluate(terms []term, monos []float64) float64 {
 	return sum
 }
 
-// constant reports whether the size is the same everywhere.
+// constant reports whether the size is the same for all quantities.
 func (f *formula) constant() bool {
 	return len(f.terms) == 1 && f.terms[0].mono == 0
 }
@@ -180,5 +178,5 @@ func (f *formula) growing() []term {
 	return out
 }
 
-// maxBytes is beyond any card, and within what a float64 counts to the byte.
+// maxBytes is more than any card has, and still exact as a float64.
 const maxBytes = 1 << 50

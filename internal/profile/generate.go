@@ -10,11 +10,11 @@ import (
 	"snug/internal/stream"
 )
 
-// values checks a point against the program's quantities.
+// values returns a point's values in the order of the program's quantities, or an error if they do not match.
 func (p *Program) values(at Point) ([]int64, error) {
 	for _, name := range at.Names() {
 		if v, fixed := p.Fixed[name]; fixed && at[name] != v {
-			return nil, fmt.Errorf("%s is %d in every recording, so nothing is known about %s=%d: record a run with another %s", name, v, name, at[name], name)
+			return nil, fmt.Errorf("%s is %d in every recording, so %s=%d cannot be predicted: record a run with another %s", name, v, name, at[name], name)
 		} else if !fixed && !slices.Contains(p.Names, name) {
 			return nil, fmt.Errorf("%s is not a quantity of these recordings, which vary %s", name, list(p.Names))
 		}
@@ -27,7 +27,7 @@ func (p *Program) values(at Point) ([]int64, error) {
 	return at.values(p.Names), nil
 }
 
-// nearest returns the variant whose size is nearest by ratio; of two that are equally near, the larger.
+// nearest returns the variant whose size is nearest by ratio; of two equally near, the larger.
 func (p *Program) nearest(values []int64) *variant {
 	best, least := 0, math.Inf(1)
 	for i := range p.variants {
@@ -42,7 +42,7 @@ func (p *Program) nearest(values []int64) *variant {
 	return &p.variants[best]
 }
 
-// Trace returns the stream of the recorded steps at a size.
+// Trace returns the stream of the recorded steps at another size.
 func (p *Program) Trace(at Point) (*stream.Trace, error) {
 	values, err := p.values(at)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *Program) trace(v *variant, w whole, values []int64, at Point) (*stream.
 	t := stream.New(w.length())
 	t.Queues = v.queues
 	t.Reserve(v.before)
-	ids := make([]uint32, w.made) // ID in the new trace plus one; 0 if not made yet
+	ids := make([]uint32, w.made) // ID in the new trace plus one; 0 if not yet allocated
 	for id := range v.before {
 		ids[id] = id + 1
 	}

@@ -66,7 +66,7 @@ func ladders(t *testing.T) map[string]*ladder {
 	return out
 }
 
-// recorded reads a recording, nil if it is not kept here.
+// recorded reads a recording; nil if it is not in this repository.
 func recorded(t testing.TB, name string) *snapshot.Recording {
 	t.Helper()
 	f, err := os.Open(measured + "traces/" + name)
@@ -81,8 +81,8 @@ func recorded(t testing.TB, name string) *snapshot.Recording {
 	return rec
 }
 
-// skipped are runs in which the gradient scaler skipped the first step, as it
-// did not in the recordings: Adam's states came a step later than predicted.
+// skipped maps runs to their allowed error. In these, the gradient scaler skipped the first step but did not in the
+// recordings, so Adam's states were allocated a step later than predicted.
 var skipped = map[string]float64{"naics-b16-s64-amp-fp16-adamw-ladder": 0.06}
 
 func TestLadder(t *testing.T) {
@@ -109,7 +109,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// Recorded sizes are predicted to the byte, from any of the recordings.
+// TestRecordedSizesAreReproduced checks that recorded sizes are predicted to the byte.
 func TestRecordedSizesAreReproduced(t *testing.T) {
 	for model, l := range ladders(t) {
 		if len(l.inputs) < 2 {

@@ -14,11 +14,11 @@ import (
 	"snug/internal/stream"
 )
 
-// lifetime is one allocation of a recording as the alignment sees it.
+// lifetime is one allocation of a recording, as used for alignment.
 type lifetime struct {
 	size  uint64
-	stack uint64 // hash of the frames, 0 if there are none
-	span  int32  // allocations made while it lived; never ends: forever
+	stack uint64 // hash of the frames; 0 if there are none
+	span  int32  // number of allocations made while it lived, or forever
 	queue uint16
 }
 
@@ -52,8 +52,8 @@ func lifetimes(rec *snapshot.Recording, d *snapshot.Device) []lifetime {
 	return out
 }
 
-// stackKeys hashes the stacks of a recording. Only the name of a file counts, not its path: the same program
-// may be installed elsewhere. The probe's own frames do not count, because they differ from step to step.
+// stackKeys hashes the stacks of a recording. Only base file names are hashed, because the same program may be
+// installed elsewhere. The probe's own frames are skipped, because they differ between steps.
 func stackKeys(rec *snapshot.Recording) []uint64 {
 	frames := make([]string, len(rec.Frames))
 	for i, f := range rec.Frames {
@@ -75,11 +75,11 @@ func stackKeys(rec *snapshot.Recording) []uint64 {
 	return keys
 }
 
-// probeFile is the name that the probe has in a run.
+// probeFile is the file name of the probe in a run.
 const probeFile = "sitecustomize.py"
 
-// fileName is the name of a file of code. Libraries such as torch_geometric generate modules, whose names
-// end, as those of Python's tempfile do, in an underscore and eight characters that differ each time.
+// fileName returns the base name of a source file. Libraries such as torch_geometric generate modules with names
+// that, like those of Python's tempfile, end in an underscore and eight characters that differ each time.
 func fileName(file string) string {
 	name := path.Base(file)
 	stem, generated := strings.CutSuffix(name, ".py")
@@ -89,11 +89,11 @@ func fileName(file string) string {
 	return name
 }
 
-// randomName is the length of the ending, with its underscore.
+// randomName is the length of that suffix, including the underscore.
 const randomName = 9
 
-// shareStacks reports whether two recordings have common stacks for at least half of what they allocate.
-// Otherwise their programs differ in line numbers, and the stacks do not help to match allocations.
+// shareStacks reports whether two recordings have common stacks for at least half of their allocations. Otherwise
+// their programs differ in line numbers, and stacks do not help to match allocations.
 func shareStacks(a, b []lifetime) bool {
 	seen := map[uint64]bool{}
 	for i := range a {
@@ -108,7 +108,7 @@ func shareStacks(a, b []lifetime) bool {
 	return 2*shared >= len(b)
 }
 
-// withoutStacks returns a copy in which only sizes and spans matter.
+// withoutStacks returns a copy without stacks, so that only sizes and spans are compared.
 func withoutStacks(l []lifetime) []lifetime {
 	out := slices.Clone(l)
 	for i := range out {

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// A formula can be found for any two sizes, even for mistakes: a script that ignores its batch, files
-// whose sizes were swapped or written down wrong, runs that differ in something else. Some mistakes show
-// in how sizes change.
+// A formula can be found for any two sizes, even if there was a mistake: a script that ignores its batch, files with
+// swapped or wrong sizes, runs that differ in something else. Some mistakes can be detected from how the sizes
+// change.
 
-// change is how the allocations of one recording compare with those of a smaller
-// one, in bytes of the larger.
+// change summarizes how the allocations of one recording differ from those of a smaller one, in bytes of the larger.
 type change struct {
 	all           uint64
 	grown, shrunk uint64 // shrunk in bytes of the smaller one
-	kept          uint64 // grown tensors that stayed while others were made
-	faster        uint64 // of the kept ones: grew faster than the quantity, but not as its square or cube
-	squares       uint64 // of the kept ones: grew as its square or cube
+	kept          uint64 // grown tensors that lived while others were allocated
+	faster        uint64 // among kept: grew faster than the quantity, but not as its square or cube
+	squares       uint64 // among kept: grew as its square or cube
 }
 
-// likely returns an error for two recordings whose sizes are probably not the named ones, and notes other
-// oddities. Growth by the square is odd for the batch only: attention has it for a sequence, and an image
-// for its side.
+// likely returns an error for two recordings whose stated sizes are probably wrong, and adds warnings for other
+// anomalies. Quadratic growth is unusual only in the batch: attention grows quadratically with sequence length, and
+// images with their side.
 func (f *fitter) likely(from, to int, pairs []int32) error {
 	name, ratio := f.grew(from, to)
 	if ratio == 0 {
@@ -55,8 +54,8 @@ func (f *fitter) likely(from, to int, pairs []int32) error {
 	return nil
 }
 
-// grew returns the factor by which the quantities grew from one recording to another, all together; 0 if one of
-// them fell. The name is that of the quantity if only one grew.
+// grew returns the factor by which all quantities together grew from one recording to another; 0 if any decreased.
+// name is the quantity's name if only one grew.
 func (f *fitter) grew(from, to int) (name string, ratio float64) {
 	ratio = 1
 	count := 0
@@ -99,7 +98,7 @@ func (f *fitter) change(from, to int, pairs []int32, ratio float64) (c change) {
 	return c
 }
 
-// count notes a tensor that has grown.
+// count adds a tensor that has grown.
 func (c *change) count(size uint64, by, ratio float64) {
 	about := func(a, b float64) bool { return math.Abs(a-b) <= 0.02*b }
 	c.kept += size

@@ -10,29 +10,29 @@ import (
 	"snug/internal/stream"
 )
 
-// How far a run can be from its prediction follows from what the profile does not know. Of 446 predictions
-// compared with real runs (34 models, all pairs and triples of their recordings), 431 were right to the
-// byte. The others have these causes, handled as follows:
+// How far a run can be from its prediction depends on what the profile cannot determine. Among 446 predictions
+// compared with real runs (34 models, all pairs and triples of their recordings), 431 were exact to the byte. The
+// others have these causes, handled as follows:
 //
-//   - Workspaces without a formula or a measurement. The run is planned with none of them, half,
-//     one and a half times and twice their size. If the peak stays the same, no prediction was off by
-//     a segment; otherwise these plans are the bounds. For workspaces guessed from similar
-//     convolutions that would be too wide, as most guesses are right: their bounds are the errors of
-//     such predictions (Guessed).
-//   - Recordings of programs that differ, for example if a large batch uses different
-//     kernels. Then tensors have no counterpart or no formula, and others are paired wrongly
+//   - Workspaces without a formula or a measurement. The run is planned with them at zero, half, one
+//     and a half times and twice their size. If the peak does not change, no prediction was off by a
+//     segment; otherwise these plans are the bounds. For workspaces guessed from similar
+//     convolutions these bounds would be too wide, because most guesses are right: instead their
+//     bounds are the errors of such predictions (Guessed).
+//   - Recordings of programs that differ, for example because a large batch uses different
+//     kernels. Then some tensors have no counterpart or no formula, and others are paired wrongly
 //     (Unlike).
-//   - Sizes below all recorded ones, for which other kernels are used (Smaller).
+//   - Sizes below all recorded ones, where other kernels are used (Smaller).
 //   - A gradient scaler that skips updates (updates.go).
 //
-// All of these runs were on one kind of card. For another kind the run is planned with what is known about
-// it (elsewhere.go), and no convolution counts as measured.
+// All of these runs were on one kind of card. For another kind, the run is planned with what is known about that card
+// (elsewhere.go), and all convolutions are treated as unmeasured.
 //
-// How far a size is beyond the recordings does not matter: of 256 predictions without any of these causes,
-// up to 43 times as far, one was off, by 10 MiB.
+// The distance from the recorded sizes does not matter: among 256 predictions without any of these causes, at up to
+// 43 times the recorded size, one was off, by 10 MiB.
 
-// Residual returns the range of errors of predictions from p without a plan: the widest of those with the same
-// causes.
+// Residual returns the range of errors for predictions from p without a plan: the widest range among predictions with
+// the same causes.
 func (p *Program) Residual() (r Residual) {
 	for i := range p.formulas {
 		switch f := &p.formulas[i]; {
@@ -45,8 +45,8 @@ func (p *Program) Residual() (r Residual) {
 	return r
 }
 
-// Margin is how far the reserved memory of a run may be from the prediction, and why. It does not include
-// the rounding to whole segments.
+// Margin is how far the reserved memory of a run may be from the prediction, and why. It excludes the rounding to
+// whole segments.
 type Margin struct {
 	Less, More uint64  // bytes below and above the prediction
 	Causes     []Cause // the reasons
@@ -61,19 +61,19 @@ const (
 	Unlike                  // recordings that differ in more than their size
 	Smaller                 // a size below all recorded ones
 	Updates                 // updates that a gradient scaler may skip
-	Elsewhere               // a different kind of card from that of the recordings
+	Elsewhere               // a different kind of card from the recorded one
 	Attention               // attention for which only one of the two cards has fast kernels
 	Unplaced                // the card of the recordings is not known
-	Drawn                   // steps of different sizes, which depend on the samples that come
+	Drawn                   // steps of different sizes, which depend on the samples drawn
 )
 
-// matters is the difference from which plans differ: anything below the smallest segment for large tensors
+// matters is the smallest difference between plans that counts. Anything below the smallest segment for large tensors
 // is lost in the allocator's rounding.
 const matters = allocator.LargeBuffer
 
-// Margin finds what a prediction for a card does not determine. A card without a compute capability is
-// that of the recordings. Margin calls peak for what other programs like p reserve at that size; if p
-// determines everything, it is not called.
+// Margin returns the uncertainty of a prediction for a card. A card without a compute capability means the recorded
+// one. Margin calls peak to get the memory that variations of p reserve at that size; if p determines everything,
+// peak is not called.
 func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, error)) (Margin, error) {
 	values, err := p.values(at)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Program) Margin(at Point, card gpu.Card, peak func(*Program) (uint64, e
 		had, has := was.Flash(), card.Flash()
 		w.known(Attention, known.FlashLost, had && !has)
 		w.known(Attention, known.FlashGained, has && !had)
-		guess = func(f *formula) bool { return f.measured != nil } // on the card of the table
+		guess = func(f *formula) bool { return f.measured != nil } // only valid on the card that was measured
 	}
 	if p.recordedAt(values) == none {
 		if p.Unplaced() {
@@ -122,8 +122,8 @@ func (p *Program) below(values []int64) bool {
 	return false
 }
 
-// unpaired returns the most bytes at one time in tensors that only one recording has, or that no formula
-// gives. A short-lived allocation is a kernel's workspace, not a tensor.
+// unpaired returns the peak memory in tensors that only one recording has, or that no formula gives. Short-lived
+// allocations are kernel workspaces, not tensors.
 func (p *Program) unpaired(v *variant, sizes []uint64) (most uint64) {
 	alive, now := map[uint32]uint64{}, uint64(0)
 	for i := range v.events {
@@ -149,13 +149,13 @@ func (f *formula) bounded() bool { return f.certainty == Bounded && f.measured =
 // guess reports whether the allocation is a workspace taken from similar convolutions.
 func (f *formula) guess() bool { return f.certainty == Bounded && f.measured != nil }
 
-// alone reports whether only one recording had the allocation: two sizes with one term would have
-// confirmed it.
+// alone reports whether only one recording had the allocation: a one-term formula over two sizes would not be
+// Bounded.
 func (f *formula) alone() bool {
 	return f.certainty == Fitted && len(f.terms) == 1 && f.sum == nil && f.measured == nil
 }
 
-// moment reports whether event i allocates what the very next event frees.
+// moment reports whether the event after i frees what event i allocates.
 func (v *variant) moment(i int) bool {
 	return i+1 < len(v.events) && v.events[i+1].kind == stream.Free && v.events[i+1].id == v.events[i].id
 }

@@ -13,7 +13,7 @@ import (
 	"snug/internal/stream"
 )
 
-// reservedAt plays programs at a size.
+// reservedAt returns a function that plays a program at a size and returns its peak.
 func reservedAt(at Point) func(*Program) (uint64, error) {
 	return func(p *Program) (uint64, error) {
 		got, err := p.Predict(at)
@@ -24,8 +24,7 @@ func reservedAt(at Point) func(*Program) (uint64, error) {
 	}
 }
 
-// around returns where Margin expects the peak of a size, one segment more or less
-// included.
+// around returns the interval that Margin gives at a size, widened to at least one segment on each side.
 func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	t.Helper()
 	peak := reservedAt(at)
@@ -40,8 +39,7 @@ func around(t testing.TB, p *Program, at Point) (low, high uint64) {
 	return said - min(max(d.Less, matters), said), said + max(d.More, matters)
 }
 
-// inside counts the measured runs that are where they are expected, and the average width of the
-// intervals.
+// inside returns how many measured runs are within their intervals, and the average interval width.
 func inside(t *testing.T, strange bool) (in, all int, width float64) {
 	t.Helper()
 	for _, l := range ladders(t) {
@@ -65,15 +63,15 @@ func inside(t *testing.T, strange bool) (in, all int, width float64) {
 			if low <= real && real <= high {
 				in++
 			} else {
-				t.Logf("%s: %d is not in %d to %d", r.Setup.ID, real, low, high)
+				t.Logf("%s: %d is outside %d to %d", r.Setup.ID, real, low, high)
 			}
 		}
 	}
 	return in, all, width / float64(all)
 }
 
-// All measured runs are where Margin expects them, including the one that skipped an update. If none of
-// their convolutions had been measured, all but a few would be.
+// TestMarginHoldsTheTruth checks that all measured runs are within their intervals, including the one that skipped an
+// update, and all but a few if no convolution had been measured.
 func TestMarginHoldsTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		strange bool
@@ -81,14 +79,14 @@ func TestMarginHoldsTheTruth(t *testing.T) {
 		width   float64
 	}{{false, 0, 0.03}, {true, 1, 0.11}} {
 		in, all, width := inside(t, c.strange)
-		t.Logf("convolutions unmeasured %v: %d of %d inside, %.1f %% wide on average", c.strange, in, all, 100*width)
+		t.Logf("convolutions unmeasured: %v; %d of %d inside, %.1f %% wide on average", c.strange, in, all, 100*width)
 		if all < 28 || in < all-c.outside || width > c.width {
 			t.Errorf("%d of %d are inside, want all but %d; %.3f wide, want at most %.3f", in, all, c.outside, width, c.width)
 		}
 	}
 }
 
-// odd is a step with workspaces of any size between tensors of the batch's.
+// odd returns a step with workspaces of random sizes between tensors that grow with the batch.
 func odd(t *rapid.T, batch int64) *stream.Trace {
 	tr := stream.New(64)
 	for i := range 12 {
@@ -101,8 +99,7 @@ func odd(t *rapid.T, batch int64) *stream.Trace {
 	return tr
 }
 
-// A margin that is wider than a segment has a cause, and the size of a recording
-// has none.
+// TestMarginHasCauses checks that a margin wider than a segment has a cause, and that recorded sizes have no margin.
 func TestMarginHasCauses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := Fit([]Input{at(2, odd(t, 2)), at(3, odd(t, 3))})
@@ -119,7 +116,7 @@ func TestMarginHasCauses(t *testing.T) {
 				t.Errorf("at %d: %+v", batch, m)
 			}
 			if batch == 1 && !slices.Contains(m.Causes, Smaller) {
-				t.Errorf("at %d: %+v, which is below all that was recorded", batch, m)
+				t.Errorf("at %d: %+v, although the size is below all recorded ones", batch, m)
 			}
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// notes is what the probe saw besides memory: what the model was called with in each step, what the data
-// loader gave, and what the data has beyond the recorded steps.
+// notes is what the probe saw besides memory: the model's inputs in each step, the batches from the data loader, and
+// the data beyond the recorded steps.
 type notes struct {
-	Ends    []int64 `json:"ends"` // ends of the optimizer steps, in microseconds since the epoch
+	Ends    []int64 `json:"ends"` // end of each optimizer step, in microseconds since the epoch
 	Calls   []noted `json:"calls"`
 	Batches []noted `json:"batches"`
 	Loader  struct {
@@ -20,13 +20,13 @@ type notes struct {
 	} `json:"loader"`
 	Ahead struct {
 		Samples []inputs `json:"samples"` // batches of one sample
-		Groups  []inputs `json:"groups"`  // batches of the samples 0 to 3, 4 to 7, …
-		Order   []inputs `json:"order"`   // batches of one sample, in the order in which the run takes them, from its first step on
+		Groups  []inputs `json:"groups"`  // batches of samples 0 to 3, 4 to 7, …
+		Order   []inputs `json:"order"`   // batches of one sample, in the order of the run, from its first step
 		Batches []inputs `json:"ahead"`   // batches of the steps that would have come next
 	} `json:"ahead"`
 }
 
-// noted is the tensors of one call, or of one batch of a loader.
+// noted is the tensors in one call, or in one batch from a loader.
 type noted struct {
 	Time   int64  `json:"time"` // microseconds since the epoch
 	Grad   bool   `json:"grad"` // gradients were on
@@ -36,15 +36,15 @@ type noted struct {
 // inputs are tensors by name.
 type inputs map[string]struct {
 	Shape []int64 `json:"shape"`
-	Sum   int64   `json:"sum"`  // sum of the lengths that the tensor shows
-	Most  int64   `json:"most"` // the longest of these lengths
+	Sum   int64   `json:"sum"`  // sum of the lengths in the tensor
+	Most  int64   `json:"most"` // the longest of them
 	Each  []int64 `json:"each"` // the lengths themselves
 }
 
-// groupOf is the number of samples in a group of notes.Ahead.
+// groupOf is the number of samples per group in notes.Ahead.
 const groupOf = 4
 
-// readNotes returns the notes of a recording, or nil if it has none that can be used.
+// readNotes returns the notes of a recording, or nil if it has no usable ones.
 func readNotes(text string) *notes {
 	var n notes
 	if text == "" || json.Unmarshal([]byte(text), &n) != nil || len(n.Ends) < 2 || !slices.IsSorted(n.Ends) {
@@ -53,8 +53,8 @@ func readNotes(text string) *notes {
 	return &n
 }
 
-// columns returns the numbers that a batch shows, by name: dimensions, and for tensors of whole numbers the sum and
-// the maximum of the lengths in them.
+// columns returns the numbers in a batch, by name: dimensions, and for integer tensors the sum and the maximum of the
+// lengths they contain.
 func (in inputs) columns() map[string]int64 {
 	out := map[string]int64{}
 	for name, t := range in {
@@ -68,8 +68,8 @@ func (in inputs) columns() map[string]int64 {
 	return out
 }
 
-// steps returns the columns of the calls of each step; those of later calls have the call's number in their names. It
-// returns nil if the steps differ in how often the model is called.
+// steps returns the columns of each step's calls; names from later calls include the call's number. It returns nil if
+// the number of model calls differs between steps.
 func (n *notes) steps() []map[string]int64 {
 	out := make([]map[string]int64, len(n.Ends))
 	count := make([]int, len(n.Ends))
@@ -95,8 +95,8 @@ func (n *notes) steps() []map[string]int64 {
 	return out
 }
 
-// addBatches adds the columns of the loader's batches, which may hold what the model's first call does not see. If a
-// step takes several batches, it is not known which.
+// addBatches adds the columns of the loader's batches, which may contain more than the model's first call sees. If a
+// step uses several batches, nothing is added, because it is not known which belong to it.
 func (n *notes) addBatches(steps []map[string]int64) {
 	if len(n.Batches) < len(steps) || len(n.Batches) >= 2*len(steps) {
 		return
@@ -108,5 +108,5 @@ func (n *notes) addBatches(steps []map[string]int64) {
 	}
 }
 
-// fromData is the prefix of the names of columns that the loader gives.
+// fromData is the name prefix of the loader's columns.
 const fromData = "data."

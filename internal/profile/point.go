@@ -53,7 +53,7 @@ func isName(s string) bool {
 // Names returns the quantities of p, in order.
 func (p Point) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// String writes p as ParsePoint reads it.
+// String returns p in the form that ParsePoint reads.
 func (p Point) String() string {
 	var parts []string
 	for _, name := range p.Names() {

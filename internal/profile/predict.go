@@ -14,19 +14,18 @@ type Prediction struct {
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes
 
-	// Interval is what a run may reserve, in bytes. Only a run whose steps differ in size has one here: its
-	// peak depends on the samples that come.
+	// Interval is the range that a run may reserve, in bytes. It is set only if steps differ in size, because the
+	// peak then depends on the samples drawn.
 	Interval *[2]uint64 `json:"interval,omitempty"`
 }
 
-// endless is a card that nothing fills.
+// endless is the memory of a card that is never full.
 const endless = 1 << 58
 
 // Predict generates the stream at a size and plays it through the allocator.
 func (p *Program) Predict(at Point) (*Prediction, error) { return p.PredictBeside(at, 0) }
 
-// PredictBeside is like Predict, with kept bytes held in addition to the stream, from before its first
-// event.
+// PredictBeside is like Predict, with another kept bytes allocated before the first event.
 func (p *Program) PredictBeside(at Point, kept uint64) (*Prediction, error) {
 	values, err := p.values(at)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"snug/internal/stream"
 )
 
-// A search for the largest batch needs the peaks of one program at many sizes, and nothing else. Package
-// bestfit computes them without writing the stream down.
+// A search for the largest batch needs only the peaks of one program at many sizes. Package bestfit computes them
+// without generating the stream.
 
-// maxStreams is the number of CUDA streams from which package bestfit, which has tables for each, takes
-// more memory than it saves time.
+// maxStreams is the number of CUDA streams from which package bestfit, which has tables for each, costs more memory
+// than it saves time.
 const maxStreams = 64
 
-// survey returns the most allocations of a variant that are alive at once, or 0 if package bestfit cannot
-// play it: it is too long, starts with segments of another kind, or does more than allocate and free each
-// allocation once.
+// survey returns the largest number of a variant's allocations that are alive at once, or 0 if package bestfit cannot
+// play the variant: it is too long, starts with segments of another kind, or contains anything but one allocation and
+// one free of each tensor.
 func (v *variant) survey() (most int) {
 	if v.whole.made > bestfit.MaxAllocations || len(v.queues) > maxStreams || !bestfit.Restorable(v.start, v.queues) {
 		return 0
@@ -57,14 +57,14 @@ func (v *variant) survey() (most int) {
 	return most
 }
 
-// predictPeaks is Predict for a variant that was surveyed as plain.
+// predictPeaks is Predict for a variant that survey accepts.
 func (p *Program) predictPeaks(v *variant, values []int64, at Point, kept uint64) (*Prediction, error) {
 	requests, err := p.requests(values, at)
 	if err != nil {
 		return nil, err
 	}
 	player := bestfit.New(allocator.NewDriver(endless, 0), p.Torch, len(v.queues), v.whole.most+1)
-	blocks := make([]int32, v.whole.made) // 0 is not made
+	blocks := make([]int32, v.whole.made) // 0 means not allocated
 	player.Restore(v.start, v.queues, blocks[:v.before])
 	if kept > 0 {
 		beside := bestfit.Of(kept)
@@ -76,7 +76,7 @@ func (p *Program) predictPeaks(v *variant, values []int64, at Point, kept uint64
 	return &Prediction{At: at, PeakAllocated: player.PeakAllocated, PeakReserved: player.PeakReserved}, nil
 }
 
-// play plays events; blocks are those of their allocations.
+// play plays events; blocks holds the block of each allocation.
 func play(player *bestfit.Player, events []event, requests []bestfit.Request, blocks []int32) {
 	for i := 0; i < len(events); i++ {
 		switch e := &events[i]; e.kind {
@@ -98,7 +98,7 @@ func play(player *bestfit.Player, events []event, requests []bestfit.Request, bl
 	}
 }
 
-// requests returns a Request for every formula; a zero Request is an allocation that is not made.
+// requests returns a Request for every formula; a zero Request means that the allocation is not made.
 func (p *Program) requests(values []int64, at Point) ([]bestfit.Request, error) {
 	sizes, err := p.sizes(values)
 	if err != nil {

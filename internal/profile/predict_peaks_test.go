@@ -8,8 +8,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// The quick way gives what the allocator gives, over all recordings, also with
-// something held beside them; and nothing can do with less than what tensors ask for.
+// TestPredictPeaksIsTheAllocator checks that the fast path gives the allocator's peaks for all recordings, also with
+// other memory allocated, and that Requested is a lower bound.
 func TestPredictPeaksIsTheAllocator(t *testing.T) {
 	for model, l := range ladders(t) {
 		if len(l.inputs) < 2 {
@@ -31,13 +31,13 @@ func TestPredictPeaksIsTheAllocator(t *testing.T) {
 				t.Fatal(model, err)
 			}
 			if asked+kept < stats.RequestedBytes.All.Peak || asked > want.PeakAllocated-kept/2 {
-				t.Errorf("%s at %v: tensors take %d, where %d were requested and %d allocated", model, at, asked, stats.RequestedBytes.All.Peak-kept, want.PeakAllocated)
+				t.Errorf("%s at %v: Requested is %d, but %d were requested and %d allocated", model, at, asked, stats.RequestedBytes.All.Peak-kept, want.PeakAllocated)
 			}
 		}
 	}
 }
 
-// played returns the peaks of playing a size through the allocator, with other memory held.
+// played returns the peaks from playing a size through the allocator, with kept other bytes allocated.
 func played(t *testing.T, p *Program, at Point, kept uint64) (allocator.Result, allocator.Stats) {
 	t.Helper()
 	run, err := p.Run(at)

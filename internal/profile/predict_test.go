@@ -10,7 +10,8 @@ import (
 	"snug/internal/stream"
 )
 
-// A setup simulated at small sizes must predict what is simulated at large ones.
+// TestPredictsWhatIsSimulated checks predictions for large sizes, from a setup simulated at small ones, against the
+// simulation.
 func TestPredictsWhatIsSimulated(t *testing.T) {
 	bert := map[string]any{"model_type": "bert", "hidden_size": 128.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "intermediate_size": 512.0, "vocab_size": 2000.0}
 	llama := map[string]any{"model_type": "llama", "hidden_size": 128.0, "num_hidden_layers": 2.0, "num_attention_heads": 4.0, "num_key_value_heads": 2.0, "intermediate_size": 256.0, "vocab_size": 2000.0}
@@ -20,13 +21,13 @@ func TestPredictsWhatIsSimulated(t *testing.T) {
 		large  []int64
 		within float64
 	}{
-		"bert, whose bias sums split only in large batches": {
+		"bert, with bias sums that split only in large batches": {
 			map[string]any{"model": map[string]any{"config": bert, "head": "masked-lm"}, "seq": 64.0, "precision": "bf16"}, []int64{2, 3}, []int64{8, 64, 256}, 0},
 		"checkpointed": {
 			map[string]any{"model": map[string]any{"config": bert, "head": "masked-lm"}, "seq": 64.0, "precision": "amp-bf16", "checkpointing": true}, []int64{2, 3}, []int64{8, 64}, 0},
 		"llama, from a batch of one": {
 			map[string]any{"model": map[string]any{"config": llama}, "seq": 128.0, "precision": "amp-bf16"}, []int64{1, 2}, []int64{8, 32}, 0},
-		"resnet18, whose workspaces change": {
+		"resnet18, with workspaces that change": {
 			map[string]any{"model": map[string]any{"name": "torchvision/resnet18"}, "precision": "amp-bf16", "optimizer": "sgd-momentum"}, []int64{4, 6}, []int64{32, 128}, 0},
 		"resnet50 in float32": {
 			map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "optimizer": "sgd-momentum"}, []int64{4, 6}, []int64{32, 128}, 0.01},
@@ -71,7 +72,7 @@ func peakOf(t *testing.T, trace *stream.Trace, p *Program) allocator.Result {
 	return res
 }
 
-// Two quantities, varied one at a time.
+// TestPredictsBatchAndSeq checks predictions from two quantities that vary one at a time.
 func TestPredictsBatchAndSeq(t *testing.T) {
 	model := map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "llama", "hidden_size": 128.0, "num_hidden_layers": 2.0,
 		"num_attention_heads": 4.0, "intermediate_size": 256.0, "vocab_size": 2000.0}}, "precision": "amp-bf16", "attention": "eager"}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profile predicts the memory of any model from recordings. It fits a
-// few short recordings of the training step at small sizes to a Program with
-// parameters such as batch and seq, and the Program generates the stream of
+// Package profile predicts the memory of any model from recordings. It fits a few short recordings of the training
+// step at small sizes to a Program with parameters such as batch and seq, and the Program generates the stream of
 // allocations at any other size. Package record makes the recordings.
 //
 // The path of the data, one file per step:
@@ -35,9 +34,8 @@
 //	                parts (file_code.go, file_formula.go, file_repeat.go, file_variant.go)
 //	ragged.go     steps of different sizes; lists its own files
 //
-// Nothing is guessed: an allocation whose sizes no simple formula explains gets
-// an upper bound, and the answer reports how many bytes of the peak depend on
-// such bounds.
+// Nothing is guessed silently: an allocation whose sizes no simple formula explains gets an upper bound, and the
+// answer reports how many bytes of the peak depend on such bounds.
 package profile
 
 import (
@@ -49,22 +47,22 @@ import (
 // Program is a training step as a function of its sizes.
 type Program struct {
 	Names    []string          // the quantities that were varied, in order
-	Fixed    Point             // the quantities that were named and stayed the same
-	Torch    allocator.Version // the PyTorch release of the recordings
-	Options  allocator.Options // the allocator options of the recordings
-	Card     string            // the card of the recordings; "" if not known
+	Fixed    Point             // the quantities that were named but did not vary
+	Torch    allocator.Version // the recorded PyTorch release
+	Options  allocator.Options // the recorded allocator options
+	Card     string            // the recorded card; "" if unknown
 	Facts    Facts             // what else was recorded: parameters, step times
-	Warnings []string          // signs that the recordings are not what the user says; not stored in a file
+	Warnings []string          // signs that the recordings are not what the user claims; not stored in a file
 
-	ragged   *ragged       // how steps differ from one another; nil if they do not
-	on       *kernel.Rules // rules of another card; nil means the card of the recordings
+	ragged   *ragged       // how steps differ from one another; nil if all are the same
+	on       *kernel.Rules // rules of another card; nil means the recorded card
 	monos    []monomial
 	formulas []formula
 	variants []variant
 }
 
-// variant is the program as one recording ran it. Kernels change with size, so
-// the order of events is taken from the recording nearest to the size asked for.
+// variant is the program as one recording ran it. Kernels change with size, so the order of events is taken from the
+// recording nearest to the requested size.
 type variant struct {
 	at     []int64
 	queues []uint64
@@ -78,12 +76,12 @@ type variant struct {
 // event is a stream.Event whose size is a formula.
 type event struct {
 	id      uint32
-	formula uint32 // of an Alloc
+	formula uint32 // for an Alloc
 	queue   uint16
 	kind    stream.Kind
 }
 
-// Recorded lists the sizes that the program was made from.
+// Recorded returns the sizes that the program was made from.
 func (p *Program) Recorded() []Point {
 	var out []Point
 	for i := range p.variants {
@@ -96,8 +94,7 @@ func (p *Program) Recorded() []Point {
 	return out
 }
 
-// Certainties counts the allocations of the largest recording by how well their
-// formulas are known.
+// Certainties counts the allocations in the largest recording by the certainty of their formulas.
 func (p *Program) Certainties() map[Certainty]int {
 	out := map[Certainty]int{}
 	v := &p.variants[len(p.variants)-1]

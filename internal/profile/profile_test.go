@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// recording returns a trace as if it had been recorded.
+// recording returns a trace in the form of a recording.
 func recording(t *stream.Trace) *snapshot.Recording {
 	return &snapshot.Recording{
 		Torch: "2.11", Settings: snapshot.Settings{MaxSplitSize: -1}, Stacks: [][]uint32{nil},

@@ -4,9 +4,9 @@ package profile
 
 import "fmt"
 
-// In some programs every step has a different size: a batch is padded to its longest sample, or holds
-// graphs of different sizes. The probe sees what enters the model, so a step has its own quantities besides
-// those of the run: a padded length, a number of nodes. Then
+// In some programs every step has a different size: a batch is padded to its longest sample, or contains graphs of
+// different sizes. The probe sees the model's inputs, so a step has quantities of its own besides those of the run,
+// such as a padded length or a number of nodes. The files:
 //
 //	notes.go             what the probe saw
 //	ragged_columns.go    the numbers that change from step to step
@@ -15,37 +15,36 @@ import "fmt"
 //	ragged_solve.go      formulas in these quantities, over all steps of all recordings
 //	ragged_fit.go        recordings → Program
 //	ragged_data.go       the values of the quantities in steps with a different batch
-//	ragged_order.go      the order in which the samples come, if it is known
+//	ragged_order.go      the order of the samples, if it is known
 //	ragged_play.go       a run of many steps, drawn and played
-//	ragged_margin.go     how far other runs are from it
+//	ragged_margin.go     how far other runs differ from it
 //	ragged_file.go       all of this in memory.snug
 
-// ragged is what a program knows about steps that differ. The quantities of its formulas are those of the run,
-// followed by these.
+// ragged describes how the steps of a program differ. Its formulas use the quantities of the run, followed by these.
 type ragged struct {
 	quantities []quantity
 	data       data
-	only       *drawnRun        // one run alone; nil means the median of several
-	given      []int64          // the length of each step, as the user gives it; nil if drawn from the data
+	only       *drawnRun        // a single run; nil means the median of several
+	given      []int64          // the length of each step, as given by the user; nil if drawn from the data
 	steps      [][]recordedStep // by variant
-	carried    []map[uint32]int // by variant: allocations of the last step but one that the last one frees, and their counterparts there
+	carried    []map[uint32]int // by variant: allocations of the last step but one that the last step frees, and their counterparts in the last step
 }
 
 // recordedStep is a step of a variant.
 type recordedStep struct {
 	begin  int     // its first event
-	values []int64 // of the quantities
+	values []int64 // values of the quantities
 }
 
 // quantity is a number that changes from step to step.
 type quantity struct {
-	Column   string `json:"column"`             // as the probe saw it
-	Shift    int64  `json:"shift,omitempty"`    // added to it: a target without its last token is one shorter
-	Stride   int64  `json:"stride,omitempty"`   // one in this many, including the first: what strided convolutions leave of a length
-	Multiple int64  `json:"multiple,omitempty"` // rounded up to a multiple of this; 0 means not rounded
+	Column   string `json:"column"`             // name of the probe's column
+	Shift    int64  `json:"shift,omitempty"`    // added to the column; a target without its last token is one shorter
+	Stride   int64  `json:"stride,omitempty"`   // every Stride-th element, including the first, as strided convolutions reduce a length
+	Multiple int64  `json:"multiple,omitempty"` // round up to a multiple of this; 0 means no rounding
 }
 
-// of returns the quantity of a step whose column has the value n.
+// of returns the value of the quantity for a column value n.
 func (q quantity) of(n int64) int64 {
 	n = min(max(n+q.Shift, 1), maxQuantity)
 	if q.Stride > 1 {
@@ -57,7 +56,7 @@ func (q quantity) of(n int64) int64 {
 	return n
 }
 
-// String returns the quantity as a report names it.
+// String returns the quantity's name in reports.
 func (q quantity) String() string {
 	name := q.Column
 	if q.Shift != 0 {
@@ -75,8 +74,8 @@ func (q quantity) String() string {
 // Ragged reports whether the steps of the recorded run have different sizes.
 func (p *Program) Ragged() bool { return p.ragged != nil }
 
-// DescribeSteps says how the steps of a ragged run differ and where their sizes are taken from; "" if they are
-// all the same.
+// DescribeSteps describes how the steps of a ragged run differ and where their sizes come from; "" if they are all
+// the same.
 func (p *Program) DescribeSteps() string {
 	if p.ragged == nil {
 		return ""
@@ -89,13 +88,12 @@ func (p *Program) DescribeSteps() string {
 	from := map[string]string{
 		FromSamples: fmt.Sprintf("%d samples of the data set", len(d.Units)),
 		FromBatches: fmt.Sprintf("%d batches of the data loader", len(d.Units)),
-		FromSteps:   "the recorded steps alone: record more of them (--steps) for a better answer",
+		FromSteps:   "only the recorded steps: record more (--steps) for a better answer",
 	}[d.Source]
 	return fmt.Sprintf("steps differ in %s;\n%d steps are drawn from %s", list(names), usualSteps, from)
 }
 
-// HasLength reports whether the steps differ in one length alone, that of the longest sample, so that a user
-// can say what it is.
+// HasLength reports whether the steps differ only in the length of the longest sample, so that a user can specify it.
 func (p *Program) HasLength() bool {
 	if p.ragged == nil || len(p.ragged.quantities) == 0 {
 		return false

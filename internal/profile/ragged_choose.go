@@ -4,11 +4,11 @@ package profile
 
 import "slices"
 
-// worthwhile is the share of all bytes that a further quantity has to explain to be chosen.
+// worthwhile is the share of all bytes that another quantity must explain to be chosen.
 const worthwhile = 0.002
 
-// choose picks the quantities that explain the most bytes, one after another, and returns their indices
-// among the candidates.
+// choose picks the quantities that explain the most bytes, one after another, and returns their indices among the
+// candidates.
 func (r *raggedFitter) choose() []int {
 	open, total := r.heaviest(), 0.0
 	for _, f := range open {
@@ -35,16 +35,16 @@ func (r *raggedFitter) choose() []int {
 	return chosen
 }
 
-// weighed is the observed sizes of one or several families of allocations, and the sum of their bytes.
+// weighed is the observed sizes of one or more allocation families, and their total bytes.
 type weighed struct {
 	obs    []observation
 	weight float64
 }
 
-// maxWeighed bounds the work of choosing.
+// maxWeighed limits the work of choosing.
 const maxWeighed = 160
 
-// heaviest returns the sizes that change from step to step, those with the most bytes first.
+// heaviest returns the sizes that change from step to step, largest total first.
 func (r *raggedFitter) heaviest() []weighed {
 	plain := r.solver(nil)
 	index := map[string]int{}
@@ -77,7 +77,7 @@ func (r *raggedFitter) heaviest() []weighed {
 	return out[:min(len(out), maxWeighed)]
 }
 
-// unexplained returns the sizes that s has no exact formula for, and in gain the weight of all others.
+// unexplained returns the sizes without an exact formula in s, and the total weight of all others as gain.
 func unexplained(s *sums, all []weighed) (left []weighed, gain float64) {
 	for _, w := range all {
 		if f := s.solve(w.obs, 2); f != nil && f.certainty == Exact {

@@ -19,10 +19,10 @@ type table struct {
 // rounds are the multiples that kernels and programs round lengths up to.
 var rounds = []int64{4, 8, 16, 32, 64}
 
-// maxCandidates bounds the work of choosing quantities.
+// maxCandidates limits the work of choosing quantities.
 const maxCandidates = 12
 
-// newTable returns the table of the steps in rows; at holds the sizes of the run at each step.
+// newTable returns the table for the steps in rows; at has the sizes of the run at each step.
 func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	t := &table{run: names, rows: rows}
 	var seen [][]int64
@@ -61,8 +61,8 @@ func newTable(names []string, at [][]int64, rows []map[string]int64) *table {
 	return t
 }
 
-// shifted returns a column of a call as a shifted column of the loader, if there is one that differs from it by the
-// same number in all steps: later data is known for the loader's columns only.
+// shifted returns a call's column as a shifted loader column, if one differs from it by the same number in all steps,
+// because later data is known only for the loader's columns.
 func (t *table) shifted(name string) quantity {
 	if strings.HasPrefix(name, fromData) {
 		return quantity{Column: name}
@@ -85,7 +85,7 @@ func (t *table) changes(name string) bool {
 	return slices.ContainsFunc(t.rows, func(row map[string]int64) bool { return row[name] != t.rows[0][name] })
 }
 
-// batchAmong returns the index of the quantity that is the run's number of samples, or -1.
+// batchAmong returns the index of the quantity that is the number of samples, or -1.
 func batchAmong(names []string) int {
 	if len(names) == 1 {
 		return 0
@@ -101,8 +101,8 @@ func column(n int, at func(i int) int64) []int64 {
 	return out
 }
 
-// names returns the columns that every step has. The loader's columns come first, because the data beyond the
-// recorded steps is known for them; dimensions come before the contents of tensors.
+// names returns the columns that every step has. The loader's columns come first, because they are also known beyond
+// the recorded steps; dimensions come before tensor contents.
 func (t *table) names() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(t.rows[0])) {
@@ -138,8 +138,8 @@ func varies(steps [][]map[string]int64) bool {
 	return false
 }
 
-// isDimension reports whether a column is a dimension of a shape, and not the contents of a tensor: labels differ in
-// every step without any effect.
+// isDimension reports whether a column is a dimension of a shape, not the contents of a tensor. Labels, for example,
+// differ in every step without affecting memory.
 func isDimension(name string) bool {
 	return !strings.HasSuffix(name, ".sum") && !strings.HasSuffix(name, ".most")
 }

@@ -9,39 +9,39 @@ import (
 	"strings"
 )
 
-// data is the values that the quantities of a step can have. A unit is what was seen together: a single sample, or a
-// batch. A batch of another size is made of units.
+// data is the values that a step's quantities can have. A unit is a single sample or a batch, whichever was observed.
+// Batches of other sizes are composed of units.
 type data struct {
-	Source string   `json:"source"` // Samples, Batches or Steps
+	Source string   `json:"source"` // FromSamples, FromBatches or FromSteps
 	Unit   int64    `json:"unit"`   // samples in a unit
 	Units  []unit   `json:"units"`
-	Rules  []string `json:"rules"`            // by quantity: how units make a batch
+	Rules  []string `json:"rules"`            // by quantity: how units combine into a batch
 	Batch  int      `json:"batch"`            // index of the run's quantity that is the number of samples, or -1
-	Order  bool     `json:"order,omitempty"`  // units are in the order in which the run takes them
-	Sorted bool     `json:"sorted,omitempty"` // the program chooses which samples make a batch, so units are not combined at random
+	Order  bool     `json:"order,omitempty"`  // units are in the order of the run
+	Sorted bool     `json:"sorted,omitempty"` // the program chooses which samples form a batch, so units are not combined at random
 }
 
 // unit holds the values of the quantities before rounding.
 type unit []int64
 
-// The rules: a batch is padded to its longest sample, holds all of its samples, or always has the same size.
+// The rules: a batch is padded to its longest sample, has the total of its samples, or always has the same size.
 const (
 	longest = "max"
 	total   = "sum"
 )
 
-// The sources: samples of the data set one by one, batches that the loader would have given next, and the
-// recorded steps themselves.
+// The sources: individual samples of the data set, batches that the loader would have returned next, and the recorded
+// steps themselves.
 const (
 	FromSamples = "samples"
 	FromBatches = "batches"
 	FromSteps   = "steps"
 )
 
-// enoughBatches is the number of batches from which the batches are preferred to the recorded steps.
+// enoughBatches is the number of batches from which they are preferred to the recorded steps.
 const enoughBatches = 8
 
-// data returns the values that the quantities can have, from the best source there is.
+// data returns the values that the quantities can have, from the best available source.
 func (r *raggedFitter) data() data {
 	d := data{Batch: batchAmong(r.table.run)}
 	for i, q := range r.program.ragged.quantities {
@@ -60,7 +60,7 @@ func (r *raggedFitter) data() data {
 	return d
 }
 
-// fromSamples fills d with samples of the data set, and reports whether the loader showed samples for every quantity.
+// fromSamples fills d with samples of the data set, and reports whether the loader provided every quantity.
 func (r *raggedFitter) fromSamples(d *data) bool {
 	var units []unit
 	for _, n := range r.notes {
@@ -85,8 +85,8 @@ func (r *raggedFitter) fromBatches(d *data) bool {
 	return true
 }
 
-// fromCalls fills d with the lengths of single samples, and reports whether an argument of the model shows them: a
-// mask, or padded rows.
+// fromCalls fills d with the lengths of single samples, and reports whether an argument of the model contains them,
+// as a mask or padded rows.
 func (r *raggedFitter) fromCalls(d *data) bool {
 	var units []unit
 	for k, n := range r.notes {
@@ -107,8 +107,8 @@ func (r *raggedFitter) fromCalls(d *data) bool {
 	return !d.Sorted && len(units) > 0
 }
 
-// eachOf returns the samples of a call, from a tensor whose longest and total length give all quantities of the step;
-// nil if no tensor does.
+// eachOf returns the samples of a call, from a tensor whose longest and total lengths determine all quantities of the
+// step; nil if there is no such tensor.
 func (r *raggedFitter) eachOf(c noted, point int, d *data) []unit {
 	for _, name := range slices.Sorted(keys(c.Inputs)) {
 		t := c.Inputs[name]
@@ -153,7 +153,7 @@ func (r *raggedFitter) batchOf(k int, d *data) int64 {
 	return r.points[k][d.Batch]
 }
 
-// units returns the quantities of batches that the loader gave, or nil if the loader does not show all of them.
+// units returns the quantities of the loader's batches, or nil if the loader does not show all of them.
 func (r *raggedFitter) units(batches []inputs) []unit {
 	var out []unit
 	for _, b := range batches {
@@ -171,8 +171,8 @@ func (r *raggedFitter) units(batches []inputs) []unit {
 	return out
 }
 
-// rule returns how samples make a batch for quantity i: judged by groups of samples that the loader put together, or
-// else by how the quantity grows with the batch.
+// rule returns how samples combine into a batch for quantity i. It is derived from groups of samples that the loader
+// collated, or else from how the quantity grows with the batch.
 func (r *raggedFitter) rule(i int, q quantity) string {
 	sums, most, groups := 0, 0, 0
 	for _, n := range r.notes {
@@ -203,7 +203,7 @@ func (r *raggedFitter) rule(i int, q quantity) string {
 	return r.ruleByGrowth(q)
 }
 
-// ruleByGrowth returns the rule that the means of the smallest and the largest batch suggest.
+// ruleByGrowth returns the rule suggested by the means of the smallest and the largest batch.
 func (r *raggedFitter) ruleByGrowth(q quantity) string {
 	mean := func(k int) float64 {
 		sum, n := 0.0, 0.0
@@ -223,7 +223,7 @@ func (r *raggedFitter) ruleByGrowth(q quantity) string {
 	return longest
 }
 
-// maxUnits is how many units a profile keeps.
+// maxUnits is the largest number of units in a profile.
 const maxUnits = 4000
 
 // thinned returns at most maxUnits of the units, evenly spaced.
@@ -248,11 +248,11 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// maxDrawn bounds the units that are drawn for a step. With so many, the longest sample of the data is among them,
-// and their sum is close to its mean.
+// maxDrawn limits the units drawn for a step. With this many, the longest sample of the data is among them, and their
+// sum is close to the expected one.
 const maxDrawn = 4096
 
-// draw returns random quantities of a step with this many samples.
+// draw returns random quantities for a step with this many samples.
 func (rg *ragged) draw(random *rand.Rand, samples int64) []int64 {
 	d := &rg.data
 	share := float64(samples) / float64(d.Unit)

@@ -4,8 +4,8 @@ package profile
 
 import "fmt"
 
-// raggedHeader is what the header of a file says about steps that differ. Files with one have format 4, and
-// older versions of snug refuse them; all others stay format 3.
+// raggedHeader is the part of a file header that describes how steps differ. Files with it have format 4, which older
+// versions of snug refuse; all others keep format 3.
 type raggedHeader struct {
 	Quantities []quantity       `json:"quantities"`
 	Data       data             `json:"data"`
@@ -13,7 +13,7 @@ type raggedHeader struct {
 	Carried    []map[uint32]int `json:"carried"` // by variant: ragged.carried
 }
 
-// raggedVersion is the format of files with steps that differ.
+// raggedVersion is the format of files whose steps differ.
 const raggedVersion = 4
 
 func (rg *ragged) header() *raggedHeader {
@@ -47,7 +47,7 @@ func (h *raggedHeader) names() int {
 	return len(h.Quantities)
 }
 
-// ragged returns the header's contents, after checking them against the variants of p.
+// ragged checks the header's contents against the variants of p and returns them.
 func (h *raggedHeader) ragged(p *Program) (*ragged, error) {
 	if h == nil {
 		return nil, nil
@@ -57,7 +57,7 @@ func (h *raggedHeader) ragged(p *Program) (*ragged, error) {
 		return nil, err
 	}
 	if len(h.Steps) != len(p.variants) || len(h.Carried) != len(p.variants) {
-		return nil, fmt.Errorf("it has the steps of %d recordings, but there are %d", len(h.Steps), len(p.variants))
+		return nil, fmt.Errorf("steps for %d recordings, but there are %d", len(h.Steps), len(p.variants))
 	}
 	for i, steps := range h.Steps {
 		v := &p.variants[i]
@@ -77,9 +77,9 @@ func (h *raggedHeader) checkData(p *Program) error {
 	d := &h.Data
 	switch {
 	case d.Unit < 1 || d.Unit > maxQuantity, d.Batch < -1 || d.Batch >= len(p.Names):
-		return fmt.Errorf("units of %d samples", d.Unit)
+		return fmt.Errorf("a unit has %d samples", d.Unit)
 	case len(d.Units) == 0 || len(d.Units) > maxUnits:
-		return fmt.Errorf("%d units of data", len(d.Units))
+		return fmt.Errorf("the data has %d units", len(d.Units))
 	case len(d.Rules) != len(h.Quantities):
 		return fmt.Errorf("%d rules for %d quantities", len(d.Rules), len(h.Quantities))
 	}
@@ -90,11 +90,11 @@ func (h *raggedHeader) checkData(p *Program) error {
 	}
 	for _, u := range d.Units {
 		if len(u) != len(h.Quantities) {
-			return fmt.Errorf("a unit of %d quantities", len(u))
+			return fmt.Errorf("a unit has %d quantities", len(u))
 		}
 		for _, v := range u {
 			if v < 0 || v > maxQuantity {
-				return fmt.Errorf("a quantity of %d", v)
+				return fmt.Errorf("a quantity is %d", v)
 			}
 		}
 	}
@@ -117,13 +117,12 @@ func (h *raggedHeader) steps(steps [][]int64, v *variant) ([]recordedStep, error
 	return out, nil
 }
 
-// checkCarried returns an error if an allocation that is carried over, or its counterpart in the last step, does not
-// exist.
+// checkCarried returns an error if a carried-over allocation, or its counterpart in the last step, does not exist.
 func (h *raggedHeader) checkCarried(carried map[uint32]int, v *variant, begin int) error {
 	_, count := lastStep(v, begin)
 	for id, j := range carried {
 		if id >= v.made || j < 0 || j >= count {
-			return fmt.Errorf("allocation %d of %d is carried over", id, v.made)
+			return fmt.Errorf("allocation %d of %d is carried over between steps", id, v.made)
 		}
 	}
 	return nil

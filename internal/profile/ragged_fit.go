@@ -18,13 +18,13 @@ type raggedFitter struct {
 	explaining []monomial // products of changing quantities that may explain changing sizes
 	families   *families
 	members    map[int32]*family
-	order      []int32 // the families, in the order of their first appearance
+	order      []int32 // the families, in order of first appearance
 	sums       *sums
 	chosen     []int
-	abouts     map[string]*formula // sums that give sizes up to a block
+	abouts     map[string]*formula // sums that give sizes to within a block
 }
 
-// ragged returns a fitter for recordings whose steps differ, or nil if they do not, or the probe did not see it.
+// ragged returns a fitter for recordings whose steps differ, or nil if they do not or the probe did not see it.
 func (f *fitter) ragged() *raggedFitter {
 	r := &raggedFitter{fitter: f, abouts: map[string]*formula{}}
 	var steps [][]map[string]int64
@@ -116,7 +116,7 @@ func (m *family) add(o observation) {
 	m.obs = append(m.obs, o)
 }
 
-// write makes the variant of recording k.
+// write creates the variant of recording k.
 func (r *raggedFitter) write(k int) {
 	d, sections := r.devices[k], r.sections[k]
 	last := sections[len(sections)-1]
@@ -128,7 +128,7 @@ func (r *raggedFitter) write(k int) {
 		w.base[id] = r.formula(k, id)
 	}
 	for i := range w.events {
-		w.sumAt(i) // for the size of elements
+		w.sumAt(i) // to find the element size
 	}
 	begins := make([]int, len(sections))
 	for s := range sections {
@@ -141,11 +141,11 @@ func (r *raggedFitter) write(k int) {
 	r.place(k, v, begins[1:])
 }
 
-// place adds a variant to the program, with the beginnings of its steps.
+// place adds a variant to the program, with the start of each step.
 func (r *raggedFitter) place(k int, v variant, begins []int) {
 	names := v.order()
 	v.inOrder()
-	v.made = v.before // allocations after the last step are left out
+	v.made = v.before // omit allocations after the last step
 	for i := range v.events {
 		if v.events[i].kind == stream.Alloc {
 			v.made++
@@ -165,7 +165,7 @@ func (r *raggedFitter) place(k int, v variant, begins []int) {
 	r.program.variants = append(r.program.variants, v)
 }
 
-// pointAt returns the point (the number of the step) that an event of recording k belongs to.
+// pointAt returns the point (the number of the step) that contains an event of recording k.
 func (r *raggedFitter) pointAt(k, event int) int {
 	point := r.sections[k][0].point
 	for _, s := range r.sections[k] {
@@ -185,7 +185,7 @@ func (r *raggedFitter) stepValues(point int) []int64 {
 	return out
 }
 
-// formula returns the formula of an allocation, which is its family's.
+// formula returns the formula of an allocation's family.
 func (r *raggedFitter) formula(k int, id uint32) *formula {
 	m := r.members[r.families.of(k, id)]
 	obs := m.obs
@@ -203,7 +203,7 @@ func (r *raggedFitter) formula(k int, id uint32) *formula {
 	return r.sums.nearest(obs, batchAmong(r.table.run))
 }
 
-// about returns a sum that gives the sizes up to a block, computed once for equal sizes.
+// about returns a sum that gives the sizes to within a block, and caches it.
 func (r *raggedFitter) about(obs []observation) *formula {
 	key := textOf(obs)
 	f, ok := r.abouts[key]
@@ -235,7 +235,7 @@ func (r *raggedFitter) carriedOver(k int) map[uint32]uint32 {
 	return out
 }
 
-// alone returns the formula for a size that was seen once: a multiple of the largest product that divides it.
+// alone returns the formula for a size that was seen only once: a multiple of the largest product that divides it.
 func (s *sums) alone(o observation) *formula {
 	for mono := len(s.monos) - 1; mono > 0; mono-- {
 		if v := s.values[o.recording][mono]; s.monos[mono].degree() <= 2 && s.monos[mono].flat() && v > 1 && o.size%uint64(v) == 0 {

@@ -8,8 +8,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// otherRuns returns the runs that the margin of a ragged run is taken from. Shorter runs reserve less, and in longer
-// runs a longer batch comes. Two runs with different seeds are up to 40 % apart.
+// otherRuns returns the runs that determine the margin of a ragged run. Shorter runs reserve less; longer runs are
+// more likely to include a long batch. Two runs with different seeds differ by up to 40 %.
 func (p *Program) otherRuns() (out []drawnRun) {
 	for _, steps := range []int{usualSteps / 2, 2 * usualSteps, 4 * usualSteps} {
 		out = append(out, drawnRun{seed: 0, steps: steps})
@@ -20,7 +20,7 @@ func (p *Program) otherRuns() (out []drawnRun) {
 	return out
 }
 
-// drawnRun is one run among those that can be drawn.
+// drawnRun is one of the runs that can be drawn.
 type drawnRun struct {
 	seed  uint64
 	steps int
@@ -34,7 +34,7 @@ func (p *Program) drawing(run drawnRun) *Program {
 	return &q
 }
 
-// middle returns p restricted to the run with the median peak, so that the median is looked for only once.
+// middle returns p restricted to the run with the median peak, so that the median is computed only once.
 func (p *Program) middle(values []int64) *Program {
 	if p.ragged.given != nil {
 		return p
@@ -69,7 +69,7 @@ func (p *Program) raggedMargin(values []int64, card gpu.Card, peak func(*Program
 	return w.margin()
 }
 
-// WithInterval adds to a prediction how much less and more a run may reserve, if its steps differ in size.
+// WithInterval adds to a prediction the range that a run may reserve, if its steps differ in size.
 func (p *Program) WithInterval(got *Prediction) error {
 	if p.ragged == nil {
 		return nil

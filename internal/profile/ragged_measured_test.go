@@ -13,7 +13,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// whole is a run of one of the programs that was measured from beginning to end, on an H200.
+// whole is a run of one program that was measured from beginning to end, on an H200.
 type whole struct {
 	Name      string
 	Batch     int64
@@ -42,7 +42,7 @@ func wholeRuns(t *testing.T) (out []whole) {
 	return out
 }
 
-// recorded is a program, fitted to its recordings with batches of 8 and 12.
+// recorded returns a program fitted to its recordings with batches of 8 and 12.
 func recorded(t *testing.T, name string) *profile.Program {
 	t.Helper()
 	var inputs []profile.Input
@@ -66,8 +66,9 @@ func recorded(t *testing.T, name string) *profile.Program {
 	return p
 }
 
-// Padded texts, graphs and recurrent layers at four times the recorded batches: what the runs reserved is met
-// within 3 %, and the interval holds it. Runs with other seeds take their samples in another order.
+// TestRaggedMeasured checks padded texts, graphs and recurrent layers at four times the recorded batches: predictions
+// are within 3 % of the reserved memory, and the interval contains it. Runs with other seeds use their samples in
+// another order.
 func TestRaggedMeasured(t *testing.T) {
 	programs := map[string]*profile.Program{}
 	checked := 0
@@ -100,6 +101,6 @@ func TestRaggedMeasured(t *testing.T) {
 		checked++
 	}
 	if checked != 14 {
-		t.Errorf("%d runs were compared", checked)
+		t.Errorf("only %d runs were compared", checked)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// How much a ragged run reserves depends on the order in which its batches come: two runs over the same data
-// with different seeds were up to 40 % apart. A program that sets its seeds takes its samples in the same order
-// each time, whatever the batch. Recordings show whether it does, and then that order is played.
+// How much a ragged run reserves depends on the order of its batches: two runs over the same data with different
+// seeds differed by up to 40 %. A program that sets its seeds uses its samples in the same order each time, whatever
+// the batch. Recordings show whether it does; if so, that order is played.
 
-// inOrder fills d with the samples, or the smallest batches, in the order of the run, whichever reach farther. It
-// reports whether all recordings have the same order.
+// inOrder fills d with the samples, or with the smallest batches, in the order of the run, whichever cover more
+// steps. It reports whether all recordings have the same order.
 func (r *raggedFitter) inOrder(d *data) bool {
 	if d.Batch < 0 || d.Sorted {
 		return false
@@ -71,8 +71,8 @@ func (r *raggedFitter) orders(of func(*notes) []unit) [][]unit {
 	return out
 }
 
-// sameOrder reports whether x, with a samples in each unit, and y, with b samples in each, hold the same samples in
-// the same order, as far as both go.
+// sameOrder reports whether x, with a samples per unit, and y, with b samples per unit, contain the same samples in
+// the same order, up to the end of the shorter one.
 func sameOrder(x, y []unit, a, b int64, rules []string) bool {
 	i, j := int(b), int(a) // i units of x have as many samples as j units of y
 	for ; i > 1 && j > 1 && i%2 == 0 && j%2 == 0; i, j = i/2, j/2 {
@@ -85,7 +85,7 @@ func sameOrder(x, y []unit, a, b int64, rules []string) bool {
 	return i <= len(x) && j <= len(y)
 }
 
-// joined returns the quantities of a batch that is made of units.
+// joined returns the quantities of a batch composed of units.
 func joined(units []unit, rules []string) unit {
 	out := make(unit, len(rules))
 	for _, u := range units {
@@ -118,7 +118,7 @@ func (rg *ragged) next(i int, samples int64) []int64 {
 }
 
 // between returns the quantities of step i if its batch does not consist of whole units: those of all units that it
-// touches, with totals scaled to its number of samples.
+// overlaps, with totals scaled to its number of samples.
 func (rg *ragged) between(i int, samples int64) []int64 {
 	d := &rg.data
 	from, to := int64(i)*samples, int64(i+1)*samples

@@ -12,14 +12,14 @@ import (
 	"snug/internal/stream"
 )
 
-// usualSteps is how many steps of a ragged run are played. Each step leaves holes in different places, and a
-// longer batch may still come; later steps rarely take more.
+// usualSteps is the number of steps of a ragged run that are played. Each step leaves holes in different places, and
+// a longer batch may still come; later steps rarely need more memory.
 const usualSteps = 40
 
-// seeds is how many runs are drawn. The run with the median peak is the answer.
+// seeds is the number of runs drawn. The run with the median peak is the answer.
 const seeds = 9
 
-// drawn is a run of ragged steps at a size: the quantities of each step.
+// drawn is a run of ragged steps at a size: the quantities in each step.
 type drawn [][]int64
 
 // runAt draws a run.
@@ -47,7 +47,7 @@ func (rg *ragged) samples(values []int64) int64 {
 	return 1
 }
 
-// asGiven returns the run whose lengths the user gave.
+// asGiven returns the run with the lengths given by the user.
 func (rg *ragged) asGiven() drawn {
 	out := make(drawn, len(rg.given))
 	for i, n := range rg.given {
@@ -58,8 +58,8 @@ func (rg *ragged) asGiven() drawn {
 	return out
 }
 
-// raggedTrace returns the stream of a drawn run: the recorded steps with their sizes as drawn, then the last recorded
-// step again and again.
+// raggedTrace returns the stream of a drawn run: the recorded steps with the drawn sizes, then repetitions of the
+// last recorded step.
 func (p *Program) raggedTrace(v *variant, values []int64, run drawn, at Point) (*stream.Trace, error) {
 	w := &raggedWriter{p: p, v: v, at: values, index: slices.IndexFunc(p.variants, func(x variant) bool { return slices.Equal(x.at, v.at) })}
 	w.trace = stream.New(len(v.events) * max(1, len(run)/max(1, len(p.ragged.steps[w.index]))))
@@ -82,8 +82,8 @@ type raggedWriter struct {
 	at    []int64
 	index int
 	trace *stream.Trace
-	ids   []uint32 // by allocation of the variant: its id in the trace plus 1; 0 if it was not made
-	sizes []uint64 // by formula, in the present step
+	ids   []uint32 // by allocation of the variant: its ID in the trace plus 1; 0 if not allocated
+	sizes []uint64 // by formula, in the current step
 }
 
 func (w *raggedWriter) write(run drawn) error {
@@ -138,12 +138,12 @@ func (w *raggedWriter) event(e *event) {
 	}
 }
 
-// again repeats the last step, once for each step of run. A repeated step frees the counterparts of what the last
-// step frees of the step before; whatever is then left of the step before is freed too.
+// again repeats the last step, once for each step in run. Where the last step frees allocations from the step before
+// it, a repetition frees their counterparts; whatever else remains of the previous step is freed too.
 func (w *raggedWriter) again(begin int, run drawn) error {
 	events := w.v.events[begin:]
 	first, count := lastStep(w.v, begin)
-	before := make([]uint32, count) // allocations of the step before: ids in the trace plus 1
+	before := make([]uint32, count) // allocations of the previous step: IDs in the trace plus 1
 	for i := range before {
 		before[i] = w.ids[first+uint32(i)]
 	}
@@ -161,8 +161,8 @@ func (w *raggedWriter) again(begin int, run drawn) error {
 	return nil
 }
 
-// lastStep returns the first allocation of the step that begins at event begin and ends with the variant, and how
-// many allocations the step makes.
+// lastStep returns the first allocation of the step that starts at event begin and ends with the variant, and the
+// number of allocations in that step.
 func lastStep(v *variant, begin int) (first uint32, count int) {
 	first = v.made
 	for _, e := range v.events[begin:] {
@@ -223,7 +223,7 @@ func (p *Program) peaksOf(values []int64, run drawn, at Point, kept uint64) (*Pr
 	return p.play(v, trace, at, kept)
 }
 
-// play plays a stream.
+// play plays a stream and returns its peaks.
 func (p *Program) play(v *variant, trace *stream.Trace, at Point, kept uint64) (*Prediction, error) {
 	a, err := allocator.New(allocator.NewDriver(endless, 0), p.Torch, p.Options)
 	if err != nil {
@@ -261,7 +261,7 @@ func (p *Program) raggedPredict(values []int64, at Point, kept uint64) (*Predict
 	var all []outcome
 	count := uint64(seeds)
 	if p.ragged.data.Order {
-		count = 1 // the order is known, so there is only one run
+		count = 1 // the order is known, so all runs are the same
 	}
 	for seed := range count {
 		got, err := p.peaksOf(values, p.runAt(values, seed, usualSteps), at, kept)

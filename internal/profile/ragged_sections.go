@@ -9,17 +9,17 @@ import (
 	"snug/internal/stream"
 )
 
-// section is a stretch of a recording: what comes before the first step, or a step.
+// section is a part of a recording: a step, or everything before the first step.
 type section struct {
 	event  int    // its first event
 	first  uint32 // its first allocation
 	next   uint32 // the first allocation after it
-	point  int    // the number of its step among all steps of all recordings; before the first step, that of the first step
-	events int    // the number of events
+	point  int    // number of its step among all steps of all recordings; for the part before the first step, that of the first step
+	events int    // number of events
 }
 
-// cut divides a recording at the ends of its steps. Events after the last step are left out: the run was stopped
-// there.
+// cut divides a recording at the ends of its steps. Events after the last step are dropped, because the run was
+// stopped there.
 func cut(d *snapshot.Device, n *notes) []section {
 	ends := append([]int64{n.begin()}, n.Ends...)
 	out := make([]section, len(ends))
@@ -49,7 +49,7 @@ func cut(d *snapshot.Device, n *notes) []section {
 }
 
 // begin returns when the first step began, as far as is known: when the model was first called, or when the loader
-// gave the batch for that call.
+// returned the batch for that call.
 func (n *notes) begin() int64 {
 	t := n.Ends[0]
 	for _, c := range slices.Concat(n.Calls, n.Batches) {
@@ -58,15 +58,15 @@ func (n *notes) begin() int64 {
 	return t
 }
 
-// family is the allocations that correspond to one another, over all steps of all recordings.
+// family is a set of corresponding allocations in all steps of all recordings.
 type family struct {
 	obs []observation // by point, in order; recording is the point
-	odd bool          // one step has two allocations with different sizes: the alignment went wrong
+	odd bool          // one step has two allocations of different sizes, so the alignment is wrong
 }
 
-// families joins the allocations of aligned sections (a forest of disjoint sets).
+// families joins the allocations of aligned sections (a disjoint-set forest).
 type families struct {
-	offset []int // by recording: the number of its first allocation
+	offset []int // by recording: index of its first allocation
 	parent []int32
 }
 
@@ -105,7 +105,7 @@ func (f *families) join(a, b int32) {
 // place identifies a section of a recording.
 type place struct{ recording, section int }
 
-// alignSections aligns every step with the one before it, and with its counterpart in the recording before.
+// alignSections aligns every step with the previous step, and with its counterpart in the previous recording.
 func (r *raggedFitter) alignSections() {
 	r.families = newFamilies(r.lives)
 	for k, sections := range r.sections {
@@ -146,8 +146,8 @@ func (r *raggedFitter) ratios(from, to int) []ratio {
 	return out
 }
 
-// endSpans lets every allocation that outlives its step live forever: how long it lives depends on the next step, and
-// after the last step that is not known.
+// endSpans treats every allocation that outlives its step as living forever: its lifetime depends on the next step,
+// which is unknown for the last one.
 func endSpans(lives []lifetime, sections []section) {
 	for _, s := range sections {
 		for id := s.first; id < s.next; id++ {

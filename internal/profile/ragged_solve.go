@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Each step has its own size, so there are many more observations than a formula has parts. The solver tries sums of
-// few products of the quantities and takes the first sum that gives every observed size to the byte.
+// Each step has its own size, so there are many more observations than terms in a formula. The solver tries sums of a
+// few products of the quantities and uses the first that gives every observed size to the byte.
 
 // sums finds formulas over many points.
 type sums struct {
@@ -34,7 +34,7 @@ func newSums(monos []monomial, points [][]int64) *sums {
 	return s
 }
 
-// solve returns the simplest formula with at most this many parts, or nil if there is none.
+// solve returns the simplest formula with at most this many terms, or nil if there is none.
 func (s *sums) solve(obs []observation, parts int) *formula {
 	key := binary.AppendUvarint(nil, uint64(parts))
 	for _, o := range obs {
@@ -64,7 +64,7 @@ func (s *sums) search(obs []observation, parts int) *formula {
 	return nil
 }
 
-// distinct counts the different points among observations.
+// distinct counts the distinct points among the observations.
 func (s *sums) distinct(obs []observation) int {
 	n := 0
 	for i, o := range obs {
@@ -75,7 +75,7 @@ func (s *sums) distinct(obs []observation) int {
 	return n
 }
 
-// choices yields every choice of k out of n numbers, each in ascending order.
+// choices yields every choice of k out of n numbers, in ascending order.
 func choices(n, k int) func(yield func([]int) bool) {
 	return func(yield func([]int) bool) {
 		c := make([]int, k)
@@ -101,8 +101,8 @@ func choices(n, k int) func(yield func([]int) bool) {
 	}
 }
 
-// about returns the simplest sum that gives every size up to a block of the allocator, or nil if there is none. cuDNN
-// rounds the parts of a workspace up, so that no sum gives the sizes of a recurrent layer to the byte.
+// about returns the simplest sum that gives every size to within a block of the allocator, or nil if there is none.
+// cuDNN rounds up the parts of a workspace, so no sum gives the sizes of a recurrent layer to the byte.
 func (s *sums) about(obs []observation) *formula {
 	distinct := s.distinct(obs)
 	for n := 1; n <= maxTerms && n < distinct; n++ {
@@ -115,7 +115,7 @@ func (s *sums) about(obs []observation) *formula {
 	return nil
 }
 
-// near returns coefficients of the chosen products that give every size up to a block.
+// near returns coefficients of the chosen products that give every size to within a block.
 func (s *sums) near(obs []observation, choice []int) []term {
 	coefs, ok := s.leastSquares(obs, choice)
 	if !ok {
@@ -139,7 +139,7 @@ func (s *sums) near(obs []observation, choice []int) []term {
 	return terms
 }
 
-// fit returns the coefficients of the chosen products if whole numbers give every size, otherwise nil.
+// fit returns the coefficients of the chosen products if integers give every size exactly, otherwise nil.
 func (s *sums) fit(obs []observation, choice []int) []term {
 	coefs, ok := s.leastSquares(obs, choice)
 	if !ok {
@@ -166,7 +166,7 @@ func (s *sums) fit(obs []observation, choice []int) []term {
 }
 
 // leastSquares solves for up to three coefficients. The columns are scaled to about one, which keeps the sums
-// exact enough to round the result.
+// accurate enough to round the result.
 func (s *sums) leastSquares(obs []observation, choice []int) ([]float64, bool) {
 	var m [maxTerms][maxTerms + 1]float64
 	var scale [maxTerms]float64
@@ -208,8 +208,8 @@ func (s *sums) leastSquares(obs []observation, choice []int) ([]float64, bool) {
 }
 
 // nearest returns the formula for sizes that no sum explains: a multiple of the product that they follow most
-// closely, with the largest multiple seen. Sizes that follow no product, such as those that depend on single samples,
-// are taken to grow with the run alone, from their mean.
+// closely, with the largest multiple seen. Sizes that follow no product, such as those that depend on individual
+// samples, are assumed to grow only with the run, from their mean.
 func (s *sums) nearest(obs []observation, run int) *formula {
 	best, least, coef := 0, math.Inf(1), 0.0
 	for i, m := range s.monos {
@@ -227,10 +227,10 @@ func (s *sums) nearest(obs []observation, run int) *formula {
 	return &formula{terms: []term{{int64(math.Ceil(coef)), uint8(best)}}, certainty: Bounded}
 }
 
-// followed is the largest ratio between the multiples of a product for sizes to follow it.
+// followed is the largest ratio between multiples of a product for which sizes still follow it.
 const followed = 1.3
 
-// shares returns the least and the largest multiple of a product among the sizes.
+// shares returns the smallest and the largest multiple of a product among the sizes.
 func (s *sums) shares(obs []observation, mono int) (low, high float64) {
 	low = math.Inf(1)
 	for _, o := range obs {
@@ -240,7 +240,7 @@ func (s *sums) shares(obs []observation, mono int) (low, high float64) {
 	return low, high
 }
 
-// first returns the index of the product that is the quantity alone, or 0.
+// first returns the index of the product that consists of only that quantity, or 0.
 func (s *sums) first(quantity int) int {
 	for i, m := range s.monos {
 		if m.degree() == 1 && quantity >= 0 && m[quantity] == 1 {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// padded is a small encoder whose batches are padded to these lengths, one after another.
+// padded returns the trace of a small encoder whose batches are padded to these lengths, one after another.
 func padded(batch int64, lengths ...int64) *stream.Trace {
 	var each []any
 	for _, n := range lengths {
@@ -27,7 +27,7 @@ func padded(batch int64, lengths ...int64) *stream.Trace {
 	})
 }
 
-// noted is a recording of padded batches as the probe makes one: the time of an event is its number.
+// watched returns a recording of padded batches as the probe makes it. The time of each event is its index.
 func watched(batch int64, data []int64, lengths ...int64) Input {
 	in := at(batch, padded(batch, lengths...))
 	d := &in.Recording.Devices[0]
@@ -69,7 +69,7 @@ func probed(batch int64, begins, ends, lengths, data []int64) string {
 	return string(text)
 }
 
-// dataset is lengths of samples.
+// dataset returns sample lengths.
 func dataset() (out []int64) {
 	for i := range int64(200) {
 		out = append(out, 20+i*i*37%181)
@@ -77,7 +77,8 @@ func dataset() (out []int64) {
 	return out
 }
 
-// A padded run at another batch, with given lengths, allocates what the simulator allocates for it.
+// TestRaggedSteps checks that a padded run at another batch, with given lengths, allocates what the simulator
+// allocates.
 func TestRaggedSteps(t *testing.T) {
 	p := fitted(t, watched(2, dataset(), 40, 77, 61, 93, 50), watched(3, dataset(), 66, 35, 101, 72, 88))
 	if !p.Ragged() || len(p.ragged.quantities) == 0 || p.ragged.quantities[0].Column != "data.ids.1" {
@@ -101,11 +102,12 @@ func TestRaggedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if off := want.PeakAllocated - min(got.PeakAllocated, want.PeakAllocated); off > want.PeakAllocated/100 || got.PeakReserved != want.PeakReserved {
-		t.Errorf("got %v, want %v", got, want) // allocated: sums that only large batches need are missing
+		t.Errorf("got %v, want %v", got, want) // allocated: buffers of sums that only large batches need are missing
 	}
 }
 
-// A profile of ragged steps is read back as it was written, and its interval holds runs of other samples.
+// TestRaggedFile checks that a profile with ragged steps survives writing and reading, and that its interval covers
+// runs with other samples.
 func TestRaggedFile(t *testing.T) {
 	p := fitted(t, watched(2, dataset(), 40, 77, 61, 93, 50), watched(3, dataset(), 66, 35, 101, 72, 88))
 	file := saved(t, p)
@@ -114,7 +116,7 @@ func TestRaggedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(saved(t, q), file) {
-		t.Error("a profile changes when it is read and written")
+		t.Error("the profile changes after reading and writing it")
 	}
 	got, err := q.Predict(Point{"batch": 12})
 	if err != nil {

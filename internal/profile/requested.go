@@ -11,9 +11,8 @@ import (
 
 const quantum = allocator.Quantum
 
-// Requested returns the most that the tensors of a run hold at once at a size, each rounded up as under any
-// options: no allocator can do with less. It takes one pass over the events, while playing them takes a
-// search for each.
+// Requested returns the peak of the memory in a run's tensors at a size, each rounded up as under any options: no
+// allocator can use less. It takes one pass over the events, whereas playing them takes a search for each.
 func (p *Program) Requested(at Point) (uint64, error) {
 	values, err := p.values(at)
 	if err != nil {
@@ -31,7 +30,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 		return 0, fmt.Errorf("%s would need %w", at, err)
 	}
 	v := p.nearest(values)
-	held := make([]uint64, v.whole.made) // by each allocation, while it is there
+	held := make([]uint64, v.whole.made) // bytes of each allocation while it is alive
 	now := v.begun(held)
 	most := now
 	for offset, events := range v.whole.parts() {
@@ -51,7 +50,7 @@ func (p *Program) Requested(at Point) (uint64, error) {
 	return most, nil
 }
 
-// begun returns the memory that a variant begins with, by allocation if it may be freed.
+// begun returns the memory that a variant starts with, and sets held for each allocation that may be freed.
 func (v *variant) begun(held []uint64) (sum uint64) {
 	for i := range v.start {
 		for _, b := range v.start[i].Blocks {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/stream"
 )
 
-// rescaled returns programs in which some allocations take other shares of their predicted sizes; none if
-// the variant makes no such allocation.
+// rescaled returns programs in which some allocations take other shares of their predicted sizes; none if the variant
+// has no such allocation.
 func (p *Program) rescaled(v *variant, sizes []uint64, these func(*formula) bool) []*Program {
 	there := slices.ContainsFunc(v.events, func(e event) bool {
 		return e.kind == stream.Alloc && sizes[e.formula] > 0 && these(&p.formulas[e.formula])
@@ -32,7 +32,7 @@ func (p *Program) rescaled(v *variant, sizes []uint64, these func(*formula) bool
 	return out
 }
 
-// times returns f with all sizes but the recorded ones multiplied by share.
+// times returns f with all sizes except the recorded ones multiplied by share.
 func (f formula) times(share float64) formula {
 	f.terms = scaled(f.terms, share, 0)
 	if f.most != nil {

@@ -2,8 +2,7 @@
 
 package profile
 
-// cell is one entry of the table of best scores: the score of the best alignment of the allocations so
-// far, and its last step.
+// cell is an entry in the table of best scores: the score of the best alignment so far, and its last move.
 type cell struct {
 	score int32
 	step  step
@@ -13,13 +12,13 @@ type step uint8
 
 const (
 	start step = iota
-	pair       // an allocation of a and one of b
+	pair       // an allocation of a with one of b
 	skipA      // an allocation that only a has
 	skipB      // an allocation that only b has
 )
 
-// The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is seen
-// as such and not as a row of strange sizes. Among sure pairs, those with equal lifetimes are better.
+// The scores. A gap costs less than half the value of a sure pair, so that one missing allocation is recognized as
+// missing and not as a series of odd sizes. Among sure pairs, those with equal lifetimes score higher.
 const (
 	surePair  = 10
 	oddPair   = 2
@@ -27,14 +26,14 @@ const (
 	spanShift = 3 // the most that a different lifetime lowers the score
 )
 
-// The table starts small and doubles if the sequences do not get back into step.
+// The table starts small and doubles if the sequences do not get back in step.
 const (
 	smallTable = 32
 	largeTable = 2048
 )
 
-// resync aligns the two sequences from a place where they differ, notes the pairs on the way, and returns
-// where both are in step again.
+// resync aligns the two sequences from a place where they differ, records the pairs on the way, and returns where
+// both are in step again.
 func (al *aligner) resync(i, j int) (int, int) {
 	for width := smallTable; ; width *= 2 {
 		n, m := min(width, len(al.a)-i), min(width, len(al.b)-j)
@@ -54,8 +53,8 @@ func (al *aligner) resync(i, j int) (int, int) {
 	}
 }
 
-// path fills the table for n allocations of a and m of b and walks back from its best cell. ok is true if
-// it ends in step, with a row of sure pairs.
+// path fills the table for n allocations of a and m of b and traces back from its best cell. ok is true if the
+// alignment ends in step, with a series of sure pairs.
 func (al *aligner) path(i, j, n, m int) (pairs [][2]int, ok bool) {
 	al.fill(i, j, n, m)
 	x, y := al.best(n, m)

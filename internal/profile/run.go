@@ -10,10 +10,10 @@ import (
 // Run is a training step at a size, for an allocator to play.
 type Run struct {
 	Trace *stream.Trace            // the stream at that size
-	Start []allocator.SegmentState // what was there before the first event
+	Start []allocator.SegmentState // segments that existed before the first event
 }
 
-// Run generates the steps at a size, those recorded and a few more.
+// Run generates the recorded steps at a size, and a few more.
 func (p *Program) Run(at Point) (*Run, error) {
 	values, err := p.values(at)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"math/big"
 )
 
-// solver finds the formula behind the sizes that one allocation had in several recordings. The same sizes
-// come thousands of times, so it keeps its results.
+// solver finds the formula behind the sizes that one allocation has in several recordings. The same sizes occur
+// thousands of times, so results are cached.
 type solver struct {
-	monos  []monomial // the terms that a formula may have: formula.go
-	points [][]int64  // by recording: the quantities
+	monos  []monomial // monomials that a formula may use; see formula.go
+	points [][]int64  // by recording: values of the quantities
 	values [][]int64  // by recording, by monomial
 	seen   map[string]*formula
 }
@@ -34,13 +34,12 @@ type observation struct {
 	size      uint64
 }
 
-// maxTerms is how many terms a formula may have; sizes are sums of few things.
+// maxTerms is the largest number of terms in a formula; sizes are sums of few things.
 const maxTerms = 3
 
-// solve returns the simplest formula that gives the observed sizes exactly, nil
-// if there is none. Fewer parts are simpler, then lower powers. Small sizes are
-// special (a batch of one, kernels for little work), so where three or more
-// recordings have no common formula, the larger ones may have.
+// solve returns the simplest formula that gives the observed sizes exactly, or nil if there is none. Fewer terms are
+// simpler, then lower powers. Small sizes are often special (a batch of one, kernels for little work), so if three or
+// more recordings have no common formula, it tries the larger ones alone.
 func (s *solver) solve(obs []observation) *formula {
 	key := make([]byte, 0, 64)
 	for _, o := range obs {
@@ -79,8 +78,7 @@ func (s *solver) search(obs []observation) *formula {
 	return nil
 }
 
-// withTerms returns the first formula of n monomials that fits, trying every choice in order; nil if none
-// does.
+// withTerms returns the first formula of n monomials that fits, or nil if none does. It tries every choice in order.
 func (s *solver) withTerms(obs []observation, n int) *formula {
 	choice := make([]int, n)
 	for i := range choice {
@@ -125,7 +123,7 @@ func (s *solver) fit(obs []observation, choice []int) *formula {
 	return f
 }
 
-// eliminate is Gaussian elimination in fractions: all equations, as many unknowns as chosen.
+// eliminate performs Gaussian elimination in fractions, with all equations and one unknown per chosen monomial.
 func (s *solver) eliminate(obs []observation, choice []int) ([]*big.Rat, bool) {
 	n := len(choice)
 	rows := make([][]*big.Rat, len(obs))
@@ -157,7 +155,7 @@ func (s *solver) eliminate(obs []observation, choice []int) ([]*big.Rat, bool) {
 	return out, true
 }
 
-// clearColumn subtracts the pivot's row from all others.
+// clearColumn eliminates a column from all rows except the pivot's.
 func clearColumn(rows [][]*big.Rat, col int) {
 	for r := range rows {
 		if r == col || rows[r][col].Sign() == 0 {

@@ -22,17 +22,17 @@ func TestSolve(t *testing.T) {
 		want   string
 		how    Certainty
 	}{
-		"constant":                    {batch, []uint64{512, 512}, "512", Exact},
-		"of the batch":                {batch, []uint64{1024, 1536}, "512·batch", Exact},
-		"of its square":               {batch, []uint64{16, 36}, "4·batch·batch", Exact},
-		"a constant and more":         {batch, []uint64{1040, 1552}, "16 + 512·batch", Fitted},
-		"one less":                    {batch, []uint64{8, 16}, "-8 + 8·batch", Fitted},
-		"three, confirmed":            {three, []uint64{528, 1040, 2064}, "16 + 512·batch", Exact},
-		"a batch of one is special":   {three, []uint64{100, 1024, 2048}, "512·batch", Exact},
-		"batch and seq":               {both, []uint64{2048, 3072, 3072, 6144}, "8·batch·seq", Exact},
-		"seq squared":                 {both, []uint64{32768, 49152, 73728, 196608}, "1·batch·seq·seq", Exact},
-		"shrinks":                     {batch, []uint64{1024, 512}, "", 0},
-		"three that no formula gives": {three, []uint64{100, 1024, 1000}, "", 0},
+		"constant":                   {batch, []uint64{512, 512}, "512", Exact},
+		"proportional to the batch":  {batch, []uint64{1024, 1536}, "512·batch", Exact},
+		"proportional to its square": {batch, []uint64{16, 36}, "4·batch·batch", Exact},
+		"a constant and a term":      {batch, []uint64{1040, 1552}, "16 + 512·batch", Fitted},
+		"one less":                   {batch, []uint64{8, 16}, "-8 + 8·batch", Fitted},
+		"three, confirmed":           {three, []uint64{528, 1040, 2064}, "16 + 512·batch", Exact},
+		"a batch of one is special":  {three, []uint64{100, 1024, 2048}, "512·batch", Exact},
+		"batch and seq":              {both, []uint64{2048, 3072, 3072, 6144}, "8·batch·seq", Exact},
+		"seq squared":                {both, []uint64{32768, 49152, 73728, 196608}, "1·batch·seq·seq", Exact},
+		"shrinks":                    {batch, []uint64{1024, 512}, "", 0},
+		"three without a formula":    {three, []uint64{100, 1024, 1000}, "", 0},
 	}
 	names := []string{"batch", "seq"}
 	for name, tt := range tests {
@@ -53,7 +53,7 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// Whatever formula there is, it gives what was observed.
+// TestFormulasGiveWhatWasObserved checks that every formula found gives the observed sizes.
 func TestFormulasGiveWhatWasObserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := [][]int64{{2}, {3}, {5}}
@@ -78,7 +78,7 @@ func TestFormulasGiveWhatWasObserved(t *testing.T) {
 	})
 }
 
-// text writes f with the names of the quantities.
+// text returns f with the names of the quantities.
 func (f *formula) text(names []string, monos []monomial) string {
 	var parts []string
 	for _, t := range f.terms {

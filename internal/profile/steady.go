@@ -8,25 +8,25 @@ import (
 	"snug/internal/stream"
 )
 
-// Training continues for longer than a recording of it. If the last steps of a recording are all the same,
-// so are those that follow. But a few more steps can take more memory, because each finds its free blocks
-// in different places. So they are played too.
+// Training continues beyond the recording. If the last steps of a recording are all the same, so are those that
+// follow. But a few more steps can reserve more memory, because each finds its free blocks in different places. So
+// these steps are played too.
 
-// moreSteps is how often the repeating end of a recording is played again. After one or two more steps
-// nothing changes.
+// moreSteps is how many more times the repeating end of a recording is played. After one or two more steps nothing
+// changes.
 const moreSteps = 2
 
-// maxParts is how many times the repeated part may fit into a recording:
-// shorter ones are loops within a step.
+// maxParts is the largest number of times that the repeated part may fit into a recording. Shorter parts are loops
+// within a step.
 const maxParts = 8
 
-// repeats returns the number of events at the end of a variant that equal those right before them, or 0; sizes
-// are those of its formulas as recorded. The order of frees may differ from step to step, for example when
-// a cache is cleared, and does not count. But allocations and frees must balance: a run that keeps
-// something in each step has not settled.
+// repeats returns the number of events at the end of a variant that equal those right before them, or 0; sizes has
+// the recorded value of each formula. The order of frees is ignored, because it may differ from step to step, for
+// example when a cache is cleared. But allocations and frees must balance: a run that keeps something in each step
+// has not settled.
 func (v *variant) repeats(sizes []uint64) int {
 	n := len(v.events)
-	alike := func(i, j int) bool { // from the last event to the first
+	alike := func(i, j int) bool { // counting from the last event
 		a, b := &v.events[n-1-i], &v.events[n-1-j]
 		return a.kind == b.kind && a.queue == b.queue && (a.kind != stream.Alloc || sizes[a.formula] == sizes[b.formula])
 	}
@@ -48,8 +48,8 @@ func (v *variant) repeats(sizes []uint64) int {
 	return 0
 }
 
-// matches returns, for each position of a sequence of n up to last, the number of elements from there on
-// that equal the sequence's beginning (Gusfield's Z).
+// matches returns, for each position up to last in a sequence of n elements, the number of elements from there on
+// that equal the beginning of the sequence (Gusfield's Z).
 func matches(n, last int, alike func(i, j int) bool) []int32 {
 	z := make([]int32, last+1)
 	l, r := 0, 0
@@ -67,7 +67,7 @@ func matches(n, last int, alike func(i, j int) bool) []int32 {
 	return z
 }
 
-// inOrder numbers the allocations as they are made.
+// inOrder numbers the allocations in allocation order.
 func (v *variant) inOrder() {
 	names := v.order()
 	for i := range v.events {
@@ -79,17 +79,17 @@ func (v *variant) inOrder() {
 	}
 }
 
-// whole is a variant as it is played: the events of the recording, and its repeating end moreSteps times
-// more. The repetitions are not written out, because a recording has millions of events.
+// whole is a variant as it is played: the recorded events, and then the repeating end moreSteps more times. The
+// repetitions are not materialized, because a recording has millions of events.
 type whole struct {
 	events []event
-	period int    // how many of them, at the end, repeat themselves
-	count  uint32 // allocations among those
+	period int    // number of events at the end that repeat
+	count  uint32 // number of allocations among them
 	made   uint32
 	most   int // most allocations alive at once; 0 if package bestfit cannot play it
 }
 
-// close makes a program ready to be played.
+// close prepares a program for playing.
 func (p *Program) close() {
 	for i := range p.variants {
 		p.variants[i].close(p)
@@ -120,9 +120,8 @@ func (v *variant) longer(period int) whole {
 	return w
 }
 
-// parts lists the events in the order they are played, with the offset to add to the number of each
-// allocation. An allocation that is freed one step after it was made refers to its counterpart of the step
-// before.
+// parts lists the events in playing order, with the offset to add to each allocation's number. An allocation freed
+// one step after it was made thus refers to its counterpart in the previous step.
 func (w *whole) parts() iter.Seq2[uint32, []event] {
 	return func(yield func(uint32, []event) bool) {
 		if !yield(0, w.events) || w.period == 0 {
@@ -136,5 +135,5 @@ func (w *whole) parts() iter.Seq2[uint32, []event] {
 	}
 }
 
-// length returns how many events are played.
+// length returns the number of events that are played.
 func (w *whole) length() int { return len(w.events) + moreSteps*w.period }

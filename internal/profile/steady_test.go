@@ -8,7 +8,7 @@ import (
 	"snug/internal/stream"
 )
 
-// threeSteps returns a run whose first step keeps something and whose others are the same, except for the order
+// threeSteps returns a run whose first step keeps an allocation and whose other steps are equal, except for the order
 // of two frees.
 func threeSteps(unit uint64, alike bool) *stream.Trace {
 	t := stream.New(64)
@@ -69,7 +69,7 @@ func TestStepsThatDifferEndThere(t *testing.T) {
 	}
 }
 
-// A run that keeps more and more memory is not extended.
+// TestWhatGrowsIsNotContinued checks that a run that keeps more and more memory is not extended.
 func TestWhatGrowsIsNotContinued(t *testing.T) {
 	kept := func(unit uint64) *stream.Trace {
 		tr := stream.New(64)
@@ -88,14 +88,14 @@ func TestWhatGrowsIsNotContinued(t *testing.T) {
 	}
 }
 
-// Stacks that have nothing in common, as in another version of a program, do not make two recordings
-// different.
+// TestStacksThatShareNothing checks that stacks without anything in common, as in another version of a program, are
+// detected.
 func TestStacksThatShareNothing(t *testing.T) {
 	a, b := []lifetime{{size: 1, stack: 3}, {size: 2, stack: 5}}, []lifetime{{size: 1, stack: 7}, {size: 2, stack: 5}, {size: 2, stack: 9}}
 	if shareStacks(a, b) {
-		t.Error("one in three is taken for shared")
+		t.Error("one common stack in three counts as shared")
 	}
 	if !shareStacks(a, a) || !shareStacks(withoutStacks(a), withoutStacks(b)) {
-		t.Error("the same stacks, or none, are not shared")
+		t.Error("equal stacks, or no stacks, do not count as shared")
 	}
 }

@@ -8,16 +8,15 @@ import (
 	"snug/internal/stream"
 )
 
-// In float16 the scale of the gradients begins so high that they often overflow. Then the update is
-// skipped and the scale is halved. Whether that happens depends on values that are not known before the
-// run. Until its first update a run has no optimizer states, and if they are made later they fill other
-// holes.
+// With float16, the initial gradient scale is so high that gradients often overflow. Then the update is skipped and
+// the scale is halved. Whether this happens depends on values that are unknown before the run. A run has no optimizer
+// states before its first update, and states that are allocated later fill other holes.
 //
-// A recording shows the states: among all stretches of events without an allocation that grows with the
-// batch, as in an update, the first update leaves by far the most memory behind.
+// The states can be found in a recording: an update is a stretch of events without an allocation that grows with the
+// batch, and among all such stretches the first update leaves by far the most memory behind.
 
-// leavingOut returns the programs of runs that never make an update, and of runs that make it one step
-// later, for one variant, if they can be derived. Only runs in float16 have them.
+// leavingOut returns, for one variant, the programs of a run that never updates and of a run that first updates one
+// step later, if they can be derived. Only runs in float16 have them.
 func (p *Program) leavingOut(v *variant) []*Program {
 	if p.Facts.Precision != "amp-fp16" {
 		return nil
@@ -40,7 +39,7 @@ func (p *Program) leavingOut(v *variant) []*Program {
 // states returns the events that allocate the optimizer states.
 func (p *Program) states(v *variant) (states []int) {
 	var these []int
-	next := 0 // event
+	next := 0 // index of the next event
 	for _, i := range p.kept(v) {
 		for ; next < i; next++ {
 			if e := &v.events[next]; e.kind == stream.Alloc && !p.formulas[e.formula].fixed() {
@@ -54,18 +53,18 @@ func (p *Program) states(v *variant) (states []int) {
 	return states
 }
 
-// fixed reports whether a size does not depend on the quantities.
+// fixed reports whether the size is independent of the quantities.
 func (f *formula) fixed() bool {
 	grows := func(t term) bool { return t.mono != 0 }
 	return f.sum == nil && f.measured == nil && !slices.ContainsFunc(f.terms, grows)
 }
 
-// passage is how many events before an update are compared to find the next one:
-// the end of a backward pass.
+// passage is the number of events before an update that are compared to find the next one: the end of a backward
+// pass.
 const passage = 64
 
-// updates lists the events at which the first update, which makes the states, and later ones begin: each
-// is preceded by a passage like that before the states.
+// updates lists the events at which updates begin: the first, which allocates the states, and each later one. Each is
+// preceded by the same passage.
 func (v *variant) updates(states []int) []int {
 	first, last := states[0], states[len(states)-1]
 	n := min(passage, first)
@@ -80,8 +79,8 @@ func (v *variant) updates(states []int) []int {
 	return out
 }
 
-// inUpdates lists the states, and what is allocated and freed again before the next allocation that grows
-// with the batch.
+// inUpdates returns the events that allocate the states, and those that allocate and free memory again before the
+// next allocation that grows with the batch.
 func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	out := map[int]bool{}
 	for _, i := range states {
@@ -104,12 +103,12 @@ func (p *Program) inUpdates(v *variant, states, begins []int) map[int]bool {
 	return out
 }
 
-// alike reports whether two events do the same, to any allocation.
+// alike reports whether two events do the same, on whichever allocation.
 func (e event) alike(o event) bool {
 	return e.kind == o.kind && e.queue == o.queue && (e.kind != stream.Alloc || e.formula == o.formula)
 }
 
-// without returns v's events except some of them.
+// without returns v's events except the given ones.
 func (v *variant) without(events map[int]bool) []event {
 	var out []event
 	for i, e := range v.events {
@@ -120,7 +119,7 @@ func (v *variant) without(events map[int]bool) []event {
 	return out
 }
 
-// moving returns v with the allocations of some events moved to just before event to.
+// moving returns v with the given events moved to just before event to.
 func (v *variant) moving(events []int, to int) variant {
 	gone := map[int]bool{}
 	var moved []event

@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// leftOut returns the stream of a run that leaves out its first updates.
+// leftOut returns the stream of a run that skips its first updates.
 func leftOut(t *testing.T, fields map[string]any, updates int) *stream.Trace {
 	t.Helper()
 	s, err := setup.Decode(fields, setup.Source{})
@@ -26,7 +26,7 @@ func leftOut(t *testing.T, fields map[string]any, updates int) *stream.Trace {
 	return r.World.Trace
 }
 
-// Recordings of runs that leave out no update tell what those take that do.
+// TestLeavingOutUpdates checks that recordings of runs that skip no update predict runs that do.
 func TestLeavingOutUpdates(t *testing.T) {
 	for _, optimizer := range []string{"adamw", "adamw-loop", "adamw-fused", "sgd-momentum"} {
 		fields := map[string]any{"model": map[string]any{"config": map[string]any{
@@ -41,7 +41,7 @@ func TestLeavingOutUpdates(t *testing.T) {
 		p.Facts.Precision = "amp-fp16"
 		ways := p.leavingOut(&p.variants[1])
 		if len(ways) != 2 {
-			t.Errorf("%s: %d ways, want never and late", optimizer, len(ways))
+			t.Errorf("%s: %d programs, want one without and one with a late update", optimizer, len(ways))
 			continue
 		}
 		for i, updates := range []int{3, 1} {

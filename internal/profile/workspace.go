@@ -8,30 +8,29 @@ import (
 	"snug/internal/stream"
 )
 
-// workspace reports whether event i allocates what the very next event frees, right after another
-// allocation: a kernel's workspace, after its output.
+// workspace reports whether event i allocates a kernel's workspace: memory that the next event frees, allocated right
+// after another allocation, the kernel's output.
 func (w *writer) workspace(i int) bool {
 	return w.moment(i) && i > 0 && w.events[i-1].Kind == stream.Alloc
 }
 
-// moment reports whether event i allocates what the very next event frees.
+// moment reports whether the event after i frees what event i allocates.
 func (w *writer) moment(i int) bool {
 	return i+1 < len(w.events) && w.events[i].Kind == stream.Alloc &&
 		w.events[i+1].Kind == stream.Free && w.events[i+1].ID == w.events[i].ID
 }
 
-// workspaceFormula returns the formula of the workspace at event i. cuDNN chooses a kernel by shape and
-// the kernel decides what it needs, so no formula gives the size; but the contents are known:
+// workspaceFormula returns the formula of the workspace at event i. cuDNN chooses a kernel by shape and the kernel
+// determines its workspace, so no formula gives the size; but the contents are known:
 //
 //   - copies of input, weight and output in the layout that the kernel needs; the first and the last
 //     are proportional to the batch;
 //   - for the gradient of a weight, partial sums: one for each image, or a number that depends on the
 //     card and not on the batch.
 //
-// So if two recordings explain a workspace as a constant and a growing part, that is assumed. A
-// workspace that grew faster, or shrank, changed its kernel; then the growing part is what copies of the
-// call's tensors would need, and the rest is constant. Once copies take less memory than
-// one sum per image, those sums are no longer used.
+// So if two recordings explain a workspace as a constant and a growing part, that formula is used. A workspace that
+// grew faster, or shrank, changed its kernel; then the growing part is the size of the copies of the call's tensors,
+// and the rest is constant. Once copies take less memory than one sum per image, those sums are no longer used.
 func (w *writer) workspaceFormula(i int) *formula {
 	c := w.call(i)
 	f := w.base[w.events[i].ID]
@@ -53,8 +52,8 @@ func (w *writer) workspaceFormula(i int) *formula {
 	return w.withPartials(i, c, w.grown(c, obs), obs, Bounded)
 }
 
-// withPartials adds the partial sums of a weight's gradient, which small batches do not need. They grow
-// with the work, up to a share for each multiprocessor.
+// withPartials adds the partial sums of a weight gradient, which small batches do not need. They grow with the work,
+// up to a share for each multiprocessor.
 func (w *writer) withPartials(i int, c call, terms []term, obs []observation, how Certainty) *formula {
 	f := &formula{terms: terms, seen: obs, certainty: how}
 	if c.incoming == nil || len(terms) == 0 || terms[0].mono == 0 && terms[0].coef > c.output.terms[0].coef+tinyBytes {
@@ -66,7 +65,7 @@ func (w *writer) withPartials(i int, c call, terms []term, obs []observation, ho
 	return f
 }
 
-// partials returns the most that partial sums of a weight's gradient take.
+// partials returns the largest size of a weight gradient's partial sums.
 func (w *writer) partials(i int) int64 {
 	weight := w.base[w.events[i-1].ID].terms[0].coef
 	if w.castLater(i, 2*weight) {
@@ -75,8 +74,8 @@ func (w *writer) partials(i int) int64 {
 	return int64(w.f.rules.ConvPartials(uint64(weight)))
 }
 
-// castLater reports whether a copy twice as large as a weight's gradient is made
-// soon after it: the gradient was in 16 bits.
+// castLater reports whether a copy twice as large as a weight gradient is allocated soon after it, which means that
+// the gradient was 16-bit.
 func (w *writer) castLater(i int, size int64) bool {
 	for _, e := range w.events[i:min(i+6, len(w.events))] {
 		if e.Kind == stream.Alloc && e.Size == uint64(size) {
@@ -86,7 +85,7 @@ func (w *writer) castLater(i int, size int64) bool {
 	return false
 }
 
-// tinyBytes is a workspace that holds no copies, only a few numbers.
+// tinyBytes is the size of a workspace that has only a few numbers and no copies.
 const tinyBytes = 4096
 
 func (w *writer) tiny(obs []observation) bool {
@@ -113,7 +112,7 @@ func (w *writer) copies(c call, more int64) []term {
 	return append(out, c.incoming.growing()...)
 }
 
-// grown returns the terms of a workspace whose kernel changed between recordings.
+// grown returns the terms of a workspace whose kernel changed between the recordings.
 func (w *writer) grown(c call, obs []observation) []term {
 	last := obs[len(obs)-1]
 	monos := w.f.program.at(w.f.points[last.recording])
@@ -136,8 +135,7 @@ func (w *writer) grown(c call, obs []observation) []term {
 	return w.f.solver.bound(obs).terms
 }
 
-// steady returns the growth between the last two recordings, as a share of what the
-// call computes.
+// steady returns the growth between the last two recordings, as a share of the call's output.
 func (w *writer) steady(c call, obs []observation) []term {
 	if len(obs) < 2 || c.output.constant() {
 		return nil

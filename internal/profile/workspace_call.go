@@ -9,12 +9,12 @@ import (
 	"snug/internal/stream"
 )
 
-// call is what the stream shows of the call that a workspace belongs to.
+// call is what the stream reveals about the call that a workspace belongs to.
 type call struct {
 	output   *formula // the tensor that the call computes
-	input    *formula // for a weight's gradient: that of the input, computed before
-	incoming *formula // for a weight's gradient: what is freed after it
-	sibling  *formula // for a weight's gradient: the workspace of the input's
+	input    *formula // for a weight gradient: the input gradient, computed before it
+	incoming *formula // for a weight gradient: the tensor freed after it
+	sibling  *formula // for a weight gradient: the workspace of the input gradient
 }
 
 func (w *writer) call(i int) call {
@@ -43,9 +43,9 @@ func growingOnly(f *formula) *formula {
 	return f
 }
 
-// first returns the formula for the weight's gradient of the first layer, whose input has no gradient; nil
-// for other workspaces. That layer copies what its forward copied, and its partial sums may be double
-// those of a small batch.
+// first returns the formula for the weight gradient of the first layer, whose input has no gradient; nil for other
+// workspaces. That layer copies the same tensors as its forward, and its partial sums may be twice those of a small
+// batch.
 func (w *writer) first(c call, obs []observation) *formula {
 	if c.input != nil || c.incoming == nil || !c.output.constant() {
 		return nil
@@ -66,7 +66,7 @@ func (w *writer) first(c call, obs []observation) *formula {
 	}
 }
 
-// copiedFor returns the growing part of the first workspace after an output of that size.
+// copiedFor returns the growing part of the first workspace after an output of the given size.
 func (w *writer) copiedFor(output *formula) []term {
 	for i := range w.events {
 		if w.workspace(i) && slices.Equal(w.base[w.events[i-1].ID].terms, output.terms) {
@@ -76,8 +76,7 @@ func (w *writer) copiedFor(output *formula) []term {
 	return nil
 }
 
-// steep reports whether a workspace grew faster than copies of all tensors would, so that it cannot
-// continue like that.
+// steep reports whether a workspace grew faster than copies of all tensors would, so that its growth cannot continue.
 func (w *writer) steep(c call, f *formula) bool {
 	if c.input == nil || c.incoming == nil {
 		return false
@@ -85,9 +84,9 @@ func (w *writer) steep(c call, f *formula) bool {
 	return w.exceeds(f.growing(), w.copies(c, 0))
 }
 
-// partly returns the terms of all copies for a kernel that copied only some of its tensors in small
-// batches, or took more than all of them, which ends as batches grow; nil for other workspaces. Backward
-// shows which input belongs to an output.
+// partly returns the terms of all copies for a kernel that, in small batches, copied only some of its tensors or took
+// more than all of them; neither lasts as batches grow. It returns nil for other workspaces. The backward shows which
+// input belongs to an output.
 func (w *writer) partly(c call, f *formula, obs []observation) []term {
 	out := single(c.output)
 	if out == nil {
@@ -123,7 +122,7 @@ func (w *writer) exceeds(terms, copies []term) bool {
 	return evaluate(terms, monos) > 1.02*evaluate(copies, monos)
 }
 
-// explains reports whether terms give the observed sizes up to a few numbers.
+// explains reports whether terms give the observed sizes to within a few bytes.
 func (w *writer) explains(obs []observation, terms []term) bool {
 	for _, o := range obs {
 		if d := float64(o.size) - evaluate(terms, w.f.program.at(w.f.points[o.recording])); d < 0 || d > tinyBytes {
@@ -133,7 +132,7 @@ func (w *writer) explains(obs []observation, terms []term) bool {
 	return true
 }
 
-// seenConv is a convolution as its backward shows it.
+// seenConv is a convolution as found in its backward.
 type seenConv struct {
 	in, out term
 	weight  int64

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// worstCase combines the causes. They are not added up: only the worst counts.
+// worstCase combines the causes. They are not added up; only the worst counts.
 type worstCase struct {
 	peak  func(*Program) (uint64, error)
-	plain *Program // as predicted
+	plain *Program // the predicted program
 
-	base      uint64 // bytes that it reserves; 0 until computed
-	low, high uint64 // among the plans
+	base      uint64 // bytes that plain reserves; 0 until computed
+	low, high uint64 // lowest and highest peak among the plans
 	residual  Residual
 	causes    []Cause
 	err       error
@@ -25,7 +25,7 @@ func (w *worstCase) because(c Cause) {
 	}
 }
 
-// known adds a cause that needs no planning, if is holds.
+// known adds a cause that needs no planning, if is is true.
 func (w *worstCase) known(c Cause, r Residual, is bool) {
 	if is {
 		w.residual = w.residual.Or(r)
@@ -33,7 +33,7 @@ func (w *worstCase) known(c Cause, r Residual, is bool) {
 	}
 }
 
-// plan widens the range to the peaks of other programs.
+// plan widens the range to include the peaks of other programs.
 func (w *worstCase) plan(c Cause, programs []*Program) {
 	low, high := w.ends(programs)
 	if high-low > matters {
@@ -42,14 +42,14 @@ func (w *worstCase) plan(c Cause, programs []*Program) {
 	w.low, w.high = min(w.low, low), max(w.high, high)
 }
 
-// guess applies the usual error of guesses, if they move the peak at all.
+// guess applies the usual error of guesses, if they affect the peak.
 func (w *worstCase) guess(programs []*Program) {
 	low, high := w.ends(programs)
 	w.known(Workspaces, residuals().Guessed, high-low > matters)
 }
 
-// ends returns the lowest and the highest peak of the programs and of the prediction. A program that needs
-// more than any memory is skipped, because no run could follow it.
+// ends returns the lowest and the highest peak of the programs and the prediction. A program that needs more than any
+// memory is skipped, because no run could do that.
 func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	if len(programs) > 0 {
 		w.begin()
@@ -71,7 +71,7 @@ func (w *worstCase) ends(programs []*Program) (low, high uint64) {
 	return low, high
 }
 
-// begin plays the prediction itself, the first time.
+// begin plays the prediction itself, on the first call.
 func (w *worstCase) begin() {
 	if w.base == 0 && w.err == nil {
 		w.base, w.err = w.peak(w.plain)

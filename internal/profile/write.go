@@ -8,18 +8,18 @@ import (
 	"snug/internal/stream"
 )
 
-// writer makes a variant of one recording: its events, with formulas for sizes.
+// writer converts one recording to a variant: its events, with formulas for sizes.
 type writer struct {
 	f      *fitter
-	ragged *raggedFitter // if steps differ
-	k      int           // the recording
+	ragged *raggedFitter // set if steps differ
+	k      int           // index of the recording
 	events []stream.Event
 	stacks []uint32   // by event; nil if the recording has none
 	base   []*formula // by allocation; nil for those before the first event
 	found  finds
-	convs  []seenConv // nil until asked for
+	convs  []seenConv // nil until needed
 
-	element int64 // bytes of an element of gradients, as linear layers show; 0 if not known
+	element int64 // element size of gradients, as found in linear layers; 0 if unknown
 	casts   bool  // gradients are cast to twice the size before they are kept
 	out     []event
 	made    uint32
@@ -35,7 +35,7 @@ func (f *fitter) write(k int) {
 	w.solve(d)
 	w.convolutions(f.inputs[k].Recording, d)
 	for i := range w.events {
-		w.sumAt(i) // for what the first sums do not show: the size of elements
+		w.sumAt(i) // to find the element size, which the first sums need
 	}
 	for i := range w.events {
 		w.add(i)
@@ -48,8 +48,8 @@ func (f *fitter) write(k int) {
 	f.program.variants = append(f.program.variants, v)
 }
 
-// solve finds a formula for every allocation from its sizes alone. An allocation that only this recording
-// has takes the formula of others of its size.
+// solve finds a formula for every allocation from its sizes alone. An allocation that only this recording has gets
+// the formula of others with its size.
 func (w *writer) solve(d *snapshot.Device) {
 	var alone []uint32
 	votes := map[uint64]*tally{}
@@ -76,10 +76,10 @@ func (w *writer) solve(d *snapshot.Device) {
 	}
 }
 
-// tally counts how many allocations of one size have which formula.
+// tally counts the formulas of allocations with the same size.
 type tally struct {
 	votes map[*formula]int
-	order []*formula // as they were first met, so that equal recordings give equal profiles
+	order []*formula // in order of first appearance, so that equal recordings give equal profiles
 }
 
 func (t *tally) add(f *formula) {
@@ -89,8 +89,8 @@ func (t *tally) add(f *formula) {
 	t.votes[f]++
 }
 
-// elected returns the formula with the most votes. In a tie it is the first that grows, or else the first;
-// nil without votes.
+// elected returns the formula with the most votes; nil without votes. In a tie, it is the first one that grows, or
+// else the first.
 func (t *tally) elected() *formula {
 	if t == nil {
 		return nil
@@ -132,7 +132,7 @@ func (w *writer) insert(f *formula, queue uint16) {
 	w.out = append(w.out, event{id: id, formula: w.f.intern(f), queue: queue, kind: stream.Alloc}, event{id: id, kind: stream.Free})
 }
 
-// monos are the products of the quantities at event i.
+// monos returns the products of the quantities at event i.
 func (w *writer) monos(i int) []float64 {
 	if w.ragged != nil {
 		return w.ragged.sums.floats[w.ragged.pointAt(w.k, i)]
@@ -140,7 +140,7 @@ func (w *writer) monos(i int) []float64 {
 	return w.f.program.at(w.f.points[w.k])
 }
 
-// observed are the sizes of an allocation, each with the products of the quantities there.
+// observed yields the sizes of an allocation, each with the products of the quantities there.
 func (w *writer) observed(id uint32) func(yield func([]float64, uint64) bool) {
 	return func(yield func([]float64, uint64) bool) {
 		if w.ragged != nil {

@@ -4,8 +4,8 @@ package profile
 
 import "testing"
 
-// TestElected checks that ties are decided by the formulas and the order in which they were first seen: a
-// map's order would give different profiles of the same recordings.
+// TestElected checks that ties are decided by the formulas and the order of first appearance. A map's order would
+// give different profiles for the same recordings.
 func TestElected(t *testing.T) {
 	small, large := &formula{terms: []term{{4, 0}}}, &formula{terms: []term{{8, 0}}}
 	slow, quick := &formula{terms: []term{{4, 1}}}, &formula{terms: []term{{4, 2}}}

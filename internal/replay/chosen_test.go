@@ -27,8 +27,7 @@ func recorded(trace [][]byte) []byte {
 	return append(out, "eeu."...)
 }
 
-// played returns how long it takes to read and to replay a recording: of three the
-// shortest time.
+// played returns the time to read and replay a recording: the shortest of three.
 func played(t *testing.T, file []byte) time.Duration {
 	t.Helper()
 	best := time.Duration(1 << 62)
@@ -46,8 +45,8 @@ func played(t *testing.T, file []byte) time.Duration {
 	return best
 }
 
-// A recording takes the time of its entries, whichever addresses it names. What
-// grows with their square would take a hundred times as long here, and more.
+// TestChosenAddresses checks that the time for a recording depends on its number of entries, not on their addresses.
+// Quadratic behaviour would take at least a hundred times as long here.
 func TestChosenAddresses(t *testing.T) {
 	const n = 40_000
 	plain := make([][]byte, n)
@@ -55,18 +54,18 @@ func TestChosenAddresses(t *testing.T) {
 		plain[i] = entry("alloc", uint64(i+1)<<9, 512)
 	}
 	usual := played(t, recorded(plain))
-	fibonacci := uint64(86267571272) // multiples of it meet where the golden ratio is multiplied by
+	fibonacci := uint64(86267571272) // multiples of it collide in a hash that multiplies by the golden ratio
 	for name, at := range map[string]func(i uint64) []byte{
-		"meet in a table":   func(i uint64) []byte { return entry("alloc", (i+1)*fibonacci<<9, 512) },
-		"given back upward": func(i uint64) []byte { return entry("segment_free", 1<<40+i<<25, 20<<20) },
-		"unmapped upward":   func(i uint64) []byte { return entry("segment_unmap", 1<<40+i<<26, 20<<20) },
+		"collide in a table": func(i uint64) []byte { return entry("alloc", (i+1)*fibonacci<<9, 512) },
+		"freed upward":       func(i uint64) []byte { return entry("segment_free", 1<<40+i<<25, 20<<20) },
+		"unmapped upward":    func(i uint64) []byte { return entry("segment_unmap", 1<<40+i<<26, 20<<20) },
 	} {
 		chosen := make([][]byte, n)
 		for i := range chosen {
 			chosen[i] = at(uint64(i))
 		}
 		if took := played(t, recorded(chosen)); took > 30*usual {
-			t.Errorf("%s: %v, and %v for usual addresses", name, took, usual)
+			t.Errorf("%s: %v, but %v for usual addresses", name, took, usual)
 		}
 	}
 }

@@ -15,12 +15,12 @@ import (
 // Candidate is an allocator setting worth trying.
 type Candidate struct {
 	Conf  string // PYTORCH_CUDA_ALLOC_CONF
-	since int    // the minor version of PyTorch 2 that has it
-	cap   bool   // does nothing without a limit
+	since int    // the minor version of PyTorch 2 that introduced it
+	cap   bool   // has no effect without a limit
 }
 
-// candidates are the settings that people are told to try, with values that
-// training runs use. Smaller max_split_size values than these only add segments.
+// candidates are the settings that people are advised to try, with values that training runs use. Smaller values of
+// max_split_size only add segments.
 var candidates = []Candidate{
 	{Conf: ""},
 	{Conf: "expandable_segments:True", since: 1},
@@ -36,7 +36,7 @@ var candidates = []Candidate{
 	{Conf: "garbage_collection_threshold:0.6", cap: true},
 }
 
-// Outcome is the result of a candidate.
+// Outcome is the result for a candidate.
 type Outcome struct {
 	Candidate
 	*Result
@@ -45,8 +45,8 @@ type Outcome struct {
 // Fits reports whether the run reached its end.
 func (o Outcome) Fits() bool { return o.OOM == nil }
 
-// Compare plays a device's recording under every setting worth trying, best first: those that fit before
-// those that do not, then by peak reserved memory. A setting that the version does not accept is skipped.
+// Compare plays a device's recording with every setting worth trying, best first: those that fit before those that do
+// not, then by peak reserved memory. Settings that the version does not accept are skipped.
 func Compare(rec *snapshot.Recording, d *snapshot.Device, o Options) ([]Outcome, error) {
 	version, err := Version(rec, o.Torch)
 	if err != nil {
@@ -72,7 +72,7 @@ func Compare(rec *snapshot.Recording, d *snapshot.Device, o Options) ([]Outcome,
 	return outcomes, err
 }
 
-// playAll plays the candidates side by side; the recording is only read.
+// playAll plays the candidates in parallel; the recording is only read.
 func playAll(rec *snapshot.Recording, d *snapshot.Device, o Options, worth []Candidate) ([]Outcome, error) {
 	outcomes, errs := make([]Outcome, len(worth)), make([]error, len(worth))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -96,7 +96,7 @@ func playAll(rec *snapshot.Recording, d *snapshot.Device, o Options, worth []Can
 	return outcomes, nil
 }
 
-// Variable returns the environment variable from which a version reads its options, as in its own messages.
+// Variable returns the environment variable that a version reads its options from, as in its own messages.
 func Variable(v allocator.Version) string {
 	if v.Minor == 10 {
 		return "PYTORCH_ALLOC_CONF"

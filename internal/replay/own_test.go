@@ -28,7 +28,7 @@ func readRecording(t testing.TB, path string) *snapshot.Recording {
 	return rec
 }
 
-// oneGPU reports whether a recording's name is that of a run on one GPU.
+// oneGPU reports whether a recording's name belongs to a run on one GPU.
 func oneGPU(path string) bool {
 	for _, kind := range []string{"-ddp", "-fsdp", "-zero"} {
 		if strings.Contains(path, kind) {
@@ -38,8 +38,8 @@ func oneGPU(path string) bool {
 	return true
 }
 
-// TestOwnAddresses replays recordings of one GPU at our own addresses: none may be off by more than one
-// percent, and all but a few have to be exact.
+// TestOwnAddresses replays recordings from one GPU with our own addresses: none may be off by more than one percent,
+// and all but a few have to be exact.
 func TestOwnAddresses(t *testing.T) {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	files, _ := filepath.Glob(filepath.Join(folder, "traces", "*.pickle.gz"))
@@ -68,13 +68,12 @@ func TestOwnAddresses(t *testing.T) {
 	}
 	t.Logf("%d of %d exact", exact, all)
 	if all < 30 || exact < all-4 {
-		t.Errorf("%d of %d recordings exact at own addresses", exact, all)
+		t.Errorf("only %d of %d recordings are exact with our own addresses", exact, all)
 	}
 }
 
-// BenchmarkReplay plays a recording of 1.4 million entries, comparing every segment with the recorded
-// ones. PyTorch writes two entries for most frees, which the trace folds into one event: both figures are
-// given.
+// BenchmarkReplay plays a recording of 1.4 million entries, comparing every segment with the recorded ones. PyTorch
+// writes two entries for most frees, which the trace folds into one event; both figures are reported.
 func BenchmarkReplay(b *testing.B) {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	rec := readRecording(b, filepath.Join(folder, "traces", "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"))

@@ -9,12 +9,12 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Moment describes an event for people.
+// Moment describes an event for display.
 type Moment struct {
-	Event   int     // -1: before the recording
+	Event   int     // -1 means before the recording
 	Seconds float64 // since the first event
 	Timed   bool    // whether the recording has times
-	Phase   string  // what the program was doing, if the recording shows it; otherwise ""
+	Phase   string  // what the program was doing, if the recording shows it
 }
 
 // MomentOf describes an event of a device.
@@ -36,10 +36,10 @@ func MomentOf(rec *snapshot.Recording, d *snapshot.Device, event int) Moment {
 	return m
 }
 
-// stepPrefix is the beginning of the annotation that PyTorch puts around every optimizer's step.
+// stepPrefix is the start of the annotation that PyTorch puts around every optimizer step.
 const stepPrefix = "Optimizer.step#"
 
-// phaseFromAnnotations returns the phase of a time by the optimizer steps around it.
+// phaseFromAnnotations returns the phase at a time, based on the optimizer steps around it.
 func phaseFromAnnotations(as []snapshot.Annotation, device int, at int64) string {
 	steps, inside := 0, false
 	for _, a := range as {
@@ -73,9 +73,9 @@ func hasSteps(as []snapshot.Annotation) bool {
 	return false
 }
 
-// phaseFromStack returns the phase that a stack shows, by a function that only one phase has. Backward
-// comes first: a recomputed forward runs inside it. Where stacks were recorded, an event without one came
-// from a thread without Python: autograd's.
+// phaseFromStack returns the phase that a stack shows, by a function that only one phase has. Backward comes first,
+// because a recomputed forward runs inside it. If stacks were recorded, an event without one comes from a thread
+// without Python: autograd's.
 func phaseFromStack(rec *snapshot.Recording, stack uint32) string {
 	if len(rec.Stacks[stack]) == 0 {
 		return "in backward"

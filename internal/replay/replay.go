@@ -13,43 +13,43 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Options say how to play. The zero value plays the recording as it was.
+// Options set how to play. The zero value plays the recording as it was.
 type Options struct {
-	Torch   string  // "" is the version that the recording shows
+	Torch   string  // "" means the recorded version
 	Conf    *string // a PYTORCH_ALLOC_CONF string instead of the recorded options
-	Limit   uint64  // limit of reserved bytes; 0 means none
-	Own     bool    // our own addresses instead of the recorded ones
+	Limit   uint64  // limit on reserved bytes; 0 means none
+	Own     bool    // use our own addresses instead of the recorded ones
 	Samples int     // length of Result.Timeline
 
-	Stop func() error // asked now and then; its error ends the replay; nil means go on
+	Stop func() error // called from time to time; its error ends the replay; may be nil
 }
 
 // recorded reports whether the options leave the recorded addresses valid.
 func (o Options) recorded() bool { return o.Conf == nil && o.Limit == 0 && !o.Own }
 
-// Sample is the most that was held during a stretch of events.
+// Sample is the highest memory during a stretch of events.
 type Sample struct {
 	Allocated uint64 // bytes in allocated blocks
-	Reserved  uint64 // bytes held from the device
+	Reserved  uint64 // bytes reserved on the device
 }
 
 // Result is the outcome of a replay.
 type Result struct {
 	allocator.Result
 	Torch    allocator.Version // the release whose rules were used
-	Checked  bool              // whether the recording's own segment events could be compared
-	Mismatch string            // the first that differed
-	Start    Sample            // what was held before the first event
-	Timeline []Sample          // the highest memory in each column
-	AtPeak   Sample            // at the event that brought the most reserved memory
+	Checked  bool              // whether the recorded segment events could be compared
+	Mismatch string            // the first difference
+	Start    Sample            // memory before the first event
+	Timeline []Sample          // the highest memory in each interval
+	AtPeak   Sample            // memory at the event with the highest reserved memory
 }
 
-// Exact reports whether the replay took from the driver, and returned to it, exactly what the real run
-// did, request by request.
+// Exact reports whether the replay allocated from the driver, and released, exactly what the real run did, request by
+// request.
 func (r *Result) Exact() bool { return r.Checked && r.Mismatch == "" }
 
-// cardBytes is the size of an unknown card: larger than any, and a power of two so that a limit is an
-// exact fraction of it.
+// cardBytes is the size of an unknown card: larger than any, and a power of two so that a limit is an exact fraction
+// of it.
 const cardBytes = 1 << 40
 
 // Run plays one device of a recording.
@@ -106,8 +106,8 @@ func play(a *allocator.Allocator, d *snapshot.Device, driver allocator.Device, v
 	return out, nil
 }
 
-// asCard rewrites an error message for a card as large as the limit, because a recording does not have
-// the size of the real one.
+// asCard rewrites an out-of-memory error for a card as large as the limit, because a recording does not have the size
+// of the real one.
 func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	if limit == 0 {
 		return
@@ -118,8 +118,7 @@ func asCard(oom *allocator.OutOfMemoryError, limit uint64) {
 	}
 }
 
-// Start returns the state at the beginning of the recording. Allocations have their IDs in the order of
-// their addresses.
+// Start returns the state at the start of the recording. Allocations have IDs in address order.
 func Start(d *snapshot.Device) []allocator.SegmentState {
 	var out []allocator.SegmentState
 	id := uint32(0)
@@ -144,7 +143,7 @@ func Start(d *snapshot.Device) []allocator.SegmentState {
 	return out
 }
 
-// settings returns the version and the options to play under.
+// settings returns the version and the options to play with.
 func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator.Version, allocator.Options, error) {
 	version, err := Version(rec, o.Torch)
 	if err != nil {
@@ -161,17 +160,17 @@ func settings(rec *snapshot.Recording, d *snapshot.Device, o Options) (allocator
 	return version, opt, err
 }
 
-// Settings returns the PyTorch and the allocator's options of a recording.
+// Settings returns the PyTorch version and the allocator options of a recording.
 func Settings(rec *snapshot.Recording, d *snapshot.Device) (allocator.Version, allocator.Options, error) {
 	return settings(rec, d, Options{})
 }
 
-// Version returns the named version of PyTorch, or else the one that the recording shows.
+// Version returns the named PyTorch version, or else the recorded one.
 func Version(rec *snapshot.Recording, named string) (allocator.Version, error) {
 	if named != "" {
 		return allocator.ParseVersion(named)
 	}
-	if rec.Torch == "2.0" { // its allocator is 2.1's without expandable segments
+	if rec.Torch == "2.0" { // the allocator of 2.0 is 2.1's without expandable segments
 		return allocator.Oldest, nil
 	}
 	return allocator.ParseVersion(rec.Torch)
@@ -186,7 +185,7 @@ func expandableSeen(d *snapshot.Device) bool {
 	return false
 }
 
-// recordedOptions returns the options of the option string, if it can be read, and of the other values,
+// recordedOptions returns the options in the option string, if it can be parsed, combined with the other values,
 // which include options set at run time.
 func recordedOptions(s snapshot.Settings, v allocator.Version) (allocator.Options, error) {
 	opt, err := allocator.ParseOptions(s.Conf, v)

@@ -42,7 +42,7 @@ func run(t *testing.T, rec *snapshot.Recording, d *snapshot.Device, o Options) *
 	return res
 }
 
-// TestMismatches changes a recording and checks that the change is named.
+// TestMismatches changes a recording and checks that the difference is reported.
 func TestMismatches(t *testing.T) {
 	tests := map[string]struct {
 		file   string
@@ -50,12 +50,12 @@ func TestMismatches(t *testing.T) {
 		want   string
 	}{
 		"another size": {oneStream, func(d *snapshot.Device) { d.SegmentEvents[3].Size += 2 << 20 },
-			"the replay takes a segment of"},
+			"the replay allocates a segment of"},
 		"one too many": {oneStream, func(d *snapshot.Device) {
 			d.SegmentEvents = append(d.SegmentEvents, snapshot.SegmentEvent{Addr: 1 << 30, Size: 2 << 20, Event: len(d.Trace.Events)})
 		}, "that the replay does not"},
 		"one too few": {oneStream, func(d *snapshot.Device) { d.SegmentEvents = slices.Delete(d.SegmentEvents, 2, 3) },
-			"the recording nothing before a segment_alloc"},
+			"the recording does nothing before a segment_alloc"},
 		"another moment": {expandable, func(d *snapshot.Device) { d.SegmentEvents[5].Event++ },
 			"the replay maps a page of"},
 		"another order": {oneStream, func(d *snapshot.Device) {
@@ -63,7 +63,7 @@ func TestMismatches(t *testing.T) {
 			a.Addr, b.Addr = b.Addr, a.Addr
 			a.Size, b.Size = b.Size, a.Size
 			d.SegmentEvents[0], d.SegmentEvents[1] = a, b
-		}, "the replay takes a segment of"},
+		}, "the replay allocates a segment of"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,17 +81,17 @@ func TestLimit(t *testing.T) {
 	rec, d := recording(t, oneStream)
 	free := run(t, rec, d, Options{Own: true})
 	if at := run(t, rec, d, Options{Limit: free.PeakReserved}); at.OOM != nil {
-		t.Errorf("does not fit into its own peak of %d bytes", free.PeakReserved)
+		t.Errorf("the run does not fit into its own peak of %d bytes", free.PeakReserved)
 	}
 	below := run(t, rec, d, Options{Limit: free.PeakAllocated - 1})
 	if below.OOM == nil {
-		t.Fatal("fits into less than is allocated at once")
+		t.Fatal("the run fits into less than it allocates at once")
 	}
 	if below.OOM.Total != free.PeakAllocated-1 || below.PeakReserved > below.OOM.Total {
 		t.Errorf("card of %d bytes, limit %d, peak %d", below.OOM.Total, free.PeakAllocated-1, below.PeakReserved)
 	}
 	if below.Checked {
-		t.Error("recorded addresses do not apply under a limit")
+		t.Error("recorded addresses were used with a limit")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestPhase(t *testing.T) {
 	}
 	for _, want := range []string{"in forward", "in backward", "in the optimizer step"} {
 		if !seen[want] {
-			t.Errorf("no event %q; there are %v", want, seen)
+			t.Errorf("no event is %q; found %v", want, seen)
 		}
 	}
 	rec, d = recording(t, oneStream)

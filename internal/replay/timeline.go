@@ -2,7 +2,7 @@
 
 package replay
 
-// timeline reduces the memory after each event to a few samples, each the highest of its stretch.
+// timeline reduces the memory after each event to a few samples, each the highest in its stretch.
 type timeline struct {
 	samples []Sample
 	events  int

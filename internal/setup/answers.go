@@ -9,10 +9,9 @@ import (
 	"snug/internal/family"
 )
 
-// Loops that compare answers: a sample is a prompt with an answer, or with two of them, and often a second model is
-// asked too.
+// Some loops compare answers: a sample is a prompt with one or two answers, and often a second model scores them too.
 
-// references are the values of reference that each loop has, the default without adapters first.
+// references lists the values of reference that each loop supports. The first is the default without adapters.
 var references = map[string][]string{
 	DPOLoop:    {ReferenceModel, ReferenceAdapters, ReferenceBefore},
 	KTOLoop:    {ReferenceModel, ReferenceAdapters, ReferenceBefore},
@@ -25,18 +24,18 @@ var references = map[string][]string{
 // ComparesAnswers reports whether a loop compares answers.
 func ComparesAnswers(loop string) bool { return references[loop] != nil }
 
-// completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's with a head
-// that returns one number.
+// completeAnswers checks the settings of a loop that compares answers. A reward model is the setup's model with a
+// head that returns one number.
 func (s *Setup) completeAnswers(loop string) error {
 	switch {
 	case !slices.Contains(s.Model.facts().Heads, family.CausalLM):
-		return Wrong("{loop} %s trains causal language models, and %s is not one", loop, s.Model.Title())
+		return Wrong("{loop} %s trains causal language models, but %s is not one", loop, s.Model.Title())
 	case s.Dist != nil:
 		return Wrong("{loop} %s is simulated on one GPU only; remove {dist}, or measure it: snug profile -- <your command>", loop)
 	case s.Reference != "" && !slices.Contains(references[loop], s.Reference):
-		return Wrong("{reference} is %s, which {loop} %s does not have; it has %s", s.Reference, loop, spaced(references[loop]))
+		return Wrong("{reference} is %s, which {loop} %s does not support; choose one of: %s", s.Reference, loop, spaced(references[loop]))
 	case s.Reference == ReferenceAdapters && s.LoRA == nil:
-		return Wrong("{reference} is adapters, and there are none to switch off; set {lora.rank}, or choose {reference=model}")
+		return Wrong("{reference} is adapters, but there are none to switch off; set {lora.rank}, or choose {reference=model}")
 	case loop == GRPOLoop && s.Reference == ReferenceModel && s.LoRA != nil:
 		return Wrong("{reference} is model, but with adapters {loop} %s switches them off instead; choose {reference=adapters}", loop)
 	}
@@ -48,23 +47,23 @@ func (s *Setup) completeAnswers(loop string) error {
 	return nil
 }
 
-// checkAnswers refuses settings of answers for a loop that has none. A script has its own reference.
+// checkAnswers returns an error for answer settings with a loop that has no answers. A script has its own reference.
 func (s *Setup) checkAnswers() error {
 	named := s.Script == nil || s.Script.File == nil
 	switch {
 	case s.Completion > 0 && s.Completion >= s.Seq && s.Seq > 0:
-		return Wrong("{completion} is %d, but a sample has %d tokens, of which some are the prompt; choose less, or more {seq}", s.Completion, s.Seq)
+		return Wrong("{completion} is %d, but a sample has %d tokens, including the prompt; choose less, or more {seq}", s.Completion, s.Seq)
 	case s.Completion > 0 && named && (!ComparesAnswers(s.Loop) || s.Loop == RewardLoop):
-		return Wrong("{completion} is %d, and {loop} %s does not tell answers from prompts; remove it, or choose a loop such as trl-dpo", s.Completion, s.shownLoop())
+		return Wrong("{completion} is %d, but {loop} %s does not separate answers from prompts; remove it, or choose a loop such as trl-dpo", s.Completion, s.shownLoop())
 	case s.Reference != "" && !named:
 		return Wrong("{reference} is %s, but the script decides what answers are compared against; remove it", s.Reference)
 	case s.Reference != "" && !ComparesAnswers(s.Loop):
-		return Wrong("{reference} is %s, and {loop} %s compares no answers; remove it, or choose a loop such as trl-dpo", s.Reference, s.shownLoop())
+		return Wrong("{reference} is %s, but {loop} %s does not compare answers; remove it, or choose a loop such as trl-dpo", s.Reference, s.shownLoop())
 	}
 	return nil
 }
 
-// shownLoop returns the loop for messages.
+// shownLoop returns the loop's name for messages.
 func (s *Setup) shownLoop() string {
 	if s.Loop == "" {
 		return StepLoop

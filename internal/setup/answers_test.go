@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAnswers checks which settings the loops that compare answers take.
+// TestAnswers checks which settings are accepted with the loops that compare answers.
 func TestAnswers(t *testing.T) {
 	for text, want := range map[string]string{
 		`"loop": "trl-dpo"`: "",
@@ -18,14 +18,14 @@ func TestAnswers(t *testing.T) {
 		`"loop": "trl-grpo", "reference": "adapters", "lora": {"rank": 8}`: "",
 		`"loop": "trl-reward"`:                                          "",
 		`"loop": "trl-dpo", "reference": "adapters"`:                    "there are none to switch off",
-		`"loop": "trl-dpo", "reference": "none"`:                        "which loop trl-dpo does not have",
-		`"loop": "trl-orpo", "reference": "model"`:                      "which loop trl-orpo does not have",
+		`"loop": "trl-dpo", "reference": "none"`:                        "which loop trl-dpo does not support",
+		`"loop": "trl-orpo", "reference": "model"`:                      "which loop trl-orpo does not support",
 		`"loop": "trl-grpo", "reference": "model", "lora": {"rank": 8}`: "choose reference adapters",
-		`"loop": "trl-dpo", "completion": 128`:                          "some are the prompt",
-		`"loop": "trl-reward", "completion": 64`:                        "does not tell answers from prompts",
-		`"loop": "trainer", "completion": 64`:                           "does not tell answers from prompts",
-		`"completion": 64`:                                              "loop step does not tell answers",
-		`"reference": "model"`:                                          "compares no answers",
+		`"loop": "trl-dpo", "completion": 128`:                          "including the prompt",
+		`"loop": "trl-reward", "completion": 64`:                        "does not separate answers from prompts",
+		`"loop": "trainer", "completion": 64`:                           "does not separate answers from prompts",
+		`"completion": 64`:                                              "loop step does not separate answers",
+		`"reference": "model"`:                                          "does not compare answers",
 		`"loop": "trl-dpo", "dist": {"world": 2}`:                       "on one GPU only",
 	} {
 		_, err := answersSetup(t, "gpt2", text)

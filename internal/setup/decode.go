@@ -13,10 +13,10 @@ import (
 	"snug/internal/family"
 )
 
-// NewestTorch is the default version of PyTorch: the newest one with measured runs.
+// NewestTorch is the default PyTorch version: the newest with measured runs.
 const NewestTorch = "2.11"
 
-// Limits beyond which a number must be a typo. Their products still fit into 64 bits.
+// Limits above which a number must be a typo. Their products still fit into 64 bits.
 const (
 	maxBatch  = 1 << 20
 	maxSeq    = 1 << 22
@@ -26,11 +26,11 @@ const (
 	maxWorld  = 1 << 16
 	maxRank   = 1 << 16
 
-	maxEvaluated = 2000 // batches of an evaluation
+	maxEvaluated = 2000 // batches per evaluation
 )
 
-// Decode returns one setup: it checks every field, fills in defaults, and looks up the model. Fields,
-// defaults and limits of each setting are rows of table.go.
+// Decode returns one setup. It checks every field, fills in defaults and looks up the model. The fields, defaults and
+// limits are rows in table.go.
 func Decode(fields map[string]any, from Source) (*Setup, error) {
 	fields, own, unknown := learn(WithTodaysNames(fields), from)
 	if unknown == nil && fields["batch"] == nil && from.AnyBatch {
@@ -53,7 +53,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	}
 	if fields["batch"] == nil && o.err == nil && model.keys != nil {
 		if err := (&object{keys: model.keys, at: "model."}).model(&Setup{}, from); errors.Is(err, ErrUnknownModel) {
-			return s, err // a name that is not known comes before what the run lacks
+			return s, err // report an unknown name before missing fields
 		}
 	}
 	o.required("")
@@ -86,7 +86,7 @@ func Decode(fields map[string]any, from Source) (*Setup, error) {
 	return s, err
 }
 
-// tidy replaces each of several equivalent values with the same one.
+// tidy normalizes values that mean the same.
 func (s *Setup) tidy(saysPrecision bool) {
 	if s.Weights == Saved && !saysPrecision {
 		s.Precision = "" // taken from the model's files
@@ -103,7 +103,7 @@ func (s *Setup) tidy(saysPrecision bool) {
 	s.Liger = ligerParts(s.Liger)
 }
 
-// checkAllocator notes an error for options that the version of PyTorch does not support.
+// checkAllocator records an error for options that the PyTorch version does not support.
 func (o *object) checkAllocator(s *Setup) {
 	torch, err := allocator.ParseVersion(s.Versions.Torch)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *object) checkAllocator(s *Setup) {
 	}
 }
 
-// complete fills in the settings that the model decides and checks the numbers against it.
+// complete fills in the settings that depend on the model, and checks the numbers against it.
 func (s *Setup) complete() error {
 	if err := s.completeLoop(); err != nil {
 		return err
@@ -133,29 +133,29 @@ func (s *Setup) complete() error {
 		}
 	}
 	if s.Loss == TRLLoss && s.Versions.TRL != "" && release(s.Versions.TRL) < firstTRLLoss {
-		return Wrong("{loss} is trl, which came with TRL 1.4, and {versions.trl} is %s; choose {loss=model}", s.Versions.TRL)
+		return Wrong("{loss} is trl, which requires TRL 1.4, but {versions.trl} is %s; choose {loss=model}", s.Versions.TRL)
 	}
 	if s.Loss != "" && s.Model.Head != "causal-lm" {
 		return Wrong("{loss} %s is for a causal-lm, but %s is trained as %s; remove it", s.Loss, s.Model.Title(), s.Model.Head)
 	}
 	if n := cmp.Or(s.Positives, s.Negatives); n > 0 && s.Model.Head != "encoder" {
 		field := map[bool]string{true: "positives", false: "negatives"}[s.Positives > 0]
-		return Wrong("{"+field+"} is %d, and %s is trained as %s, which compares no samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
+		return Wrong("{"+field+"} is %d, but %s is trained as %s, which does not compare samples; remove it, or set {model.head=encoder}", n, s.Model.Title(), s.Model.Head)
 	}
 	if f.Positions.Images && s.Lengths != nil {
 		return Wrong("{lengths}: %s takes images, which have no tokens; remove it", s.Model.Title())
 	}
-	if f.Positions.Images { // images have no tokens, whatever else a file says
+	if f.Positions.Images { // images have no tokens, whatever a file gives
 		s.Seq, s.TargetSeq = 0, 0
 		return nil
 	}
 	if s.Attention == Flash && s.Precision == FP32 {
-		return Wrong("{attention} flash computes in 16 bits, and {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
+		return Wrong("{attention} flash computes in 16 bits, but {precision} is fp32; choose amp-bf16 or bf16, or {attention} sdpa")
 	}
 	return s.completeLength(f.Positions)
 }
 
-// completeLength checks the tokens of a sample against the model's positions.
+// completeLength checks the number of tokens per sample against the model's positions.
 func (s *Setup) completeLength(p family.Positions) error {
 	longest := s.Model.Longest()
 	if s.Seq == 0 && p.Filled {
@@ -164,12 +164,12 @@ func (s *Setup) completeLength(p family.Positions) error {
 	if s.Seq == 0 {
 		upTo := ""
 		if longest > 0 {
-			upTo = fmt.Sprintf(" (%s takes up to %d)", s.Model.Title(), longest)
+			upTo = fmt.Sprintf(" (%s accepts up to %d)", s.Model.Title(), longest)
 		}
 		return Wrong("{seq} is missing; give the tokens per sample%s, or {lengths}", upTo)
 	}
 	if s.Model.Head == "seq2seq-lm" && s.Lengths != nil {
-		return Wrong("{lengths} is not simulated for %s, whose decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
+		return Wrong("{lengths} is not simulated for %s, because its decoder has its own lengths; give {seq} and {target_seq}", s.Model.Title())
 	}
 	if s.Model.Head == "seq2seq-lm" && s.TargetSeq == 0 {
 		s.TargetSeq = s.Seq
@@ -195,13 +195,13 @@ func (s *Setup) completeLength(p family.Positions) error {
 	return nil
 }
 
-// Title returns the name of the model for a sentence.
+// Title returns the model's name for use in a sentence.
 func (m Model) Title() string {
 	if m.Name != "" {
 		return m.Name
 	}
 	if filepath.IsAbs(m.Profile) {
-		return filepath.Base(m.Profile) // long enough for a sentence
+		return filepath.Base(m.Profile) // the file name is enough in a sentence
 	}
 	if m.Profile != "" {
 		return m.Profile
@@ -212,7 +212,7 @@ func (m Model) Title() string {
 	return "the model"
 }
 
-// Family returns the kind of model: its model_type, or a name without its size.
+// Family returns the model's kind: its model_type, or a name without its size.
 func (m Model) Family() string {
 	if t, ok := m.Config["model_type"].(string); ok {
 		return t

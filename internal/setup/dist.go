@@ -23,7 +23,7 @@ const (
 // How a sharded run gets its weights.
 const (
 	LoadWhole   = "whole"   // every GPU loads the whole model, then keeps its part
-	LoadSharded = "sharded" // one unit at a time, so that no GPU ever holds the whole model
+	LoadSharded = "sharded" // one unit at a time, so that no GPU ever has the whole model
 )
 
 // Loads lists the values of dist.load.
@@ -32,10 +32,10 @@ var Loads = []string{LoadWhole, LoadSharded}
 // DistKinds lists the values of dist.kind.
 var DistKinds = []string{DDP, FSDP1, FSDP2, FSDP2NoReshard, Zero1, Zero1DeepSpeed, Zero2, Zero3}
 
-// kind holds the facts about a kind of data parallelism.
+// kind describes a kind of data parallelism.
 type kind struct {
 	axis      Axis
-	takes     []string // the fields of dist that apply to it, besides kind and world
+	takes     []string // the dist fields that apply to it, besides kind and world
 	deepspeed bool
 	fsdp      bool
 }
@@ -51,18 +51,18 @@ var kinds = map[string]kind{
 	Zero3:          {axis: Shard, takes: []string{"load"}, deepspeed: true},
 }
 
-// Dist says how the run is spread over GPUs. Files give a kind and a number of GPUs; here that becomes a
-// mesh along the axis of the kind.
+// Dist describes how the run is distributed over GPUs. Files give a kind and a number of GPUs; here these become a
+// mesh along the kind's axis.
 type Dist struct {
 	Kind        string // one of DistKinds
-	Mesh        Mesh   // the GPUs along each axis
+	Mesh        Mesh   // number of GPUs along each axis
 	BucketView  bool   // DDP's gradient_as_bucket_view
 	ParamDType  string // FSDP2's param_dtype; "" keeps the weights' type
 	ReduceDType string // FSDP2's reduce_dtype; "" keeps the gradients' type
-	Load        string // LoadWhole or LoadSharded; "" is the kind's default
+	Load        string // LoadWhole or LoadSharded; "" means the kind's default
 }
 
-// Over returns a Dist of one of DistKinds over this many GPUs.
+// Over returns a Dist of the given kind over this many GPUs.
 func Over(kind string, gpus int) *Dist {
 	d := &Dist{Kind: kind}
 	*d.along() = gpus
@@ -117,7 +117,7 @@ func (d *Dist) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// checkDist notes an error for a field that does not belong to the kind.
+// checkDist records an error for a field that does not belong to the kind.
 func (o *object) checkDist(s *Setup) {
 	d := s.Dist
 	switch {
@@ -130,7 +130,7 @@ func (o *object) checkDist(s *Setup) {
 	}
 }
 
-// DistTakes reports whether a field of dist applies to a kind.
+// DistTakes reports whether a dist field applies to a kind.
 func DistTakes(kind, field string) bool {
 	switch field {
 	case "bucket_view", "param_dtype", "reduce_dtype", "load":
@@ -139,9 +139,9 @@ func DistTakes(kind, field string) bool {
 	return true
 }
 
-// LoadsSharded reports whether no GPU holds the whole model while it is loaded. By default FSDP2 is as it
-// was measured, with the model on the GPU before fully_shard; FSDP1 is as accelerate starts it, with the
-// model on the CPU; and ZeRO-3 is as transformers and accelerate start it, with zero.Init.
+// LoadsSharded reports whether no GPU ever has the whole model during loading. By default, FSDP2 loads as it was
+// measured, with the model on the GPU before fully_shard; FSDP1 as accelerate starts it, with the model on the CPU;
+// and ZeRO-3 as transformers and accelerate start it, with zero.Init.
 func (d *Dist) LoadsSharded() bool {
 	switch {
 	case d == nil || !DistTakes(d.Kind, "load"):
@@ -152,13 +152,13 @@ func (d *Dist) LoadsSharded() bool {
 	return d.Load == LoadSharded
 }
 
-// LoadsWhole reports whether the run shards weights after every GPU has loaded all of them, so that it
-// could be loaded in parts instead.
+// LoadsWhole reports whether every GPU loads all weights before the run shards them, so that loading them in parts
+// would save memory.
 func (d *Dist) LoadsWhole() bool {
 	return d != nil && DistTakes(d.Kind, "load") && !d.LoadsSharded()
 }
 
-// HowToShard returns how to start a run of a kind so that weights are loaded in parts.
+// HowToShard describes how to start a run of a kind so that weights are loaded in parts.
 func HowToShard(kind string) string {
 	switch kind {
 	case Zero3:
@@ -176,16 +176,16 @@ func (d *Dist) DeepSpeed() bool { return d != nil && kinds[d.Kind].deepspeed }
 // FSDP reports whether the run uses FullyShardedDataParallel or fully_shard.
 func (d *Dist) FSDP() bool { return d != nil && kinds[d.Kind].fsdp }
 
-// firstFSDP2 is the release of PyTorch that has fully_shard as torch.distributed.fsdp.fully_shard; the two
-// releases before it had a prototype under a different name.
+// firstFSDP2 is the PyTorch release that introduced torch.distributed.fsdp.fully_shard; the two releases before it
+// had a prototype under a different name.
 const firstFSDP2 = 206
 
-// BeforeTorch reports whether the version of PyTorch is older than a release: 206 is 2.6.
+// BeforeTorch reports whether the PyTorch version is older than a release; 206 means 2.6.
 func (s *Setup) BeforeTorch(first int) bool {
 	return s.Versions.Torch != "" && release(s.Versions.Torch) < first
 }
 
-// DistKind is the kind that is simulated: FSDP1 for an FSDP2 that the version of PyTorch does not have.
+// DistKind returns the kind that is simulated: FSDP1 in place of FSDP2 if the PyTorch version does not have FSDP2.
 func (s *Setup) DistKind() string {
 	d := s.Dist
 	if d.FSDP() && d.Kind == FSDP2 && s.BeforeTorch(firstFSDP2) {
@@ -194,18 +194,18 @@ func (s *Setup) DistKind() string {
 	return d.Kind
 }
 
-// HoldsGradients reports whether FSDP adds up whole gradients over the micro-batches of a step and shards them after
-// the last. Trainers on accelerate do so (accelerate 1.15, accelerator.py: no_sync; transformers 5.17, trainer.py), and
-// so does LitGPT (fabric.no_backward_sync).
+// HoldsGradients reports whether FSDP accumulates whole gradients over a step's micro-batches and shards them after
+// the last. Trainers based on accelerate do this (accelerate 1.15, accelerator.py: no_sync; transformers 5.17,
+// trainer.py), and so does LitGPT (fabric.no_backward_sync).
 func (s *Setup) HoldsGradients() bool {
 	return s.Dist.FSDP() && s.Accumulation > 1 && slices.Contains([]string{"trainer", "accelerate", "trl", LitGPTLoop}, s.Loop)
 }
 
-// MixesUnits reports whether the units of FSDP1 are the model's blocks, with trained adapters among frozen weights.
-// PEFT's wrapping policy and torchtune's put adapters into separate units; LitGPT has no policy for them.
+// MixesUnits reports whether FSDP1's units are the model's blocks, with trained adapters among frozen weights. The
+// wrapping policies of PEFT and torchtune put adapters into separate units; LitGPT has no policy for them.
 func (s *Setup) MixesUnits() bool { return s.flatAdapters() && s.Loop == LitGPTLoop }
 
-// flatAdapters reports whether the run has adapters under FSDP1 that are not PEFT's.
+// flatAdapters reports whether the run has adapters under FSDP1 that do not come from PEFT.
 func (s *Setup) flatAdapters() bool {
 	return s.Dist.FSDP() && s.DistKind() == FSDP1 && s.LoRA != nil && !s.LoRA.PEFT
 }
@@ -213,7 +213,7 @@ func (s *Setup) flatAdapters() bool {
 // text describes the distribution in a phrase.
 func (d *Dist) text() string { return fmt.Sprintf("%s over %d GPUs", d.Kind, d.World()) }
 
-// cell returns the number of GPUs and how they share the run.
+// cell returns the number of GPUs and the kind, for a table.
 func (d *Dist) cell() string {
 	if d == nil {
 		return "1"
@@ -221,7 +221,7 @@ func (d *Dist) cell() string {
 	return fmt.Sprintf("%d by %s", d.World(), d.Kind)
 }
 
-// loadedText returns a word for how weights get to a GPU.
+// loadedText describes in a word how weights are loaded onto a GPU.
 func (d *Dist) loadedText() string {
 	if d.LoadsSharded() {
 		return LoadSharded

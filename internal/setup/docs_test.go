@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the table of docs/setup.md")
 
 const docsFile = "../../docs/setup.md"
 
-// TestDocs checks that the table in docs/setup.md, at its end, is the one of this package.
+// TestDocs checks that the table at the end of docs/setup.md is the one in this package.
 func TestDocs(t *testing.T) {
 	got, err := os.ReadFile(docsFile)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsExample checks that the setup that docs/setup.md shows first is one.
+// TestDocsExample checks that the first setup in docs/setup.md is valid.
 func TestDocsExample(t *testing.T) {
 	page, err := os.ReadFile(docsFile)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestDocsExample(t *testing.T) {
 	}
 }
 
-// tableHead begins the table.
+// tableHead is the header of the table.
 const tableHead = "| field | flag | values | default | plan | files | meaning |\n"
 
 func documentation() string {

@@ -4,8 +4,8 @@ package setup
 
 import "maps"
 
-// WithTodaysNames returns the fields of a setup under their current names. Collections of published runs were
-// written when 4-bit weights were called packed, and are still read.
+// WithTodaysNames returns the fields of a setup under their current names. Published collections of runs still use
+// the earlier name packed for 4-bit weights.
 func WithTodaysNames(fields map[string]any) map[string]any {
 	packed, is := fields["packed"].(map[string]any)
 	if !is || fields["quantization"] != nil {

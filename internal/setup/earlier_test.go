@@ -18,10 +18,10 @@ func TestEarlierNames(t *testing.T) {
 		t.Errorf("packed was read as %+v", q)
 	}
 	if fields["packed"] == nil {
-		t.Error("the fields that were read are not the reader's to change")
+		t.Error("the input fields were modified")
 	}
 	fields["quantization"] = map[string]any{"bits": 4.0}
 	if _, err := Decode(fields, Source{}); err == nil {
-		t.Error("quantization under both names was taken")
+		t.Error("quantization under both names was accepted")
 	}
 }

@@ -8,34 +8,34 @@ import (
 	"sync/atomic"
 )
 
-// Evaluation is forward passes without gradients between steps.
+// Evaluation describes forward passes without gradients between steps.
 type Evaluation struct {
 	Batch       int  `json:"batch,omitempty"`        // samples per forward pass; 0 means the training batch
 	Every       int  `json:"every,omitempty"`        // optimizer steps between evaluations; 0 means one evaluation after the steps
 	Batches     int  `json:"batches,omitempty"`      // forward passes per evaluation; 0 means FewBatches
 	KeepsLogits bool `json:"keeps_logits,omitempty"` // the logits of all batches stay on the card until the evaluation ends
 
-	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits, once a batch has been simulated
+	logits atomic.Uint64 `json:"-"` // bytes of a batch's logits; 0 until a batch has been simulated
 }
 
-// Learn remembers how many bytes the logits of a batch take.
+// Learn records how many bytes a batch's logits take.
 func (e *Evaluation) Learn(logits uint64) { e.logits.Store(logits) }
 
 // Logits returns the bytes of a batch's logits once a batch has been simulated, and 0 before.
 func (e *Evaluation) Logits() uint64 { return e.logits.Load() }
 
-// FewBatches is how many batches an evaluation has if nothing says how many: unless it keeps their logits, more take
+// FewBatches is the default number of batches in an evaluation. Unless the evaluation keeps logits, more batches need
 // no more memory.
 const FewBatches = 4
 
-// Turns returns how many batches an evaluation has.
+// Turns returns the number of batches in an evaluation.
 func (e *Evaluation) Turns() int { return cmp.Or(e.Batches, FewBatches) }
 
-// EvaluationBatch returns the number of samples in a forward pass of the evaluation.
+// EvaluationBatch returns the number of samples per forward pass of an evaluation.
 func (s *Setup) EvaluationBatch() int { return cmp.Or(s.Evaluation.Batch, s.Batch) }
 
-// EvaluatesAfter reports whether an evaluation comes after step i of the simulated ones: at its interval, and after
-// the last one if the interval is longer than what is simulated.
+// EvaluatesAfter reports whether an evaluation follows simulated step i: at its interval, or after the last step if
+// the interval is longer than the simulation.
 func (s *Setup) EvaluatesAfter(i int) bool {
 	if e := s.Evaluation; e.Every > 0 && e.Every <= s.Steps {
 		return (i+1)%e.Every == 0
@@ -43,7 +43,7 @@ func (s *Setup) EvaluatesAfter(i int) bool {
 	return i == s.Steps-1
 }
 
-// evaluationPhrase describes the evaluation.
+// evaluationPhrase describes the evaluation in a phrase.
 func (s *Setup) evaluationPhrase() []string {
 	e := s.Evaluation
 	if e == nil {
@@ -56,10 +56,10 @@ func (s *Setup) evaluationPhrase() []string {
 	return []string{text}
 }
 
-// checkEvaluation does nothing: no field depends on another.
+// checkEvaluation does nothing, because no field depends on another.
 func (o *object) checkEvaluation(*Setup) {}
 
-// largestBatch returns the number of samples in the largest forward pass, and the field that gives it.
+// largestBatch returns the number of samples in the largest forward pass, and the field it comes from.
 func (s *Setup) largestBatch() (field string, samples int) {
 	if s.Evaluation != nil && s.Evaluation.Batch > s.Batch {
 		return "evaluation.batch", s.Evaluation.Batch
@@ -74,7 +74,7 @@ func (s *Setup) completeEvaluation() error {
 	case e == nil:
 		return nil
 	case s.Script != nil && s.Script.File != nil:
-		return Wrong("{evaluation}: the evaluation of %s is read from the script; remove it, or name a loop such as {loop=script}", s.loopName())
+		return Wrong("{evaluation}: %s has its own evaluation, which is read from it; remove the setting, or use {loop=script}", s.loopName())
 	case e.KeepsLogits && s.Model.Head == "encoder":
 		return Wrong("{evaluation.keeps_logits}: %s is trained as an encoder, which has no logits; remove it", s.Model.Title())
 	}

@@ -2,8 +2,8 @@
 
 package setup
 
-// Evidence returns the groups of measured runs that a setup belongs to. They decide how far off its
-// estimate may be.
+// Evidence returns the groups of measured runs that a setup belongs to. They determine how far off its estimate may
+// be.
 func Evidence(s *Setup) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -14,7 +14,7 @@ func Evidence(s *Setup) []string {
 	return out
 }
 
-// where returns one group for setups that meet a condition.
+// where returns a function that puts setups that meet a condition into a group.
 func where(holds func(*Setup) bool, group string) func(*Setup) []string {
 	return func(s *Setup) []string { return onlyWhere(holds(s), group) }
 }

@@ -13,8 +13,8 @@ import (
 	"snug/internal/family"
 )
 
-// facts returns the facts of the model's family. A model without a family has none; building it returns
-// the error.
+// facts returns the facts about the model's family. A model without a family has no facts; building it returns the
+// error.
 func (m Model) facts() family.Facts {
 	if m.Config == nil {
 		return family.Torchvision()
@@ -30,14 +30,14 @@ func (m Model) facts() family.Facts {
 	return f
 }
 
-// Longest returns the most tokens that the model takes; 0 means no limit.
+// Longest returns the largest number of tokens that the model accepts; 0 means no limit.
 func (m Model) Longest() int {
 	p := m.facts().Positions
 	if p.Key == "" {
 		return 0
 	}
 	n := p.Default
-	for _, key := range []string{p.Key, "max_position_embeddings"} { // the second is an alias in gpt2
+	for _, key := range []string{p.Key, "max_position_embeddings"} { // gpt2 has the second as an alias
 		if v, ok := m.Config[key].(float64); ok && v >= 1 && v < maxSeq {
 			n = int(v)
 			break
@@ -64,8 +64,8 @@ func Trains(name, head string) bool {
 	return e != nil && slices.Contains(Model{Config: e.Config}.facts().Heads, head)
 }
 
-// Unfused returns the config of a built-in model as a type whose layers are the same with none of them fused; nil if it
-// has no fused layers.
+// Unfused returns the config of a built-in model as an equivalent type without fused layers; nil if it has no fused
+// layers.
 func Unfused(name string) map[string]any {
 	e := catalog.Known(name)
 	if e == nil {
@@ -81,7 +81,7 @@ func Unfused(name string) map[string]any {
 	return config
 }
 
-// SavedAs returns the type that the weights of a built-in model are saved in; "" if that is not known.
+// SavedAs returns the type in which a built-in model's weights are saved; "" if unknown.
 func SavedAs(name string) string {
 	if e := catalog.Known(name); e != nil {
 		return Model{Config: e.Config}.SavedIn()
@@ -89,10 +89,11 @@ func SavedAs(name string) string {
 	return ""
 }
 
-// UnsimulatedModel returns the part of a model name's meaning that is not simulated, such as "a Falcon model", or "".
+// UnsimulatedModel describes what a model name stands for if that is not simulated, such as "a Falcon model";
+// otherwise "".
 func UnsimulatedModel(name string) string { return catalog.Unsimulated(name) }
 
-// KnowsModel reports whether a name is that of a built-in model.
+// KnowsModel reports whether a name belongs to a built-in model.
 func KnowsModel(name string) bool { return catalog.Known(name) != nil }
 
 // Dims returns the defaults for sizes that the model's config may omit.
@@ -115,10 +116,10 @@ func headOf(config map[string]any) (string, error) {
 			return x.head, nil
 		}
 	}
-	return "", unknownModel("architectures names %q, whose head is not known; set {model.head} to one of %s", class, strings.Join(family.Heads(), ", "))
+	return "", unknownModel("architectures has %q, which has no known head; set {model.head} to one of %s", class, strings.Join(family.Heads(), ", "))
 }
 
-// layerKeys are the keys for the number of layers. An absurd number would take forever to simulate.
+// layerKeys are the config keys for the number of layers. An absurd number would take forever to simulate.
 var layerKeys = []string{"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers", "channels"}
 
 const (

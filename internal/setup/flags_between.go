@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// FlagsBetween returns the flags that turn one run into another, as one would type them: --batch 4 --checkpointing.
-// Settings that follow from others by default are left out.
+// FlagsBetween returns the flags that turn one run into another, as a user would type them: --batch 4
+// --checkpointing. Settings that follow from others by default are omitted.
 func FlagsBetween(from, to *Setup) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -18,7 +18,7 @@ func FlagsBetween(from, to *Setup) []string {
 			continue
 		}
 		is := x.Value(to)
-		same := reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) // as in an object that is new
+		same := reflect.ValueOf(is).IsZero() || reflect.DeepEqual(is, x.Default) // as in a new object
 		if from.has(object) {
 			same = reflect.DeepEqual(is, x.Value(from))
 		}
@@ -29,10 +29,10 @@ func FlagsBetween(from, to *Setup) []string {
 	return out
 }
 
-// implied are settings of adapters and quantized weights that have their usual values if they are not given.
+// implied lists adapter and quantization settings that get their usual values if they are not given.
 var implied = map[string]bool{"lora.alpha": true, "lora.targets": true, "quantization.compute": true}
 
-// has reports whether a setup has an object; the setup itself is "".
+// has reports whether a setup has an object; "" means the setup itself.
 func (s *Setup) has(object string) bool {
 	switch object {
 	case "lora":
@@ -47,7 +47,7 @@ func (s *Setup) has(object string) bool {
 	return true
 }
 
-// typed returns a setting's flag with a value.
+// typed returns a setting's flag with a value, as typed.
 func (x *Setting) typed(value any) string {
 	for _, f := range x.Flags {
 		if f.Means != nil && reflect.DeepEqual(f.Means, value) {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The flags between two runs are those that one would type: only what differs, switches without a value, and nothing
-// that follows from the rest.
+// TestFlagsBetween checks that the flags between two runs are those that a user would type: only what differs,
+// switches without a value, and nothing that follows from the rest.
 func TestFlagsBetween(t *testing.T) {
 	from := &Setup{Batch: 8, Accumulation: 1, Precision: FP32, Optimizer: "adamw", Checkpointing: true}
 	to := *from

@@ -11,11 +11,11 @@ import (
 	"snug/internal/family"
 )
 
-// KnownModel is one model that is known by name.
+// KnownModel is a model that is known by name.
 type KnownModel struct {
 	Name   string `json:"name"`
 	Hub    string `json:"hub,omitempty"`    // its name on the Hugging Face hub
-	Type   string `json:"model_type"`       // as in its config.json; torchvision for its models
+	Type   string `json:"model_type"`       // as in its config.json; "torchvision" for torchvision models
 	Params int    `json:"params,omitempty"` // as published
 }
 

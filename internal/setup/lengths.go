@@ -13,35 +13,35 @@ import (
 	"strings"
 )
 
-// Lengths describes the lengths of the samples of a run, if they vary. It has one of several forms; files
-// of lengths and texts are read in lengths_file.go and its neighbours.
+// Lengths describes the sample lengths of a run, if they vary. It has one of several forms. Files of lengths and
+// texts are read in lengths_file.go and its neighbours.
 type Lengths struct {
 	Each      []int           // tokens of each step's batch, in order
 	Uniform   *[2]int         // shortest and longest
-	Lognormal *Lognormal      // typical of texts
-	Histogram [][2]float64    // lengths and their shares
+	Lognormal *Lognormal      // typical for texts
+	Histogram [][2]float64    // pairs of a length and its share
 	Samples   []int           // the lengths of a data set, all equally likely
 	Given     json.RawMessage // as written in the setup
 
-	notes []string // on what was read
-	file  string   // the file of the samples, if they are in one
-	order Order    // in which the samples come
-	pad   int      // batches are padded to a multiple of this many tokens, 0 for none
-	most  int      // but to no more than this
-	cut   int      // longer samples are cut to this, 0 for none
-	fixed [][]int  // lengths of each micro-batch, once they are decided
+	notes []string // remarks on the file that was read
+	file  string   // the file with the samples, if they come from one
+	order Order    // order of the samples
+	pad   int      // batches are padded to a multiple of this many tokens; 0 means no padding
+	most  int      // but to at most this length
+	cut   int      // longer samples are truncated to this; 0 means no limit
+	fixed [][]int  // lengths of each micro-batch, once drawn
 }
 
 // Lognormal is a distribution of lengths.
 type Lognormal struct {
 	Median float64 `json:"median"` // half of the samples are shorter
 	Sigma  float64 `json:"sigma"`  // the standard deviation of the logarithm
-	Max    int     `json:"max"`    // longer samples are cut to this
+	Max    int     `json:"max"`    // longer samples are truncated to this
 }
 
 // Limits on what is simulated.
 const (
-	maxLengths       = 10_000 // steps of a list
+	maxLengths       = 10_000 // steps in a list
 	maxSamples       = 1 << 22
 	maxRaggedSteps   = 2_000
 	usualRaggedSteps = 40
@@ -49,16 +49,16 @@ const (
 	maxDrawn         = 4 << 20 // samples drawn
 )
 
-// MarshalJSON writes the lengths as they were given.
+// MarshalJSON writes the lengths as given.
 func (l *Lengths) MarshalJSON() ([]byte, error) { return l.Given, nil }
 
-// UnmarshalJSON keeps the JSON as given; Decode reads it.
+// UnmarshalJSON stores the JSON as given; Decode interprets it.
 func (l *Lengths) UnmarshalJSON(data []byte) error {
 	l.Given = slices.Clone(data)
 	return nil
 }
 
-// String returns the lengths in the form of the flag.
+// String returns the lengths in the format of the flag.
 func (l *Lengths) String() string {
 	var text string
 	switch {
@@ -82,7 +82,7 @@ func (l *Lengths) String() string {
 	return strings.Join(parts, ",")
 }
 
-// lengths returns the value of the field: a list, a distribution, or the name of a file.
+// lengths reads the field: a list, a distribution, or the name of a file.
 func (o *object) lengths(key string) *Lengths {
 	v := o.value(key)
 	if v == nil {
@@ -125,7 +125,7 @@ func (o *object) length(key, at string, v any) int {
 	return int(f)
 }
 
-// distribution reads the JSON form of a distribution; the form of the flag is in lengths_text.go.
+// distribution reads the JSON form of a distribution; lengths_text.go reads the flag's form.
 func (o *object) distribution(key string, v map[string]any, l *Lengths) {
 	in := &object{keys: v, at: o.at + key + "."}
 	switch kinds := slices.Sorted(maps.Keys(v)); {
@@ -153,7 +153,7 @@ func (o *object) uniform() *[2]int {
 	}
 	out := [2]int{o.length("uniform", "[0]", list[0]), o.length("uniform", "[1]", list[1])}
 	if out[0] > out[1] {
-		o.fail("uniform", " goes from %d down to %d; the shortest comes first", out[0], out[1])
+		o.fail("uniform", " goes from %d down to %d; put the shortest first", out[0], out[1])
 	}
 	return &out
 }
@@ -205,7 +205,7 @@ func total(h [][2]float64) (sum float64) {
 	return sum
 }
 
-// Longest returns the most tokens that a sample may have.
+// Longest returns the largest number of tokens that a sample may have.
 func (l *Lengths) Longest() int {
 	switch {
 	case l.Each != nil:
@@ -246,7 +246,7 @@ func (l *Lengths) draw(r *rand.Rand) int {
 	return l.Longest()
 }
 
-// completeLengths makes seq the longest, and steps as many as there are lengths.
+// completeLengths sets seq to the longest length, and steps to the number of lengths.
 func (s *Setup) completeLengths(saysSteps bool) error {
 	l := s.Lengths
 	switch {
@@ -275,14 +275,14 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	case !saysSteps:
 		s.Steps = usualRaggedSteps
 	}
-	if s.Steps > maxRaggedSteps { // of a list
-		return Wrong("{lengths} has %d steps; runs of varying length are simulated up to %d", s.Steps, maxRaggedSteps)
+	if s.Steps > maxRaggedSteps { // from a list
+		return Wrong("{lengths} has %d steps; at most %d can be simulated if lengths vary", s.Steps, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); n > maxRaggedSteps {
-		return Wrong("{steps} %d times {accumulation} %d are more than the %d micro-batches that are simulated if lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
+		return Wrong("{steps} %d times {accumulation} %d is more than the %d micro-batches that can be simulated if lengths vary; lower one of them", s.Steps, s.Accumulation, maxRaggedSteps)
 	}
 	if n := s.Steps * max(s.Accumulation, 1); l.Each == nil && s.Batch > maxDrawn/n {
-		return Wrong("{batch} %d over {steps} %d makes more than the %d samples that are drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
+		return Wrong("{batch} %d over {steps} %d needs more than the %d samples that can be drawn; lower one of them", s.Batch, s.Steps, maxDrawn)
 	}
 	if s.Model.Program == nil {
 		s.Seq = l.padded(l.Longest())
@@ -290,7 +290,7 @@ func (s *Setup) completeLengths(saysSteps bool) error {
 	return nil
 }
 
-// Notes is what to know about the lengths that were read from a file.
+// Notes returns remarks on the lengths read from a file.
 func (l *Lengths) Notes() []string {
 	if l == nil {
 		return nil

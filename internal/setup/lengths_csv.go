@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// csv reads a table whose first row names its columns. Columns of lengths are known in lengths_lines.go, those of
-// texts in lengths_texts.go; lengths_file.go chooses the reader by the file's ending.
+// csv reads a table whose first row names its columns. Columns with lengths are recognized in lengths_lines.go,
+// columns with texts in lengths_texts.go. lengths_file.go chooses the reader by file extension.
 func (d *dataFile) csv(r io.Reader, comma rune) error {
 	limit := &elementLimit{r: r, most: maxLengthLine}
 	in := csv.NewReader(limit)

@@ -16,20 +16,19 @@ import (
 	"snug/internal/tokens"
 )
 
-// A file of lengths has one sample per line: a number of tokens, or a JSON object with that number, with the
-// tokens themselves, or with texts, which a tokenizer counts. A JSON list, a CSV, and the indices of NumPy and
-// Megatron are read as well. See lengths_lines.go, lengths_csv.go,
-// lengths_texts.go and lengths_index.go.
+// A file of lengths has one sample per line: a number of tokens, or a JSON object with that number, with the tokens
+// themselves, or with texts, whose tokens are counted with a tokenizer. JSON lists, CSV files, and the index files of
+// NumPy and Megatron are read as well. See lengths_lines.go, lengths_csv.go, lengths_texts.go and lengths_index.go.
 
-// Limits of a file of lengths.
+// Limits on a file of lengths.
 const (
 	maxLengthBytes = 4 << 30
 	maxLengthLine  = 16 << 20
-	maxCounted     = 16 << 20 // bytes of texts whose tokens are counted; further samples are left out
+	maxCounted     = 16 << 20 // bytes of text in which tokens are counted; further samples are skipped
 )
 
-// errNoTokenizer means that a file holds texts and no tokenizer was given.
-var errNoTokenizer = errors.New("and how many tokens that is depends on the tokenizer")
+// errNoTokenizer means that a file contains texts but no tokenizer was given.
+var errNoTokenizer = errors.New("so its length depends on the tokenizer")
 
 // dataFile is a file of samples that is being read.
 type dataFile struct {
@@ -37,8 +36,8 @@ type dataFile struct {
 	count   *tokens.Counter // nil if no tokenizer is given
 	out     []int
 	counted int             // bytes of texts
-	full    bool            // enough texts were counted
-	notes   map[string]bool // what is left out of the counts
+	full    bool            // enough text was counted
+	notes   map[string]bool // what the counts omit
 }
 
 // readLengths reads the lengths from a file, if they are in one.
@@ -64,7 +63,7 @@ func (s *Setup) readLengths(from Source) error {
 		return Wrong("{lengths} %s: %v", s.Lengths.file, err)
 	}
 	if d.count != nil && d.counted == 0 {
-		return Wrong("{tokenizer} %s has no effect: {lengths} %s holds no texts; remove it", s.Tokenizer, s.Lengths.file)
+		return Wrong("{tokenizer} %s has no effect: {lengths} %s contains no texts; remove it", s.Tokenizer, s.Lengths.file)
 	}
 	s.Lengths.Samples = d.out
 	for note := range d.notes {
@@ -74,7 +73,7 @@ func (s *Setup) readLengths(from Source) error {
 	return nil
 }
 
-// openNamed opens a file that a field names.
+// openNamed opens a file named in a field.
 func openNamed(from Source, field, name string) (io.ReadCloser, error) {
 	if from.Open == nil {
 		return nil, Wrong("{"+field+"} %s is a file, but files cannot be read here", name)
@@ -90,7 +89,7 @@ func openNamed(from Source, field, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// tokenizer reads the tokenizer, if one is given: its file, or the folder it is in.
+// tokenizer reads the tokenizer, if one is given as a file or its folder.
 func (d *dataFile) tokenizer(name string, from Source) error {
 	if name == "" {
 		return nil
@@ -106,7 +105,7 @@ func (d *dataFile) tokenizer(name string, from Source) error {
 	return nil
 }
 
-// read reads the samples, in whichever form they are.
+// read reads the samples in any of the formats.
 func (d *dataFile) read(f io.Reader) error {
 	in := bufio.NewReaderSize(files.Limit(f, maxLengthBytes), 64<<10)
 	head, err := in.Peek(4096)
@@ -135,18 +134,18 @@ func (d *dataFile) read(f io.Reader) error {
 	return err
 }
 
-// add keeps the length of a sample.
+// add adds the length of a sample.
 func (d *dataFile) add(n int) error {
 	if d.out = append(d.out, n); len(d.out) > maxSamples {
-		return Wrong("is beyond the %d samples that are read; give fewer of them", maxSamples)
+		return Wrong("is beyond the %d samples that are read; give fewer", maxSamples)
 	}
 	return nil
 }
 
-// text counts the tokens of one sample's texts. Empty texts are not a sample.
+// text counts the tokens in one sample's texts. Empty texts are not a sample.
 func (d *dataFile) text(key string, parts ...string) error {
 	if d.count == nil {
-		return fmt.Errorf("holds text (%s), %w", key, errNoTokenizer)
+		return fmt.Errorf("contains text (%s), %w", key, errNoTokenizer)
 	}
 	n := d.count.Specials()
 	for _, p := range parts {

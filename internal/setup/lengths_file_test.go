@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// samplesOf decodes a run whose lengths are in a file of some contents, with or without a tokenizer.
+// samplesOf decodes a run whose lengths come from a file with the given contents, with or without a tokenizer.
 func samplesOf(name, contents, tokenizer string, more map[string]any) (*Setup, error) {
 	fields := map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 4.0, "lengths": name}
 	if tokenizer != "" {
@@ -33,7 +33,7 @@ func samplesOf(name, contents, tokenizer string, more map[string]any) (*Setup, e
 	return Decode(fields, Source{Open: open})
 }
 
-// npy is a .npy file of int32.
+// npy returns a .npy file of int32 values.
 func npy(values ...byte) string {
 	head := "{'descr': '<i4', 'fortran_order': False, 'shape': (" + string(rune('0'+len(values))) + ",), }\n"
 	out := numpyMagic + "\x01\x00" + string(rune(len(head))) + "\x00" + head
@@ -67,7 +67,7 @@ func TestLengthFiles(t *testing.T) {
 	}
 }
 
-// TestTextFiles counts words: wordlevel's tokenizer makes one token of each, and bert_cased's two more around them.
+// TestTextFiles counts words: wordlevel's tokenizer makes each word one token, and bert_cased's adds two more.
 func TestTextFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, contents string
@@ -96,7 +96,7 @@ func TestTextFiles(t *testing.T) {
 
 func TestBadLengthFiles(t *testing.T) {
 	for name, test := range map[string]struct{ file, contents, tokenizer, want string }{
-		"zero":           {"a.txt", "12\n0\n", "", "line 2 has the length 0; it has to be a whole number from 1"},
+		"zero":           {"a.txt", "12\n0\n", "", "line 2 has the length 0; it must be a whole number from 1"},
 		"negative":       {"a.txt", "-4\n", "", "line 1 has the length -4"},
 		"a fraction":     {"a.jsonl", `{"length": 1.5}`, "", "line 1 has the length 1.5"},
 		"too long":       {"a.txt", "12\n2000\n", "", "learned positions"},
@@ -112,7 +112,7 @@ func TestBadLengthFiles(t *testing.T) {
 		"cut list":       {"a.json", "[1,\n2", "", "does not end"},
 		"nested":         {"a.json", "[[[1]],\n2]", "", "a list within a list"},
 		"no tokenizer":   {"a.txt", "x", "missing.json", "tokenizer: reading missing.json"},
-		"no texts":       {"a.jsonl", `{"length": 3}`, "gpt2.json", "holds no texts; remove it"},
+		"no texts":       {"a.jsonl", `{"length": 3}`, "gpt2.json", "contains no texts; remove it"},
 		"counts":         {"a.jsonl", `{"text": "x"}`, "counts.json", "it is not a tokenizer.json"},
 	} {
 		_, err := samplesOf(test.file, test.contents, test.tokenizer, nil)
@@ -122,18 +122,18 @@ func TestBadLengthFiles(t *testing.T) {
 	}
 }
 
-// TestLengthsAreCut: with seq, longer samples of a file are cut, as max_length of a trainer does.
+// TestLengthsAreCut checks that seq truncates longer samples in a file, like a trainer's max_length.
 func TestLengthsAreCut(t *testing.T) {
 	s, err := samplesOf("a.txt", "12\n2000\n900\n", "", map[string]any{"seq": 512.0})
 	if err != nil || s.Seq != 512 || slices.Max(slices.Concat(s.Tokens()...)) != 512 {
 		t.Errorf("seq %d, %v", s.Seq, err)
 	}
 	if _, err := ragged(t, "uniform:1-50", map[string]any{"seq": 20.0}); err == nil {
-		t.Error("a distribution and a length are both taken")
+		t.Error("a distribution and a length were both accepted")
 	}
 }
 
-// TestOnlySoMuchIsCounted: texts beyond the bound are left out, and a note says so.
+// TestOnlySoMuchIsCounted checks that texts beyond the limit are skipped, with a note.
 func TestOnlySoMuchIsCounted(t *testing.T) {
 	line := strings.Repeat("1 ", 1<<18) + "\n"
 	s, err := samplesOf("a.txt", strings.Repeat(line, 60), "wordlevel.json", map[string]any{"seq": 512.0})
@@ -142,7 +142,7 @@ func TestOnlySoMuchIsCounted(t *testing.T) {
 	}
 }
 
-// FuzzLengthsFile reads anything.
+// FuzzLengthsFile reads arbitrary data.
 func FuzzLengthsFile(f *testing.F) {
 	f.Add("a.csv", "id,length\nx,30\n")
 	f.Add("a.json", "[1, {\"text\": \"x\"}]")

@@ -13,8 +13,8 @@ import (
 	"snug/internal/pattern"
 )
 
-// The indices that data sets are saved with: an array of NumPy (.npy, one dimension of whole numbers), and
-// Megatron's .idx, whose header is followed by the length of each sequence.
+// Data sets are saved with index files: a NumPy array (.npy, one-dimensional, of integers), or Megatron's .idx, whose
+// header is followed by the length of each sequence.
 const (
 	numpyMagic    = "\x93NUMPY"
 	megatronMagic = "MMIDIDX\x00\x00"
@@ -40,7 +40,7 @@ func (d *dataFile) numpy(in *bufio.Reader) error {
 		size |= uint32(binary.LittleEndian.Uint16(rest[:])) << 16
 	}
 	if size > 1<<16 {
-		return errors.New("its header is longer than that of any array")
+		return errors.New("its header is too long for an array")
 	}
 	head := make([]byte, size)
 	if _, err := io.ReadFull(in, head); err != nil {
@@ -48,18 +48,18 @@ func (d *dataFile) numpy(in *bufio.Reader) error {
 	}
 	kind, shape := numpyType.Regexp().FindSubmatch(head), numpyShape.Regexp().FindSubmatch(head)
 	if kind == nil || shape == nil {
-		return fmt.Errorf("it is not a list of whole numbers, but %.80q; save lengths as one dimension of int32 or int64", head)
+		return fmt.Errorf("it is not a list of whole numbers, but %.80q; save the lengths as a one-dimensional int32 or int64 array", head)
 	}
 	n, err := strconv.Atoi(string(shape[1]))
 	if err != nil || n > maxSamples {
-		return Wrong("it has %s samples; at most %d are read; give fewer of them", shape[1], maxSamples)
+		return Wrong("it has %s samples, but at most %d are read; give fewer", shape[1], maxSamples)
 	}
 	return d.numbers(in, n, int(kind[3][0]-'0'), kind[2][0] == 'i', kind[1][0] == '>')
 }
 
 var errShort = errors.New("it ends too early")
 
-// numbers reads n whole numbers of size bytes each.
+// numbers reads n integers of size bytes each.
 func (d *dataFile) numbers(in io.Reader, n, size int, signed, big bool) error {
 	buf := make([]byte, size)
 	for i := range n {
@@ -85,8 +85,8 @@ func (d *dataFile) numbers(in io.Reader, n, size int, signed, big bool) error {
 	return nil
 }
 
-// megatron reads the lengths of an .idx file: magic, version, type of the tokens, number of sequences, number
-// of documents, then an int32 for each sequence (Megatron-LM, core/datasets/indexed_dataset.py).
+// megatron reads the lengths in an .idx file: magic, version, token type, number of sequences, number of documents,
+// then an int32 for each sequence (Megatron-LM, core/datasets/indexed_dataset.py).
 func (d *dataFile) megatron(in io.Reader) error {
 	var head struct {
 		Magic     [9]byte
@@ -99,7 +99,7 @@ func (d *dataFile) megatron(in io.Reader) error {
 		return errShort
 	}
 	if head.Version != 1 || head.Sequences > maxSamples {
-		return Wrong("it is version %d with %d sequences; version 1 is read, and at most %d sequences", head.Version, head.Sequences, maxSamples)
+		return Wrong("it is version %d with %d sequences; only version 1 with at most %d sequences is supported", head.Version, head.Sequences, maxSamples)
 	}
 	return d.numbers(in, int(head.Sequences), 4, true, false)
 }

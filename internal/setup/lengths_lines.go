@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// lengthKeys are the fields that hold a number of tokens, tokenKeys the fields that hold the tokens.
+// lengthKeys are the fields with a number of tokens, and tokenKeys the fields with the tokens themselves.
 var (
 	lengthKeys = []string{"length", "len", "num_tokens", "n_tokens", "token_count", "tokens_count", "seq_len"}
 	tokenKeys  = []string{"input_ids", "tokens", "token_ids"}
@@ -45,7 +45,7 @@ func (d *dataFile) lines(r io.Reader, extension string) error {
 	return in.Err()
 }
 
-// line adds the sample of a line, which is a number or JSON.
+// line adds the sample in a line, which is a number or JSON.
 func (d *dataFile) line(text []byte) error {
 	if n, err := strconv.Atoi(string(text)); err == nil {
 		return d.number(float64(n))
@@ -53,9 +53,9 @@ func (d *dataFile) line(text []byte) error {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
 		if d.count == nil {
-			return fmt.Errorf("is neither a number nor JSON, but perhaps text, %w", errNoTokenizer)
+			return fmt.Errorf("is neither a number nor JSON but may be text, %w", errNoTokenizer)
 		}
-		return errors.New("is neither a number nor JSON; a file of plain texts has to end in .txt")
+		return errors.New("is neither a number nor JSON; the name of a plain text file must end in .txt")
 	}
 	return d.value(v)
 }
@@ -70,7 +70,7 @@ func (d *dataFile) value(v any) error {
 	case []any:
 		for _, x := range v {
 			if _, nested := x.([]any); nested {
-				return errors.New("holds a list within a list")
+				return errors.New("contains a list within a list")
 			}
 			if err := d.value(x); err != nil {
 				return err
@@ -80,18 +80,18 @@ func (d *dataFile) value(v any) error {
 	case map[string]any:
 		return d.object(v)
 	}
-	return errors.New("holds no number of tokens")
+	return errors.New("contains no number of tokens")
 }
 
-// number adds a sample whose length is written out.
+// number adds a sample given by its length.
 func (d *dataFile) number(f float64) error {
 	if f != math.Trunc(f) || f < 1 || f > maxSeq {
-		return Wrong("has the length %s; it has to be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
+		return Wrong("has the length %s; it must be a whole number from 1 to %d", strconv.FormatFloat(f, 'g', -1, 64), maxSeq)
 	}
 	return d.add(int(f))
 }
 
-// object adds a sample with fields: its length, its tokens, or its texts.
+// object adds a sample given as an object with its length, its tokens, or its texts.
 func (d *dataFile) object(v map[string]any) error {
 	for _, key := range lengthKeys {
 		if f, ok := v[key].(float64); ok {
@@ -155,7 +155,7 @@ type elementLimit struct {
 	most int64
 }
 
-// Read fails once the current element is too long. The decoder reads ahead, hence the second maxLengthLine.
+// Read fails once the current element is too long. The decoder reads ahead, so the limit is twice maxLengthLine.
 func (l *elementLimit) Read(p []byte) (int, error) {
 	if l.at > l.most+maxLengthLine {
 		return 0, Wrong("it has more than %d bytes", maxLengthLine)

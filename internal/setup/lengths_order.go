@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Order is how batches are made from samples.
+// Order is how batches are formed from samples.
 type Order int
 
 // The orders.
 const (
-	AsDrawn      Order = iota // samples as they come
-	LongestFirst              // samples as they come, but the step with the longest batch is the first
-	Grouped                   // samples of similar length together, as the Trainer's group_by_length does
-	Packed                    // samples one after another in rows of the longest length, so that no batch is shorter
+	AsDrawn      Order = iota // samples in the order drawn
+	LongestFirst              // samples in the order drawn, but the step with the longest batch comes first
+	Grouped                   // samples of similar length together, as with the Trainer's group_by_length
+	Packed                    // samples packed into rows of the longest length, so that no batch is shorter
 )
 
-// megaBatch is how many batches the Trainer sorts by length at a time, but no more than a quarter of an epoch
+// megaBatch is the number of batches that the Trainer sorts by length at a time, limited to a quarter of an epoch
 // (transformers 5.17, trainer_pt_utils.py, get_length_grouped_indices).
 const megaBatch = 50
 
@@ -30,29 +30,29 @@ func (l *Lengths) Ordered(o Order) *Lengths {
 	return &out
 }
 
-// Padded returns the lengths with each batch padded to a multiple of to tokens, but to no more than most.
+// Padded returns the lengths with each batch padded to a multiple of to tokens, but to at most most.
 func (l *Lengths) Padded(to, most int) *Lengths {
 	out := *l
 	out.pad, out.most = to, most
 	return &out
 }
 
-// CutTo returns the lengths with samples cut to at most most tokens.
+// CutTo returns the lengths with samples truncated to most tokens.
 func (l *Lengths) CutTo(most int) *Lengths {
 	out := *l
 	out.cut = most
 	return &out
 }
 
-// Fixed returns lengths whose Tokens are these, for each micro-batch of each step, whatever the other fields say.
+// Fixed returns lengths with the given tokens for each micro-batch of each step, which override all other fields.
 func (l *Lengths) Fixed(tokens [][]int) *Lengths {
 	out := *l
 	out.fixed = tokens
 	return &out
 }
 
-// Tokens returns the length of each micro-batch of each step: from the list, or drawn sample by sample; a batch is as
-// long as its longest sample.
+// Tokens returns the length of each micro-batch of each step, either from the list or drawn sample by sample. A batch
+// is as long as its longest sample.
 func (s *Setup) Tokens() [][]int {
 	l := s.Lengths
 	if l == nil {
@@ -105,8 +105,8 @@ func (l *Lengths) longestOf(r *rand.Rand, samples int) (n int) {
 	return n
 }
 
-// grouped returns the batches of a run that is one epoch: its samples are sorted by length within each mega-batch,
-// and the longest of all changes places with the first.
+// grouped returns the batches of a one-epoch run. Its samples are sorted by length within each mega-batch, and the
+// longest of all is swapped with the first.
 func (l *Lengths) grouped(r *rand.Rand, samples, batches int) []int {
 	drawn := make([]int, batches*samples)
 	for i := range drawn {
@@ -127,7 +127,7 @@ func (l *Lengths) grouped(r *rand.Rand, samples, batches int) []int {
 	return out
 }
 
-// padded returns a length after cutting and padding.
+// padded returns a length after truncation and padding.
 func (l *Lengths) padded(n int) int {
 	if l.cut > 0 {
 		n = min(n, l.cut)
@@ -138,7 +138,7 @@ func (l *Lengths) padded(n int) int {
 	return max(n, min((n+l.pad-1)/l.pad*l.pad, l.most))
 }
 
-// toFront makes the step with the longest batch the first one.
+// toFront moves the step with the longest batch to the front.
 func toFront(steps [][]int) {
 	at := longestStep(steps)
 	first := steps[at]
@@ -156,8 +156,8 @@ func longestStep(steps [][]int) (at int) {
 	return at
 }
 
-// Sampled returns the first steps of a run of varying lengths and the step with its longest batch, each with at most
-// micros micro-batches: the first ones and the longest.
+// Sampled returns the first steps of a run with varying lengths, and the step with its longest batch. Each has at
+// most micros micro-batches: the first ones and the longest.
 func Sampled(tokens [][]int, steps, micros int) [][]int {
 	if len(tokens) == 0 {
 		return nil

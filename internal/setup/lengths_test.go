@@ -27,7 +27,7 @@ func TestLengths(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.Tokens(); s.Steps != 3 || s.Seq != 50 || !slices.Equal(got[1], []int{50, 50}) {
-		t.Errorf("a list: %d steps up to %d tokens, the second %v", s.Steps, s.Seq, got[1])
+		t.Errorf("a list: %d steps, longest %d tokens, second step %v", s.Steps, s.Seq, got[1])
 	}
 	if s, err = ragged(t, "samples.jsonl", nil); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestDrawnLengths(t *testing.T) {
 		other, _ := ragged(t, l, map[string]any{"seed": 2.0})
 		a, b, c := slices.Concat(one.Tokens()...), slices.Concat(same.Tokens()...), slices.Concat(other.Tokens()...)
 		if !slices.Equal(a, b) || slices.Equal(a, c) {
-			t.Errorf("%v is not drawn by its seed", l)
+			t.Errorf("%v does not depend only on its seed", l)
 		}
 		if len(a) != usualRaggedSteps || slices.Max(a) > 512 || slices.Min(a) < 1 || one.Seq != 512 {
 			t.Errorf("%v: %d steps of %d to %d, longest %d", l, len(a), slices.Min(a), slices.Max(a), one.Seq)
@@ -61,25 +61,25 @@ func TestDrawnLengths(t *testing.T) {
 
 func TestLengthsRefused(t *testing.T) {
 	for want, fields := range map[string]map[string]any{
-		"lengths[1] is 0":                   {"lengths": []any{5.0, 0.0}},
-		"lengths[0] is -3":                  {"lengths": []any{-3.0}},
-		"lengths[0] is -5":                  {"lengths": "-5,3"},
-		"learned positions":                 {"lengths": []any{5000.0}},
-		"has 0 entries":                     {"lengths": []any{}},
-		"remove one of them":                {"lengths": []any{5.0}, "seq": 128.0},
-		"lengths has 1":                     {"lengths": []any{5.0}, "steps": 9.0},
-		"goes from 9 down to 4":             {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
-		"median is missing":                 {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
-		"zipf is not known":                 {"lengths": map[string]any{"zipf": 1.0}},
-		"no share above 0":                  {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
-		"micro-batches":                     {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "accumulation": 1000.0},
-		"samples that are drawn":            {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "batch": 1e6},
-		"has no effect without lengths":     {"lengths": nil, "seed": 3.0, "seq": 8.0},
-		"whose decoder has its own lengths": {"lengths": []any{5.0}, "model": map[string]any{"name": "t5-base"}},
-		"is neither a list":                 {"lengths": "unifrom:64-512"},
-		"it must be a list":                 {"lengths": true},
-		"it must be at most 64":             {"steps": 65.0, "seq": 8.0, "lengths": nil},
-		"it must be at most 2000":           {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
+		"lengths[1] is 0":                         {"lengths": []any{5.0, 0.0}},
+		"lengths[0] is -3":                        {"lengths": []any{-3.0}},
+		"lengths[0] is -5":                        {"lengths": "-5,3"},
+		"learned positions":                       {"lengths": []any{5000.0}},
+		"has 0 entries":                           {"lengths": []any{}},
+		"remove one of them":                      {"lengths": []any{5.0}, "seq": 128.0},
+		"lengths has 1":                           {"lengths": []any{5.0}, "steps": 9.0},
+		"goes from 9 down to 4":                   {"lengths": map[string]any{"uniform": []any{9.0, 4.0}}},
+		"median is missing":                       {"lengths": map[string]any{"lognormal": map[string]any{"sigma": 1.0, "max": 9.0}}},
+		"zipf is not known":                       {"lengths": map[string]any{"zipf": 1.0}},
+		"no share above 0":                        {"lengths": map[string]any{"histogram": []any{[]any{64.0, 0.0}}}},
+		"micro-batches":                           {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "accumulation": 1000.0},
+		"samples that can be drawn":               {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "batch": 1e6},
+		"has no effect without lengths":           {"lengths": nil, "seed": 3.0, "seq": 8.0},
+		"because its decoder has its own lengths": {"lengths": []any{5.0}, "model": map[string]any{"name": "t5-base"}},
+		"is neither a list":                       {"lengths": "unifrom:64-512"},
+		"it must be a list":                       {"lengths": true},
+		"it must be at most 64":                   {"steps": 65.0, "seq": 8.0, "lengths": nil},
+		"it must be at most 2000":                 {"lengths": map[string]any{"uniform": []any{4.0, 9.0}}, "steps": 2001.0},
 	} {
 		_, err := ragged(t, fields["lengths"], fields)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -107,7 +107,8 @@ func TestLengthFilesRefused(t *testing.T) {
 	}
 }
 
-// TestGroupedLengths groups one epoch of four mega-batches: each falls, and the longest batch is the first.
+// TestGroupedLengths groups one epoch of four mega-batches: lengths fall within each, and the longest batch is the
+// first.
 func TestGroupedLengths(t *testing.T) {
 	s, err := ragged(t, "uniform:1-500", map[string]any{"steps": 40.0})
 	if err != nil {
@@ -117,21 +118,21 @@ func TestGroupedLengths(t *testing.T) {
 	s.Lengths = s.Lengths.Ordered(Grouped)
 	got := slices.Concat(s.Tokens()...)
 	if slices.Max(got) != got[0] || got[0] != slices.Max(plain) || len(got) != 40 {
-		t.Errorf("%v begins with %d, and the longest is %d", got, got[0], slices.Max(plain))
+		t.Errorf("%v begins with %d, but the longest is %d", got, got[0], slices.Max(plain))
 	}
 	for from := 0; from < 40; from += 10 {
 		part := got[from+1 : from+10]
 		if !slices.IsSortedFunc(part, func(a, b int) int { return b - a }) {
-			t.Errorf("mega-batch from %d rises: %v", from, part)
+			t.Errorf("mega-batch from %d is not descending: %v", from, part)
 		}
 	}
 	s.Lengths = s.Lengths.Ordered(Packed)
 	if got := slices.Concat(s.Tokens()...); slices.Min(got) != 500 {
-		t.Errorf("packed rows of %v", got)
+		t.Errorf("packed rows are %v", got)
 	}
 	s.Lengths = s.Lengths.CutTo(80)
 	if got := slices.Concat(s.Tokens()...); slices.Max(got) != 80 {
-		t.Errorf("cut rows of %v", got)
+		t.Errorf("truncated rows are %v", got)
 	}
 }
 
@@ -142,6 +143,6 @@ func TestSampledLengths(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if tokens[0][1] != 6 {
-		t.Error("the run itself was changed")
+		t.Error("the original run was changed")
 	}
 }

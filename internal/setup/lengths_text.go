@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lengthsText reads a flag or a string: numbers, a distribution, or a file.
+// lengthsText reads lengths from a flag or a string: numbers, a distribution, or a file.
 func (o *object) lengthsText(key, text string, l *Lengths) {
 	kind, rest, named := strings.Cut(text, ":")
 	switch {
@@ -35,7 +35,7 @@ func (o *object) lengthsText(key, text string, l *Lengths) {
 	}
 }
 
-// numbers splits a list of numbers, as decoded from JSON; anything else stays text.
+// numbers splits a list into numbers, as in decoded JSON; anything else stays text.
 func numbers(text, between string) []any {
 	var out []any
 	for _, part := range strings.Split(text, between) {

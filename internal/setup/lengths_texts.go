@@ -2,14 +2,14 @@
 
 package setup
 
-// Notes on tokens of a sample that are not counted.
+// Notes on tokens that are not counted.
 const (
-	noTemplate = "the chat template is not evaluated: only the contents of messages are counted, so real samples are longer by its tokens"
+	noTemplate = "the chat template is not evaluated: only the contents of messages are counted, so real samples are longer"
 	noPrompt   = "the words that a template puts around instruction, input and output are not counted, so real samples are longer"
 )
 
-// texts returns the texts of a sample and the field that they were found in, in the forms that data sets have; key is
-// "" if there are none.
+// texts returns the texts of a sample and the field that contains them, for the usual data set formats; key is "" if
+// there are none.
 func (d *dataFile) texts(v map[string]any) (key string, parts []string) {
 	for _, key := range []string{"messages", "conversations", "conversation"} {
 		if list, ok := v[key].([]any); ok {
@@ -37,7 +37,7 @@ func (d *dataFile) texts(v map[string]any) (key string, parts []string) {
 	return "instruction", parts
 }
 
-// pair returns a question and its answer, which are one text; each may be a list of messages.
+// pair returns a question and its answer as one text; each may be a list of messages.
 func (d *dataFile) pair(v map[string]any, first, second string) (key string, parts []string) {
 	switch a := v[first].(type) {
 	case string:
@@ -51,7 +51,7 @@ func (d *dataFile) pair(v map[string]any, first, second string) (key string, par
 	return "", nil
 }
 
-// contents returns the contents of messages: texts, or lists of parts that have texts.
+// contents returns the contents of messages: texts, or lists of parts with texts.
 func contents(list []any) (out []string) {
 	for _, m := range list {
 		fields, _ := m.(map[string]any)

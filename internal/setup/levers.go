@@ -2,8 +2,8 @@
 
 package setup
 
-// Levers returns the levers of the table (table.go), in its order. Settings that the planner's own search varies are not
-// among them: their levers are in plan/levers.go.
+// Levers returns the levers in the table (table.go), in order. It excludes settings that the planner's own search
+// varies; their levers are in plan/levers.go.
 func Levers() []*Lever {
 	var out []*Lever
 	for _, x := range Settings() {
@@ -14,7 +14,7 @@ func Levers() []*Lever {
 	return out
 }
 
-// ligerLever uses all kernels that Liger has for a model.
+// ligerLever uses all Liger kernels that exist for a model.
 var ligerLever = Lever{
 	Change: "Liger's kernels", Price: "needs liger-kernel installed",
 	Can: func(s *Setup) bool { return s.Model.HasLiger() && len(s.Liger) == 0 },

@@ -35,7 +35,7 @@ func TestLigerWrong(t *testing.T) {
 		`["norms"]`:         `liger "norms" is not known; did you mean norm?`,
 		`["swiglu"]`:        `liger "swiglu" is not known; known: rope, norm, mlp, all`,
 		`"all"`:             `liger is "all"; it must be a list of names`,
-		`[1]`:               `liger holds 1; it must be a list of names`,
+		`[1]`:               `liger contains 1; it must be a list of names`,
 		`[], "loss": "lig"`: `loss "lig" is not known`,
 	} {
 		_, err := oneSetup(`{"model": {"config": {"model_type": "llama"}}, "batch": 4, "seq": 8, "liger": `+text+`}`, Source{})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAssumeLitGPT: adapters under FSDP1 that are not PEFT's are LitGPT's if no loop is named, and keep being so if a plan
-// changes the accumulation.
+// TestAssumeLitGPT checks that a run with adapters under FSDP1 that are not PEFT's is assumed to be LitGPT's if no
+// loop is named, and that this survives a change of accumulation.
 func TestAssumeLitGPT(t *testing.T) {
 	at := func(more map[string]any) *Setup {
 		t.Helper()
@@ -31,7 +31,7 @@ func TestAssumeLitGPT(t *testing.T) {
 		assumed bool
 	}{
 		{"adapters", nil, true},
-		{"fsdp2 of an old PyTorch", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}, "versions": map[string]any{"torch": "2.1"}}, true},
+		{"fsdp2 with an old PyTorch", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}, "versions": map[string]any{"torch": "2.1"}}, true},
 		{"fsdp2", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, false},
 		{"PEFT", map[string]any{"lora": map[string]any{"rank": 8.0, "peft": true}}, false},
 		{"clipping", map[string]any{"clip": true}, false},
@@ -39,7 +39,7 @@ func TestAssumeLitGPT(t *testing.T) {
 		{"another loop", map[string]any{"loop": "fabric"}, false},
 	} {
 		if s := at(c.more); s.LoopAssumed != c.assumed || s.MixesUnits() != c.assumed || s.HoldsGradients() != c.assumed {
-			t.Errorf("%s: assumed is %v, mixes %v, holds %v", c.name, s.LoopAssumed, s.MixesUnits(), s.HoldsGradients())
+			t.Errorf("%s: assumed %v, mixes units %v, holds gradients %v", c.name, s.LoopAssumed, s.MixesUnits(), s.HoldsGradients())
 		}
 	}
 	if s := at(map[string]any{"loop": "litgpt", "dist": map[string]any{"kind": "fsdp2", "world": 2.0}}); !s.Dist.LoadsSharded() {
@@ -48,11 +48,11 @@ func TestAssumeLitGPT(t *testing.T) {
 	s := at(nil)
 	s.Accumulation = 1
 	if !s.MixesUnits() || s.HoldsGradients() {
-		t.Errorf("with one micro-batch: mixes %v, holds %v", s.MixesUnits(), s.HoldsGradients())
+		t.Errorf("with one micro-batch: mixes units %v, holds gradients %v", s.MixesUnits(), s.HoldsGradients())
 	}
 }
 
-// TestLitGPTRefuses: LitGPT trains causal language models alone.
+// TestLitGPTRefuses checks that LitGPT's loop accepts only causal language models.
 func TestLitGPTRefuses(t *testing.T) {
 	_, err := Decode(map[string]any{"model": map[string]any{"name": "bert-base"}, "batch": 1.0, "seq": 64.0, "loop": "litgpt"}, Source{})
 	if err == nil || !strings.Contains(err.Error(), "trains causal language models") {

@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// The type in which weights are loaded is independent of autocast. Autocast was made for float32 weights.
-// But from_pretrained of transformers 5 loads a model in the type it was saved in, usually bfloat16. Then
-// gradients and optimizer states have that type too, and autocast has nothing to cast. With LoRA it is
-// the type of the frozen weights; adapters have their own.
+// The type in which weights are loaded is independent of autocast. Autocast was designed for float32 weights. But
+// from_pretrained in transformers 5 loads a model in the type it was saved in, usually bfloat16. Then gradients and
+// optimizer states have that type too, and autocast has nothing to cast. With LoRA it is the type of the frozen
+// weights; adapters have their own.
 
-// Saved as the type of weights means the type in the model's files, as
-// from_pretrained(dtype="auto") loads them.
+// Saved, as a type of weights, means the type in the model's files, as with from_pretrained(dtype="auto").
 const Saved = "saved"
 
-// completeWeights decides the type of the weights. Without autocast it is that of the
-// precision. If no precision is given either, a model that is loaded
-// as saved trains in that type.
+// completeWeights determines the type of the weights. Without autocast it follows from the precision. If no precision
+// is given either, a model loaded as saved trains in its saved type.
 func (s *Setup) completeWeights() error {
 	s.Loaded = s.Weights
 	if s.Precision == "" && s.Loaded == Saved {
@@ -37,14 +35,14 @@ func (s *Setup) completeWeights() error {
 	return s.unscalable()
 }
 
-// Autocasts reports whether the run computes under autocast.
+// Autocasts reports whether the run uses autocast.
 func (s *Setup) Autocasts() bool { return autocasts(s.Precision) }
 
 func autocasts(precision string) bool { return strings.HasPrefix(precision, "amp-") }
 
-// held returns the type of the weights, given how they are loaded and the precision: "" for float32 or the
-// type of the precision itself. If the saved type is not known, frozen weights under adapters are assumed
-// to have 16 bits, and trained weights to be float32, which takes more.
+// held returns the type of the weights for a way of loading and a precision; "" means float32 or the precision's own
+// type. If the saved type is unknown, frozen weights under adapters are assumed to be 16-bit, and trained weights to
+// be float32, which takes more.
 func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	if !autocasts(precision) {
 		return "", false
@@ -62,21 +60,21 @@ func (s *Setup) held(loaded, precision string) (dtype string, guessed bool) {
 	return loaded, guessed
 }
 
-// Loading says how a run would load its weights after another precision is written to its files.
+// Loading describes how a run would load its weights after another precision is written to its files.
 type Loading struct {
-	Weights string // their type, "" for float32
-	Say     string // what else to write about the weights; "" for nothing
-	Never   bool   // the run does not train, whatever is written
+	Weights string // their type; "" means float32
+	Say     string // what else to write about the weights; "" means nothing
+	Never   bool   // the run cannot train, whatever is written
 }
 
-// NeverTrains reports whether the run cannot train under a precision, however its weights are loaded: a
-// gradient scaler does not work with 16-bit adapters.
+// NeverTrains reports whether the run cannot train in a precision, however its weights are loaded: a gradient scaler
+// does not work with 16-bit adapters.
 func (s *Setup) NeverTrains(precision string) bool {
 	return s.Loads[precision].Never || precision == AmpFP16 && s.Quantization != nil && s.Quantization.Adapters != ""
 }
 
-// WeightsUnder returns the type of the weights under another precision. Weights loaded as saved stay so;
-// others follow the arithmetic if they do so today. A gradient scaler needs trained weights in float32.
+// WeightsUnder returns the type of the weights in another precision. Weights loaded as saved stay so; others follow
+// the arithmetic if they do so now. A gradient scaler needs float32 trained weights.
 func (s *Setup) WeightsUnder(precision string) string {
 	if l, known := s.Loads[precision]; known {
 		return l.Weights
@@ -93,13 +91,13 @@ func (s *Setup) WeightsUnder(precision string) string {
 	return t.Weights
 }
 
-// TrainsIn16Bits reports whether the trained weights themselves have 16 bits, so that small updates are lost.
+// TrainsIn16Bits reports whether the trained weights themselves are 16-bit, so that small updates are lost.
 func (s *Setup) TrainsIn16Bits() bool {
 	return s.LoRA == nil && !s.Dist.DeepSpeed() && (s.Precision == BF16 || s.Precision == FP16 || s.Weights == BF16 || s.Weights == FP16)
 }
 
-// trains16 reports whether a torch.amp.GradScaler would see gradients of 16 bits.
-// PEFT's adapters are float32, and so are DeepSpeed's copies of the trained weights.
+// trains16 reports whether a torch.amp.GradScaler would see 16-bit gradients. PEFT's adapters are float32, and so are
+// DeepSpeed's copies of the trained weights.
 func (s *Setup) trains16() bool {
 	if s.Dist.DeepSpeed() {
 		return false
@@ -107,22 +105,21 @@ func (s *Setup) trains16() bool {
 	return s.Weights != "" && (s.LoRA == nil || !s.LoRA.PEFT || len(s.LoRA.Save) > 0)
 }
 
-// unscalable returns why PyTorch cannot train these weights with a gradient scaler: its kernel does not
-// support bfloat16 (2.11, AmpKernels.cu), and float16 works only with an optimizer that divides by the
-// scale itself.
+// unscalable returns an error if PyTorch cannot train these weights with a gradient scaler: its kernel does not
+// support bfloat16 (2.11, AmpKernels.cu), and float16 works only with an optimizer that unscales gradients itself.
 func (s *Setup) unscalable() error {
 	held, from := s.Weights, ""
 	switch {
 	case s.Guessed:
-		from = fmt.Sprintf(", as nothing says what %s is saved in", s.Model.Title())
+		from = fmt.Sprintf(", because the saved type of %s is not known", s.Model.Title())
 	case s.Loaded == Saved:
-		from = fmt.Sprintf(", as %s is saved", s.Model.Title())
+		from = fmt.Sprintf(", the saved type of %s", s.Model.Title())
 	}
 	switch {
 	case held == BF16:
 		return Wrong("{precision} is amp-fp16 and {weights} bf16%s: PyTorch's GradScaler cannot unscale bfloat16 gradients; choose {precision=amp-bf16}, or {weights=fp32}", from)
 	case s.Clip || !strings.HasSuffix(s.Optimizer, "-fused"):
-		return Wrong("{precision} is amp-fp16 and {weights} fp16%s: PyTorch's GradScaler stops at that (\"Attempting to unscale FP16 gradients\"); choose {weights=fp32}, or {precision=amp-bf16}", from)
+		return Wrong("{precision} is amp-fp16 and {weights} fp16%s: PyTorch's GradScaler fails (\"Attempting to unscale FP16 gradients\"); choose {weights=fp32}, or {precision=amp-bf16}", from)
 	}
 	return nil
 }
@@ -133,8 +130,7 @@ func (m Model) SavedIn() string {
 	return dtype
 }
 
-// savedIn returns the type of the model's weights according to its files, or else the
-// usual one, as a guess.
+// savedIn returns the type of the model's weights according to its files, or else the usual one, as a guess.
 func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 	for _, key := range []string{"dtype", "torch_dtype"} {
 		text, _ := m.Config[key].(string)
@@ -148,7 +144,7 @@ func (m Model) savedIn(usual string) (dtype string, guessed bool) {
 	return usual, true
 }
 
-// weightTypes maps the types of weights in config.json and safetensors.
+// weightTypes maps type names in config.json and safetensors files.
 var weightTypes = map[string]string{
 	"float32": FP32, "bfloat16": BF16, "float16": FP16,
 	"F32": FP32, "BF16": BF16, "F16": FP16,

@@ -11,7 +11,7 @@ import (
 	"snug/internal/safetensors"
 )
 
-// saved returns a model whose config has these keys.
+// saved returns a model with these config keys.
 func saved(keys ...string) Model {
 	config := map[string]any{"model_type": "llama"}
 	for i := 0; i < len(keys); i += 2 {
@@ -37,7 +37,7 @@ func TestCompleteWeights(t *testing.T) {
 		"saved, dtype":       {saved("dtype", "bfloat16"), Saved, "amp-bf16", "bf16", "bf16", false, ""},
 		"saved in float32":   {saved("dtype", "float32"), Saved, "amp-bf16", "", "", false, ""},
 		"saved, by files":    {files, Saved, "amp-bf16", "fp16", "fp16", false, ""},
-		"saved, no word":     {saved("dtype", "float8_e4m3fn"), Saved, "amp-bf16", "bf16", "", true, ""},
+		"saved, unknown":     {saved("dtype", "float8_e4m3fn"), Saved, "amp-bf16", "bf16", "", true, ""},
 		"without autocast":   {saved("dtype", "float16"), Saved, "bf16", "", "", false, ""},
 		"the precision's":    {saved(), "bf16", "bf16", "", "", false, ""},
 		"not the precision":  {saved(), "bf16", "fp32", "bf16", "bf16", false, "or weights fp32"},
@@ -55,18 +55,18 @@ func TestCompleteWeights(t *testing.T) {
 	}
 }
 
-// TestPrecisionAsSaved checks that without a precision, a model that is loaded as saved trains in that type.
+// TestPrecisionAsSaved checks that without a precision, a model loaded as saved trains in its saved type.
 func TestPrecisionAsSaved(t *testing.T) {
 	for name, x := range map[string]struct {
 		fields    map[string]any
 		precision string
 		guessed   bool
 	}{
-		"saved":       {map[string]any{"weights": Saved, "model": map[string]any{"name": "llama-3.2-1b"}}, "bf16", false},
-		"in float32":  {map[string]any{"weights": Saved, "model": map[string]any{"name": "gpt2"}}, "fp32", false},
-		"nobody says": {map[string]any{"weights": Saved, "model": map[string]any{"name": "tinyllama-1.1b"}}, "fp32", true},
-		"said":        {map[string]any{"weights": Saved, "precision": "fp32", "model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
-		"no weights":  {map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
+		"saved":      {map[string]any{"weights": Saved, "model": map[string]any{"name": "llama-3.2-1b"}}, "bf16", false},
+		"in float32": {map[string]any{"weights": Saved, "model": map[string]any{"name": "gpt2"}}, "fp32", false},
+		"not known":  {map[string]any{"weights": Saved, "model": map[string]any{"name": "tinyllama-1.1b"}}, "fp32", true},
+		"said":       {map[string]any{"weights": Saved, "precision": "fp32", "model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
+		"no weights": {map[string]any{"model": map[string]any{"name": "llama-3.2-1b"}}, "fp32", false},
 	} {
 		x.fields["batch"], x.fields["seq"] = 1.0, 8.0
 		s, err := Decode(x.fields, Source{})
@@ -87,13 +87,13 @@ func TestScaledWeights(t *testing.T) {
 	}{
 		"float16":            {Setup{Weights: "fp16"}, "Attempting to unscale FP16 gradients"},
 		"bfloat16":           {Setup{Weights: "bf16"}, "precision is amp-fp16 and weights bf16: PyTorch's GradScaler cannot unscale bfloat16"},
-		"as saved":           {Setup{Weights: Saved, Model: saved("dtype", "bfloat16")}, "precision is amp-fp16 and weights bf16, as llama is saved: "},
+		"as saved":           {Setup{Weights: Saved, Model: saved("dtype", "bfloat16")}, "precision is amp-fp16 and weights bf16, the saved type of llama: "},
 		"fused":              {Setup{Weights: "fp16", Optimizer: "adamw-fused"}, ""},
 		"fused, clipped":     {Setup{Weights: "fp16", Optimizer: "adamw-fused", Clip: true}, "Attempting"},
 		"fused, bfloat16":    {Setup{Weights: "bf16", Optimizer: "adamw-fused"}, "cannot unscale"},
 		"float32":            {Setup{Weights: "fp32"}, ""},
 		"adapters":           {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true}}, ""},
-		"adapters of 16":     {Setup{Weights: "fp16", LoRA: &LoRA{}}, "Attempting"},
+		"16-bit adapters":    {Setup{Weights: "fp16", LoRA: &LoRA{}}, "Attempting"},
 		"adapters and heads": {Setup{Weights: "fp16", LoRA: &LoRA{PEFT: true, Save: []string{"lm_head"}}}, "Attempting"},
 		"deepspeed":          {Setup{Weights: "fp16", Dist: Over("zero3", 4)}, ""},
 		"ddp":                {Setup{Weights: "fp16", Dist: Over("ddp", 4)}, "Attempting"},
@@ -106,8 +106,8 @@ func TestScaledWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsUnder compares WeightsUnder with the weights of a setup in that precision, or with
-// float32 if that setup is refused.
+// TestWeightsUnder compares WeightsUnder with the weights of a setup in that precision, or with float32 if that setup
+// is refused.
 func TestWeightsUnder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Setup{

@@ -19,11 +19,10 @@ import (
 	"snug/internal/spelling"
 )
 
-// StepLoop is the default loop: each step runs in its own function, whose variables are freed when
-// it returns.
+// StepLoop is the default loop: each step runs in its own function, which frees its variables when it returns.
 const StepLoop = "step"
 
-// SentenceLoop is the loop of sentence-transformers, whose losses compare what an encoder returns.
+// SentenceLoop is the loop of sentence-transformers, whose losses compare an encoder's outputs.
 const SentenceLoop = "sentence-transformers"
 
 // LitGPTLoop is the loop of LitGPT's finetuning, with its own model.
@@ -35,54 +34,55 @@ const (
 	RewardLoop = "trl-reward"
 	KTOLoop    = "trl-kto"
 	ORPOLoop   = "trl-orpo"
-	CPOLoop    = "trl-cpo" // and SimPO, which is one of its losses
+	CPOLoop    = "trl-cpo" // also SimPO, which is one of its losses
 	GRPOLoop   = "trl-grpo"
 )
 
-// Loops lists the loops that are known by name; any other is read from a Python file.
+// Loops lists the loops known by name; any other is read from a Python file.
 var Loops = []string{StepLoop, "script", "trainer", "accelerate", "lightning", "fabric", "trl", DPOLoop, RewardLoop, KTOLoop, ORPOLoop, CPOLoop, GRPOLoop, SentenceLoop, "timm", "torchtune", LitGPTLoop, family.NanoGPT}
 
-// Limits of the Python files that a loop is read from.
+// Limits on the Python files that a loop is read from.
 const (
 	maxLoopFile    = 1 << 20
 	maxLoopModules = 200
 )
 
-// Script is a training script that a loop is read from, or the one of a loop known by name.
+// Script is the training script that a loop is read from, or the built-in script of a loop known by name.
 type Script struct {
-	Name string      // of a loop known by name, otherwise ""
-	File *pysrc.File // of any other loop
+	Name string      // for a loop known by name, otherwise ""
+	File *pysrc.File // for any other loop
 	Args []string    // the script's command line
 	// Import reads a module next to the script. It returns fs.ErrNotExist if there is none.
 	Import func(module string) (*pysrc.File, error)
-	// Config reads the configuration of a model that the script names; nil if none can be read.
+	// Config reads the configuration of a model named in the script; nil if none can be read.
 	Config func(name string) (map[string]any, error)
 	// Read returns the text of a file that the script opens; nil if files cannot be read.
 	Read func(path string) (string, error)
 
-	Own Survey // what the setup took from the script
+	Own Survey // what the setup takes from the script
 
-	Guessed bool // the loop was found, not named by the user: if it cannot be followed, snug's own step is used instead
+	Guessed bool // the loop was detected, not named by the user; if it cannot be followed, snug's own step is used instead
 
 	given     map[string]bool // the fields given in the setup
-	asked     map[string]bool // those that the user gives besides the files of the run
+	asked     map[string]bool // fields that the user gave in addition to the run's files
 	flags     map[string]string
 	decoded   Setup  // the setup right after decoding
-	completed *Setup // and when what it leaves open was filled in; nil if it was not read
+	completed *Setup // the setup after missing values were filled in; nil if it was not read
 	noted     sync.Mutex
 	notes     []string
 	learned   Learned
-	abandoned bool // it could not be followed
+	abandoned bool // the script could not be followed
 }
 
-// Optimizer returns the name of the script's optimizer; "" until it has been followed, or if it has its own.
+// Optimizer returns the name of the script's optimizer; "" until the script has been followed, or if it defines its
+// own.
 func (x *Script) Optimizer() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
 	return x.learned.Optimizer
 }
 
-// Abandon marks the script as one that could not be followed; snug's own step takes its place.
+// Abandon marks the script as impossible to follow; snug's own step is used instead.
 func (x *Script) Abandon() {
 	x.noted.Lock()
 	x.abandoned = true
@@ -96,7 +96,7 @@ func (x *Script) Abandoned() bool {
 	return x.abandoned
 }
 
-// followed reports whether there is a script, and it has not been abandoned.
+// followed reports whether there is a script that has not been abandoned.
 func (x *Script) followed() bool {
 	if !x.Readable() {
 		return false
@@ -106,26 +106,26 @@ func (x *Script) followed() bool {
 	return !x.abandoned
 }
 
-// Learned is what following a script showed about the run.
+// Learned is what was learned from following a script.
 type Learned struct {
-	Precision string // the one it computes in; "" if the script does not show it
+	Precision string // the precision it computes in; "" if unknown
 	Backwards int    // backward passes per update
 	Compiles  bool   // it calls torch.compile
 	OwnModel  bool   // it builds its own model, and the setup's is not used
-	Twice     bool   // it differentiates gradients again
-	Masks     bool   // masks about which nothing is known select elements
-	Optimizer string // its name; "" if the script has its own
-	Head      string // that of its model; "" if the script builds its own
+	Twice     bool   // it computes second derivatives
+	Masks     bool   // masks with unknown contents select elements
+	Optimizer string // its name; "" if the script defines its own
+	Head      string // the model's head; "" if the script builds its own model
 }
 
-// Learn remembers what following the script showed.
+// Learn records what was learned from following the script.
 func (x *Script) Learn(l Learned) {
 	x.noted.Lock()
 	x.learned = l
 	x.noted.Unlock()
 }
 
-// DifferentiatesTwice reports whether a script that was followed differentiates gradients again.
+// DifferentiatesTwice reports whether a script that was followed computes second derivatives.
 func (s *Setup) DifferentiatesTwice() bool {
 	if s.Script == nil {
 		return false
@@ -135,7 +135,7 @@ func (s *Setup) DifferentiatesTwice() bool {
 	return s.Script.learned.Twice
 }
 
-// SelectsUnknown reports whether masks about which nothing is known select elements in a script that was followed.
+// SelectsUnknown reports whether masks with unknown contents select elements in a script that was followed.
 func (s *Setup) SelectsUnknown() bool {
 	if s.Script == nil {
 		return false
@@ -145,7 +145,8 @@ func (s *Setup) SelectsUnknown() bool {
 	return s.Script.learned.Masks
 }
 
-// Compiles reports whether the run is under torch.compile: by the setup, or by its script once that was followed.
+// Compiles reports whether the run uses torch.compile, according to the setup, or to its script once that was
+// followed.
 func (s *Setup) Compiles() bool {
 	if s.Compile || s.Script == nil {
 		return s.Compile
@@ -155,7 +156,7 @@ func (s *Setup) Compiles() bool {
 	return s.Script.learned.Compiles
 }
 
-// ModelTitle returns the model of the run for a heading: the setup's, or the one that its script builds itself.
+// ModelTitle returns the run's model for a heading: the setup's, or the one that its script builds.
 func (s *Setup) ModelTitle() string {
 	if s.Script == nil {
 		return s.Model.Title()
@@ -173,7 +174,7 @@ func (x *Script) OwnModel() bool {
 	return x.learned.OwnModel
 }
 
-// Head returns the head of the script's model; "" until the script has been followed, or if there is none.
+// Head returns the head of the script's model; "" until the script has been followed, or if the model has none.
 func (x *Script) Head() string {
 	if x == nil {
 		return ""
@@ -183,8 +184,8 @@ func (x *Script) Head() string {
 	return x.learned.Head
 }
 
-// PartlyFollowed reports whether parts of the script could not be followed. The note that it builds its own model, which
-// then comes first, does not count.
+// PartlyFollowed reports whether parts of the script could not be followed. It ignores the note that the script
+// builds its own model, which comes first.
 func (x *Script) PartlyFollowed() bool {
 	x.noted.Lock()
 	defer x.noted.Unlock()
@@ -198,7 +199,7 @@ func (x *Script) Accumulation() int {
 	return x.learned.Backwards
 }
 
-// Precision returns the script's precision; "" until it has been followed, or if it does not show.
+// Precision returns the script's precision; "" until the script has been followed, or if unknown.
 func (x *Script) Precision() string {
 	x.noted.Lock()
 	defer x.noted.Unlock()
@@ -213,11 +214,11 @@ func (x *Script) Path() string {
 	return x.Name
 }
 
-// Readable reports whether there is a script to follow. One that could not be read has only notes.
+// Readable reports whether there is a script to follow. A script that could not be read has only notes.
 func (x *Script) Readable() bool { return x != nil && (x.Name != "" || x.File != nil) }
 
-// Says reports whether a field of the setup was given, or has been changed since. If not, it is a default, and
-// the script's own value is used.
+// Says reports whether a field of the setup was given, or has been changed since. Otherwise it is a default, and the
+// script's own value is used.
 func (s *Setup) Says(field string) bool {
 	x := s.Script
 	if x == nil || x.given[field] {
@@ -226,20 +227,20 @@ func (s *Setup) Says(field string) bool {
 	return s.differs(&x.decoded, field)
 }
 
-// Changed reports whether a field has a different value from the setup that was read, as in the candidates of a plan: the
-// files would be changed with it.
+// Changed reports whether a field differs from the setup that was read, as in the candidates of a plan. The plan
+// would change the files too.
 func (s *Setup) Changed(field string) bool {
 	return s.Script != nil && s.Script.completed != nil && s.differs(s.Script.completed, field)
 }
 
-// Overrides reports whether a field holds in place of what a trainer in the script is given: the user asks for it, or a
+// Overrides reports whether a field overrides the arguments of a trainer in the script, because the user gave it or a
 // plan changes it.
 func (s *Setup) Overrides(field string) bool {
 	return s.Script != nil && s.Script.asked[field] || s.Changed(field)
 }
 
-// CommandLine returns the arguments of the script. The script's own flag for the accumulation gets the value that is
-// asked for; of a flag that is given twice, the last one counts.
+// CommandLine returns the script's arguments. The script's own flag for accumulation gets the requested value; if a
+// flag occurs twice, the last one counts.
 func (s *Setup) CommandLine() []string {
 	x := s.Script
 	if flag := x.flags["accumulation"]; flag != "" && s.Overrides("accumulation") {
@@ -248,13 +249,13 @@ func (s *Setup) CommandLine() []string {
 	return x.Args
 }
 
-// IsLaunched reports whether accelerate's launcher gives the script its precision, which an Accelerator() without one of
-// its own then has.
+// IsLaunched reports whether the script gets its precision from accelerate's launcher, which applies to an
+// Accelerator() without its own.
 func (s *Setup) IsLaunched() bool {
 	return s.Script != nil && s.Script.flags["precision"] == "--mixed_precision"
 }
 
-// differs reports whether a field that a script may set itself is not as it was.
+// differs reports whether a field that a script may set itself has changed.
 func (s *Setup) differs(was *Setup, field string) bool {
 	switch field {
 	case "accumulation":
@@ -271,19 +272,19 @@ func (s *Setup) differs(was *Setup, field string) bool {
 	return false
 }
 
-// ChangedAny reports whether any field that a script may set itself is changed.
+// ChangedAny reports whether any field that a script may set itself has changed.
 func (s *Setup) ChangedAny() bool {
 	return slices.ContainsFunc([]string{"accumulation", "precision", "optimizer", "checkpointing", "clip"}, s.Changed)
 }
 
-// Note stores the notes of a followed script. They are the same in each run.
+// Note stores the notes on a followed script. They are the same for each run.
 func (x *Script) Note(notes []string) {
 	x.noted.Lock()
 	x.notes = notes
 	x.noted.Unlock()
 }
 
-// Notes returns the notes of a followed script, or nil if there is no script.
+// Notes returns the notes on a followed script, or nil if there is no script.
 func (x *Script) Notes() []string {
 	if x == nil {
 		return nil
@@ -293,11 +294,11 @@ func (x *Script) Notes() []string {
 	return x.notes
 }
 
-// readLoop finds the loop of a setup that was decoded from fields.
+// readLoop reads the loop of a setup that was decoded from fields.
 func (s *Setup) readLoop(from Source, fields map[string]any) error {
 	err := s.findLoop(from)
 	if err != nil && from.Guessed {
-		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop of %s is not read (%v); the figures are for a step in its own function, and may be too low", s.loopName(), err)}}
+		s.Script = &Script{Guessed: true, notes: []string{fmt.Sprintf("the loop in %s could not be read (%v); the figures are for a step in its own function, and may be too low", s.loopName(), err)}}
 		s.Loop = ""
 		return nil
 	}
@@ -339,7 +340,8 @@ func (s *Setup) findLoop(from Source) error {
 	return nil
 }
 
-// completeLoop gives a model to the loops that bring their own code for it, and refuses what a loop cannot train.
+// completeLoop sets the model for loops that have their own model code, and returns an error for models that a loop
+// cannot train.
 func (s *Setup) completeLoop() error {
 	if s.Script == nil {
 		return nil
@@ -350,40 +352,40 @@ func (s *Setup) completeLoop() error {
 		if config == nil {
 			return Wrong("{loop} %s trains nanoGPT's own GPT, and GPT-2 with nanoGPT's code, but not %s; use {loop=script}", name, s.Model.Title())
 		}
-		s.Model.Config, s.Script = config, nil // which is simulated with its own loop
+		s.Model.Config, s.Script = config, nil // simulated with its own loop
 	case name == LitGPTLoop && !slices.Contains(s.Model.facts().Heads, family.CausalLM):
 		return Wrong("{loop} %s trains causal language models, but %s is not one; use {loop=script}", name, s.Model.Title())
 	case name == LitGPTLoop:
-		s.Script = nil // which is simulated with its own loop, on several GPUs too
+		s.Script = nil // simulated with its own loop, also on several GPUs
 	case ComparesAnswers(name):
 		return s.completeAnswers(name)
 	case name == "timm" && !s.Model.facts().Positions.Images:
-		return Wrong("{loop} %s trains image models, and %s takes text; use {loop=script}", name, s.Model.Title())
+		return Wrong("{loop} %s trains image models, but %s takes text; use {loop=script}", name, s.Model.Title())
 	}
 	return nil
 }
 
 // HasLitGPTsModel reports whether the run is LitGPT's and its own model is simulated. A setup may ask for something
-// that LitGPT lacks, such as another loss, or has in another form.
+// that LitGPT lacks, such as another loss, or implements differently.
 func (s *Setup) HasLitGPTsModel() bool {
 	changed := s.Quantization != nil || s.Loss != "" || s.LossChunks > 1 || len(s.Liger) > 0 || s.Attention == "eager" || s.LoRA != nil && (s.LoRA.PEFT || s.LoRA.DoRA || len(s.LoRA.Save) > 0)
 	return s.Loop == LitGPTLoop && s.Model.Head == family.CausalLM && s.Model.facts().LitGPT && !changed
 }
 
-// assumeLitGPT takes a run for LitGPT's if no loop is named, and it accumulates the gradients of adapters under FSDP1 that
-// are not PEFT's. LitGPT's finetuning clips no gradients (lora.py of October 2023; 0.5.13 refuses max_norm), so a run
-// that does is someone else's. LitGPT shards a model before it loads the weights.
+// assumeLitGPT treats a run as LitGPT's if no loop is named and the run accumulates gradients of adapters under FSDP1
+// that are not PEFT's. LitGPT's finetuning does not clip gradients (lora.py of October 2023; 0.5.13 refuses
+// max_norm), so a run that does is not LitGPT's. LitGPT shards a model before it loads the weights.
 func (s *Setup) assumeLitGPT() error {
 	if s.Loop == "" && s.flatAdapters() && s.Accumulation > 1 && !s.Clip && s.Model.Head == family.CausalLM {
 		s.Loop, s.LoopAssumed = LitGPTLoop, true
 	}
 	if s.Loop == LitGPTLoop && s.Dist.FSDP() && s.Dist.Load == "" {
-		s.Dist.Load = LoadSharded // fabric.init_module makes the model on the meta device
+		s.Dist.Load = LoadSharded // fabric.init_module creates the model on the meta device
 	}
 	return nil
 }
 
-// parseLoop parses a Python file; messages use the name shown.
+// parseLoop parses a Python file; shown is its name in messages.
 func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	in, err := from.Open(path)
 	if err != nil {
@@ -397,7 +399,7 @@ func parseLoop(from Source, path, shown string) (*pysrc.File, error) {
 	return parsePython(shown, src)
 }
 
-// remembered reads each configuration once, since a search follows its script many times.
+// remembered caches the configurations that read returns, because a search follows its script many times.
 func remembered(read func(name string) (map[string]any, error)) func(string) (map[string]any, error) {
 	type answer struct {
 		config map[string]any
@@ -417,7 +419,7 @@ func remembered(read func(name string) (map[string]any, error)) func(string) (ma
 	}
 }
 
-// besides reads the modules of a folder, each once.
+// besides returns a function that reads the modules in a folder, each once.
 func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 	read := 0
 	return func(module string) (*pysrc.File, error) {
@@ -439,7 +441,7 @@ func besides(from Source, folder string) func(string) (*pysrc.File, error) {
 	}
 }
 
-// loopEvidence returns the group of runs with the same loop.
+// loopEvidence returns the evidence group of runs with the same loop.
 func (s *Setup) loopEvidence() []string {
 	switch {
 	case !s.Script.Readable():
@@ -455,7 +457,7 @@ func (s *Setup) loopName() string {
 	return ScriptOf(s.Loop)
 }
 
-// loops reports whether the figures are those of the loop: a script may not have been followed.
+// loops reports whether the figures are for this loop: a script may not have been followed.
 func (s *Setup) loops() bool { return !s.Script.Readable() || s.Script.followed() && s.Dist == nil }
 
 // tells reports whether the setup, not a script, determines a field.
@@ -463,7 +465,7 @@ func (s *Setup) tells(field string) bool {
 	return !s.Script.followed() || s.Script.File == nil || s.Says(field)
 }
 
-// ComputesIn returns the precision of the run: that of its script, if the script was followed and shows it.
+// ComputesIn returns the precision of the run: the script's, if it was followed and its precision is known.
 func (s *Setup) ComputesIn() string {
 	if s.Script.followed() && s.Script.File != nil && !s.Changed("precision") {
 		return cmp.Or(s.Script.Precision(), s.Precision)
@@ -471,7 +473,7 @@ func (s *Setup) ComputesIn() string {
 	return s.Precision
 }
 
-// shownPrecision returns the precision in words: the script's own, once it has been followed.
+// shownPrecision returns the precision for display: the script's own, once it has been followed.
 func (s *Setup) shownPrecision() string {
 	if in := s.ComputesIn(); in != s.Precision {
 		return in
@@ -498,7 +500,7 @@ func (s *Setup) plannedOptimizer() string {
 	return cmp.Or(s.shownOptimizer(), s.Optimizer)
 }
 
-// shownAccumulation returns the forward passes per update: the script's own, once it has been followed.
+// shownAccumulation returns the number of forward passes per update: the script's own, once it has been followed.
 func (s *Setup) shownAccumulation() int {
 	if s.tells("accumulation") {
 		return s.Accumulation

@@ -11,10 +11,11 @@ import (
 	"snug/internal/files"
 )
 
-// maxLoopData limits the files of settings that a script opens. Larger ones are data, and not read.
+// maxLoopData limits the size of settings files that a script opens. Larger files are data, and not read.
 const maxLoopData = 1 << 20
 
-// texts reads the files that a script opens, with paths relative to the folder that the setup's are relative to.
+// texts returns a function that reads the files that a script opens, with paths relative to the same folder as the
+// setup's.
 func texts(from Source) func(path string) (string, error) {
 	return func(path string) (string, error) {
 		if from.Open == nil {
@@ -33,7 +34,7 @@ func texts(from Source) func(path string) (string, error) {
 	}
 }
 
-// DecodeYAML decodes a YAML document, as a script does with yaml.safe_load.
+// DecodeYAML decodes a YAML document like yaml.safe_load in a script.
 func DecodeYAML(text string) (v any, err error) {
 	err = yaml.Unmarshal([]byte(text), &v)
 	return v, err

@@ -4,7 +4,7 @@ package setup
 
 import "strings"
 
-// loopWords splits a loop into the script and its arguments as a shell would: at white space, except within quotes.
+// loopWords splits a loop into the script and its arguments as a shell would: at white space outside quotes.
 func loopWords(loop string) ([]string, error) {
 	var out []string
 	word, in, quote := strings.Builder{}, false, rune(0)
@@ -26,7 +26,7 @@ func loopWords(loop string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, Wrong("{loop} %s: a quote (%c) is never closed", loop, quote)
+		return nil, Wrong("{loop} %s: the quote (%c) is not closed", loop, quote)
 	}
 	if in {
 		out = append(out, word.String())
@@ -34,7 +34,7 @@ func loopWords(loop string) ([]string, error) {
 	return out, nil
 }
 
-// LoopOf is the reverse of loopWords.
+// LoopOf joins words into a loop, the reverse of loopWords.
 func LoopOf(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -53,7 +53,7 @@ func LoopOf(words []string) string {
 // ReadsScript reports whether a loop is read from a script.
 func ReadsScript(loop string) bool {
 	words, err := loopWords(loop)
-	if err != nil { // which is reported when the loop is read
+	if err != nil { // reported when the loop is read
 		words = strings.Fields(loop)
 	}
 	return len(words) > 0 && isScript(words[0])

@@ -24,14 +24,14 @@ func FuzzLoopWords(f *testing.F) {
 	})
 }
 
-// FuzzNotebook checks that no notebook makes reading one panic.
+// FuzzNotebook checks that reading a notebook never panics.
 func FuzzNotebook(f *testing.F) {
 	f.Add([]byte(`{"cells": [{"cell_type": "code", "source": ["%%time\n", "x = !ls\n", "!pip install x"]}, {"cell_type": "code", "source": 3}]}`))
 	f.Add([]byte("!ls\nif x:\n    %time y\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		for _, name := range []string{"a.ipynb", "a.py"} {
 			if file, err := parsePython(name, src); err == nil && file == nil {
-				t.Error("neither a file nor an error")
+				t.Error("got neither a file nor an error")
 			}
 		}
 	})
@@ -45,6 +45,6 @@ func TestNotebookLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(f.Body); n != 3 || f.Body[2].At().Line != 4 {
-		t.Errorf("%d statements, the last in line %d", n, f.Body[n-1].At().Line)
+		t.Errorf("%d statements, the last on line %d", n, f.Body[n-1].At().Line)
 	}
 }

@@ -4,14 +4,14 @@ package setup
 
 import "fmt"
 
-// Axis is a way in which GPUs share a run.
+// Axis is a way in which GPUs divide a run.
 type Axis int
 
-// The axes of a mesh. Along Data and Shard each GPU has its own samples; along the others several GPUs
-// share the same samples.
+// The axes of a mesh. Along Data and Shard, each GPU has its own samples; along the others, several GPUs process the
+// same samples.
 const (
 	Data     Axis = iota // each GPU has the whole model
-	Shard                // each GPU keeps a part of the optimizer's state, and perhaps of gradients and weights
+	Shard                // each GPU keeps a part of the optimizer states, and possibly of gradients and weights
 	Tensor               // layers are split
 	Context              // sequences are split
 	Pipeline             // each GPU has some of the layers
@@ -39,11 +39,11 @@ func (m Mesh) GPUs() int {
 	return n
 }
 
-// Replicas returns the number of micro-batches that run at the same time; an effective batch counts them.
+// Replicas returns the number of micro-batches that run at the same time, which is a factor of the effective batch.
 func (m Mesh) Replicas() int { return m.Size(Data) * m.Size(Shard) }
 
-// only returns an error for a mesh with GPUs along another axis: only one axis at a time is simulated,
-// data or shard.
+// only returns an error for a mesh with GPUs along another axis, because only one axis, data or shard, is simulated
+// at a time.
 func (m Mesh) only(a Axis) error {
 	for other := range axes {
 		if other != a && m.Size(other) > 1 {

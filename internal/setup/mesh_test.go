@@ -45,6 +45,6 @@ func TestDistJSON(t *testing.T) {
 		}
 	}
 	if len(kinds) != len(DistKinds) {
-		t.Errorf("%d kinds are known, %d are words", len(kinds), len(DistKinds))
+		t.Errorf("kinds has %d entries, DistKinds %d", len(kinds), len(DistKinds))
 	}
 }

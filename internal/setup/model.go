@@ -20,35 +20,35 @@ import (
 	"snug/internal/spelling"
 )
 
-// Source gives access to the files and models that a setup names.
+// Source provides the files and models named in a setup.
 type Source struct {
 	// Open opens a file; nil means that no files can be read.
 	Open func(path string) (io.ReadCloser, error)
-	// Hub is the folder of the Hugging Face cache that holds models--org--name.
+	// Hub is the Hugging Face cache folder with the models--org--name folders.
 	Hub string
-	// Base is the folder of relative paths in the setup.
+	// Base is the folder that relative paths in the setup refer to.
 	Base string
 	// Profile reads a profile; nil means that profiles cannot be read.
 	Profile func(io.Reader) (Program, error)
-	// Survey follows the script of a setup to learn what it shows about its run; nil means that scripts are not
+	// Survey follows a setup's script to find out what it shows about the run; nil means that scripts are not
 	// followed for this.
 	Survey func(s *Setup) (Survey, error)
-	// AnyBatch reports that the batch is searched for, so that none is required.
+	// AnyBatch means that a batch is searched for, so none is required.
 	AnyBatch bool
-	// Guessed reports that the setup's loop was found in files, and not named by the user. If it cannot be
-	// followed, the run has snug's own step, and a note says so.
+	// Guessed means that the setup's loop was found in files, not named by the user. If it cannot be followed, snug's
+	// own step is used, with a note.
 	Guessed bool
-	// Asked are the fields that the user gives besides the files of the run; a trainer in a script takes them instead of
-	// its own. Flags are the flags by which the script takes a field, by the field's name.
+	// Asked lists the fields that the user gave in addition to the run's files; they override a trainer in a script.
+	// Flags maps field names to the script's flags for them.
 	Asked map[string]bool
 	Flags map[string]string
-	// Programs caches the profiles that were read, by name; may be nil.
+	// Programs caches profiles by name; it may be nil.
 	Programs map[string]Program
 }
 
-const maxConfig = 16 << 20 // bytes of a config.json
+const maxConfig = 16 << 20 // maximum bytes of a config.json
 
-// model decodes the field model.
+// model decodes the model field.
 func (o *object) model(s *Setup, from Source) error {
 	s.Model = Model{Name: o.text("name"), Profile: o.text("profile"), Head: o.choice("head", "", family.Heads()), Program: s.Model.Program}
 	config := o.value("config")
@@ -58,7 +58,7 @@ func (o *object) model(s *Setup, from Source) error {
 		return err
 	}
 	if custom != nil {
-		return unknownModel("{model.custom} %s is code that snug does not know; record a profile: snug profile -- <your command>", show(custom))
+		return unknownModel("{model.custom} %s is code that snug cannot simulate; record a profile: snug profile -- <your command>", show(custom))
 	}
 	given := 0
 	for _, is := range []bool{config != nil, s.Model.Name != "", s.Model.Profile != ""} {
@@ -72,7 +72,7 @@ func (o *object) model(s *Setup, from Source) error {
 	case given > 1:
 		return Wrong("{model} has more than one of config, name and profile; keep one")
 	case s.Model.Profile != "":
-		return nil // already read, since its quantities are fields
+		return nil // already read, because its quantities are fields
 	case s.Model.Name != "":
 		return s.Model.named(from)
 	}
@@ -89,12 +89,12 @@ func (m *Model) configured(config any, from Source) error {
 			return err
 		}
 	default:
-		return Wrong("{model.config} is %s; it must be the object in a config.json, or a path to one", show(v))
+		return Wrong("{model.config} is %s; it must be the contents of a config.json, or the path of one", show(v))
 	}
 	return m.adopt()
 }
 
-// adopt checks a config and takes the head from it.
+// adopt checks a config and reads the head from it.
 func (m *Model) adopt() error {
 	if text, ok := m.Config["text_config"].(map[string]any); ok && m.Config["model_type"] == nil {
 		m.Config = text
@@ -113,7 +113,7 @@ func (m *Model) adopt() error {
 	return err
 }
 
-// named looks up a name: built in, in the Hugging Face cache, or a path.
+// named looks up a name: a built-in model, a model in the Hugging Face cache, or a path.
 func (m *Model) named(from Source) error {
 	if strings.HasPrefix(m.Name, "torchvision/") {
 		known := family.NamedModels()
@@ -134,8 +134,8 @@ func (m *Model) named(from Source) error {
 	return m.adopt()
 }
 
-// named returns the configuration of a model that a script names: a path, as it is for transformers, or else a
-// name that is built in or in the Hugging Face cache.
+// named returns the configuration of a model that a script names: a path, as in transformers, or else a built-in name
+// or one in the Hugging Face cache.
 func (from Source) named(name string) (map[string]any, error) {
 	m := Model{Name: name}
 	if m.load(name, from) == nil {
@@ -159,7 +159,8 @@ func (m *Model) found(from Source) error {
 	return m.assumed()
 }
 
-// assumed takes the name for a built-in model of the same name, or returns what is known about it.
+// assumed assumes that the name refers to a built-in model with the same base name; otherwise it returns an error
+// with what is known about the name.
 func (m *Model) assumed() error {
 	if e, what := catalog.Assume(m.Name); e != nil {
 		m.Config, m.TakenFor = e.Config, what
@@ -171,12 +172,11 @@ func (m *Model) assumed() error {
 	return unknownModel("{model.name} %q is not known%s", m.Name, modelHint(m.Name))
 }
 
-// modelHint suggests a model whose name has the same words (catalog.Like), or nearly the same letters
-// (spelling.Hint).
+// modelHint suggests a model whose name has the same words (catalog.Like) or nearly the same letters (spelling.Hint).
 func modelHint(name string) string {
 	near := name
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
-		near = path.Base(name) // a copy of a model usually has the same name
+		near = path.Base(name) // a copy of a model usually keeps its name
 	}
 	for _, n := range family.NamedModels() {
 		if strings.EqualFold(path.Base(n), near) {
@@ -184,7 +184,7 @@ func modelHint(name string) string {
 		}
 	}
 	switch like := catalog.Like(near); {
-	case len(like) > 0 && !strings.Contains(like[0], "/"): // the original
+	case len(like) > 0 && !strings.Contains(like[0], "/"): // the original model
 		return "; did you mean " + like[0] + "?"
 	case len(like) > 0:
 		return "; did you mean " + strings.Join(like[:min(len(like), 3)], " or ") + "?"
@@ -193,8 +193,7 @@ func modelHint(name string) string {
 		"it is neither built in (snug models lists those) nor a config.json nor in the Hugging Face cache")
 }
 
-// load reads a config.json, or the one in a folder, and the headers of the weights
-// next to it.
+// load reads a config.json, given its path or its folder, and the headers of the weight files next to it.
 func (m *Model) load(at string, from Source) error {
 	config, name, err := from.config(at)
 	if err != nil {
@@ -204,7 +203,7 @@ func (m *Model) load(at string, from Source) error {
 	return nil
 }
 
-// config reads a config.json, or the one in a folder, and returns its path.
+// config reads a config.json, given its path or its folder, and returns its path.
 func (from Source) config(at string) (map[string]any, string, error) {
 	if at == "" {
 		return nil, "", Wrong("{model.config} is an empty path")
@@ -215,7 +214,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 		missing := errors.Is(err, fs.ErrNotExist)
 		name = filepath.Join(at, "config.json")
 		if data, err = from.read(name); err != nil && missing {
-			name = at // that folder does not exist either
+			name = at // the folder does not exist either
 		}
 	}
 	switch {
@@ -230,7 +229,7 @@ func (from Source) config(at string) (map[string]any, string, error) {
 	}
 	config, ok := v.(map[string]any)
 	if !ok {
-		return nil, "", fmt.Errorf("%s holds %s; a config.json is an object", name, show(v))
+		return nil, "", fmt.Errorf("%s contains %s; a config.json must be an object", name, show(v))
 	}
 	return config, name, nil
 }
@@ -255,7 +254,7 @@ func (from Source) read(name string) ([]byte, error) {
 	return files.ReadAll(f, maxConfig)
 }
 
-// reason returns an error without its operation and path, since the message already has them.
+// reason returns an error without its operation and path, which the message already has.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

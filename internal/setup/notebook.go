@@ -11,18 +11,16 @@ import (
 	"snug/internal/pysrc"
 )
 
-// A line of a notebook that is not Python: a shell command or a magic of IPython, or an assignment of its output
-// to a name.
+// Lines of a notebook that are not Python: shell commands, IPython magics, and assignments of their output to a name.
 var (
 	magicLine   = pattern.New(`^\s*[!%]`)
 	magicResult = pattern.New(`^(\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*)[!%].*$`)
 )
 
-// otherCells are the magics of cells that are not Python.
+// otherCells are the magics of cells in other languages.
 var otherCells = []string{"%%bash", "%%sh", "%%script", "%%html", "%%javascript", "%%js", "%%latex", "%%markdown", "%%svg", "%%writefile", "%%cmd", "%%perl", "%%ruby"}
 
-// parsePython parses a script, or a notebook. Line numbers of a notebook count the lines of its code
-// cells only.
+// parsePython parses a script or a notebook. In a notebook, line numbers count only the lines in code cells.
 func parsePython(shown string, src []byte) (*pysrc.File, error) {
 	if isNotebook(shown) {
 		code, err := cells(src)
@@ -63,13 +61,12 @@ func cells(src []byte) (string, error) {
 	return out.String(), nil
 }
 
-// cellText returns the lines of a cell, which are one string or a list of strings. A cell in another language is
-// left out.
+// cellText returns the text of a cell, which is one string or a list of strings. It skips cells in other languages.
 func cellText(raw json.RawMessage) string {
 	var text string
 	var lines []string
 	if json.Unmarshal(raw, &text) != nil {
-		_ = json.Unmarshal(raw, &lines) // neither: an empty cell
+		_ = json.Unmarshal(raw, &lines) // anything else is an empty cell
 		text = strings.Join(lines, "")
 	}
 	for _, m := range otherCells {
@@ -80,7 +77,7 @@ func cellText(raw json.RawMessage) string {
 	return text + "\n"
 }
 
-// withoutMagics replaces the lines that only a notebook understands, so that all others keep their numbers.
+// withoutMagics replaces the lines that only a notebook understands, so that all others keep their line numbers.
 func withoutMagics(code string) string {
 	lines := strings.Split(code, "\n")
 	for i, l := range lines {

@@ -12,11 +12,11 @@ import (
 	"snug/internal/units"
 )
 
-// object reads the fields of a decoded JSON or YAML object. It remembers which fields were read, so that
-// the others are unknown, and keeps the first error.
+// object reads the fields of a decoded JSON or YAML object. It tracks which fields were read, so that it can report
+// the others as unknown, and keeps the first error.
 type object struct {
 	keys  map[string]any
-	at    string // prefix of each field's name: "model."
+	at    string // prefix of each field's name, such as "model."
 	asked []string
 	err   error
 }
@@ -33,7 +33,7 @@ func (o *object) value(key string) any {
 	return o.keys[key]
 }
 
-// done returns the first error. An unknown field comes before the rest: it is often the reason why
+// done returns the first error. An unknown field is reported before anything else, because it is often the reason why
 // another is missing.
 func (o *object) done() error {
 	var unknown []string
@@ -63,7 +63,7 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// choice returns one of a few words, or any text if there are none.
+// choice returns one of the given words, or any text if none are given.
 func (o *object) choice(key, otherwise string, words []string) string {
 	v := o.text(key)
 	if v == "" {
@@ -86,7 +86,7 @@ func (o *object) flag(key string, otherwise bool) bool {
 	return otherwise
 }
 
-// whole returns a whole number between two bounds.
+// whole returns an integer within bounds.
 func (o *object) whole(key string, otherwise, least, most int) int {
 	v := o.value(key)
 	if v == nil {
@@ -106,7 +106,7 @@ func (o *object) whole(key string, otherwise, least, most int) int {
 	return otherwise
 }
 
-// number returns a number between two bounds.
+// number returns a number within bounds.
 func (o *object) number(key string, otherwise, least, most float64) float64 {
 	v := o.value(key)
 	if v == nil {
@@ -129,7 +129,7 @@ func (o *object) size(key string) uint64 {
 			o.fail(key, " is %s; it must be bytes, at least 1, or a size like 24GiB", show(v))
 			return 0
 		}
-		return uint64(v) // set by a program, so exact
+		return uint64(v) // set by a program, so it is exact
 	case string:
 		b, err := units.ParseLimit(v)
 		if err != nil {
@@ -153,14 +153,14 @@ func (o *object) words(key string) []string {
 	for _, x := range list {
 		s, ok := x.(string)
 		if !ok || s == "" {
-			o.fail(key, " holds %s; it must be a list of names", show(x))
+			o.fail(key, " contains %s; it must be a list of names", show(x))
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// listed returns a list of a few words, or of any text if there are none.
+// listed returns a list of the given words, or of any text if none are given.
 func (o *object) listed(key string, words []string) []string {
 	given := o.words(key)
 	for _, w := range given {
@@ -171,7 +171,7 @@ func (o *object) listed(key string, words []string) []string {
 	return given
 }
 
-// inner returns the object in a field, or nil.
+// inner returns the object in a field, or nil if there is none.
 func (o *object) inner(key string) *object {
 	switch v := o.value(key).(type) {
 	case nil:
@@ -183,7 +183,7 @@ func (o *object) inner(key string) *object {
 	return nil
 }
 
-// adopt takes over the error of an inner object.
+// adopt takes the error of an inner object.
 func (o *object) adopt(in *object) {
 	if err := in.done(); err != nil && o.err == nil {
 		o.err = err

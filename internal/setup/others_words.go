@@ -8,8 +8,8 @@ import (
 	"snug/internal/spelling"
 )
 
-// othersWords are the words that trainers and people use for a setting's values, under its JSON key. They are
-// not accepted, because a setup has one word for each thing, but the error names the right one.
+// othersWords maps words that trainers and people use for a setting's values, by JSON key. They are not accepted,
+// because a setup has one word for each thing, but the error suggests the right one.
 var othersWords = map[string]map[string]string{
 	"precision": {
 		"bf16-mixed": "amp-bf16", "16-mixed": "amp-fp16", "fp16-mixed": "amp-fp16", "bf16-amp": "amp-bf16", "fp16-amp": "amp-fp16",
@@ -24,7 +24,7 @@ var othersWords = map[string]map[string]string{
 	"kind":      {"fsdp": "fsdp2", "deepspeed": "zero2", "dp": "ddp", "full_shard": "fsdp2", "shard_grad_op": "fsdp2-noreshard"},
 }
 
-// wordHint suggests the word that was meant for a setting's value, or lists all.
+// wordHint suggests the intended word for a setting's value, or lists all words.
 func wordHint(key, given string, words []string) string {
 	if meant := othersWords[key][strings.ToLower(given)]; meant != "" {
 		return "; did you mean " + meant + "?"

@@ -11,7 +11,7 @@ func (s *Setup) completeLoRA() error {
 	if len(l.Targets) == 0 {
 		l.PEFT = true // only PEFT has defaults
 		if l.Targets = s.Model.facts().LoRA; l.Targets == nil {
-			return Wrong("{lora.targets} is empty, and PEFT has no defaults for %s; name the linear layers to adapt, such as q_proj and v_proj, or all-linear", s.Model.Title())
+			return Wrong("{lora.targets} is empty, but PEFT has no defaults for %s; name the linear layers to adapt, such as q_proj and v_proj, or all-linear", s.Model.Title())
 		}
 	}
 	return nil

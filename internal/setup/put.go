@@ -4,8 +4,8 @@ package setup
 
 import "strings"
 
-// Put sets a field of a setup that is not decoded yet, such as "batch" or "dist.world". It makes the
-// object around the field if necessary.
+// Put sets a field of a setup that has not been decoded yet, such as "batch" or "dist.world". It creates the object
+// around the field if necessary.
 func Put(fields map[string]any, field string, v any) {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {

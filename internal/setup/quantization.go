@@ -15,11 +15,11 @@ type Quantization struct {
 	Bits    int    `json:"bits"`              // per weight; only 4 is simulated
 	Type    string `json:"type,omitempty"`    // the 4-bit type: one of QuantTypes
 	Double  bool   `json:"double,omitempty"`  // the scales are quantized too
-	Compute string `json:"compute,omitempty"` // the type that products are computed in
-	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: weights that are not quantized become float32
+	Compute string `json:"compute,omitempty"` // the type in which products are computed
+	Prepare bool   `json:"prepare,omitempty"` // PEFT's prepare_model_for_kbit_training: unquantized weights become float32
 
-	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are cast back after that, as Axolotl does
-	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as TRL does; "" is float32
+	CastBack bool   `json:"cast_back,omitempty"` // norms, embeddings and head are then cast back, as in Axolotl
+	Adapters string `json:"adapters,omitempty"`  // the type that adapters are cast to, as in TRL; "" means float32
 
 	Saved bool `json:"-"` // the model's files contain quantized weights
 }
@@ -27,11 +27,11 @@ type Quantization struct {
 // simulatedBits is the only supported width of quantized weights.
 const simulatedBits = 4
 
-// CastsEmbeddings reports whether embeddings and head are cast to bf16 after all unquantized weights were cast
-// to float32. Adapters in bf16 on a model so prepared are TRL's, whose peft_module_casting_to_bf16 does this.
+// CastsEmbeddings reports whether embeddings and head are cast to bf16 after all unquantized weights were cast to
+// float32. bf16 adapters on a model prepared like this mean TRL, whose peft_module_casting_to_bf16 does this.
 func (q *Quantization) CastsEmbeddings() bool { return q.Prepare && !q.CastBack && q.Adapters == BF16 }
 
-// checkQuantization notes an error for settings that are not simulated.
+// checkQuantization records an error for settings that are not simulated.
 func (o *object) checkQuantization(s *Setup) {
 	switch q := s.Quantization; {
 	case q.CastBack && !q.Prepare:
@@ -41,8 +41,8 @@ func (o *object) checkQuantization(s *Setup) {
 	}
 }
 
-// savedQuantization reads the quantization from the config of a model that was saved quantized. It
-// overrides the setup.
+// savedQuantization reads the quantization from the config of a model that was saved quantized. It overrides the
+// setup.
 func (s *Setup) savedQuantization() error {
 	q, _ := s.Model.Config["quantization_config"].(map[string]any)
 	if q == nil {
@@ -51,7 +51,7 @@ func (s *Setup) savedQuantization() error {
 	four := q["load_in_4bit"] == true || q["_load_in_4bit"] == true
 	method, _ := q["quant_method"].(string)
 	if method != "" && method != "bitsandbytes" || !four {
-		return unknownModel("the config of %s says that its weights are quantized (quantization_config, %s), in a way that is not simulated; measure the run: snug profile -- <your command>",
+		return unknownModel("the weights of %s are quantized (quantization_config: %s) in a way that is not simulated; measure the run: snug profile -- <your command>",
 			s.Model.Title(), cmp.Or(method, "no quant_method"))
 	}
 	if s.Quantization == nil {
@@ -101,8 +101,8 @@ func (s *Setup) CanQuantize() bool {
 		s.Model.Program == nil && s.Model.facts().Quantizes
 }
 
-// UsualQuantization returns the usual quantization: that of the paper (nf4, double quantization),
-// computed in the type of the arithmetic.
+// UsualQuantization returns the quantization of the QLoRA paper (nf4, double quantization), computed in the type of
+// the arithmetic.
 func (s *Setup) UsualQuantization() *Quantization {
 	p := &Quantization{Bits: simulatedBits, Type: NF4, Double: true, Compute: FP32}
 	if half := strings.TrimPrefix(s.Precision, "amp-"); slices.Contains(ComputeTypes, half) {
@@ -111,8 +111,8 @@ func (s *Setup) UsualQuantization() *Quantization {
 	return p
 }
 
-// QuantizationUnder returns the quantization under another precision. If products are computed in the
-// type of the arithmetic, that type changes too, as in trainers.
+// QuantizationUnder returns the quantization in another precision. If products are computed in the type of the
+// arithmetic, that type changes too, as in trainers.
 func (s *Setup) QuantizationUnder(precision string) *Quantization {
 	was, now := strings.TrimPrefix(s.Precision, "amp-"), strings.TrimPrefix(precision, "amp-")
 	if s.Quantization == nil || s.Quantization.Saved || s.Quantization.Compute != was || !slices.Contains(ComputeTypes, now) {

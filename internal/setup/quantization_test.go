@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// quantizedFields returns a setup with quantized weights and changes.
+// quantizedFields returns a setup with quantized weights, with some fields changed.
 func quantizedFields(change map[string]any) map[string]any {
 	fields := map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 1.0, "seq": 64.0, "precision": "bf16",
@@ -38,29 +38,29 @@ func TestQuantizedRefusals(t *testing.T) {
 		want   string
 	}{
 		{"no adapters", map[string]any{"lora": nil}, "quantized weights cannot be trained"},
-		{"adapters of another kind", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
+		{"adapters without PEFT", map[string]any{"lora.peft": false, "lora.targets": []any{"q_proj"}}, "set lora.peft"},
 		{"DoRA", map[string]any{"lora.dora": true}, "DoRA over quantized weights is not simulated"},
 		{"8 bits", map[string]any{"quantization.bits": 8.0}, "quantization.bits: 8-bit weights are not simulated; choose quantization.bits 4"},
-		{"lowered alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back needs quantization.prepare"},
+		{"cast back alone", map[string]any{"quantization.cast_back": true}, "quantization.cast_back needs quantization.prepare"},
 		{"a scaler", map[string]any{"quantization.adapters": "bf16", "precision": "amp-fp16"}, "GradScaler cannot unscale 16-bit gradients"},
 		{"an old bitsandbytes", map[string]any{"versions.bitsandbytes": "0.41"}, "versions.bitsandbytes 0.41 is not known; 0.43 to 0.50 are"},
 		{"no bits", map[string]any{"quantization": map[string]any{"double": true}}, "quantization.bits is missing"},
 		{"a type", map[string]any{"quantization.type": "nf5"}, `"nf5" is not known; known: nf4, fp4`},
 		{"a compute type", map[string]any{"quantization.compute": "bfloat16"}, `"bfloat16" is not known`},
-		{"a slip", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
+		{"a typo", map[string]any{"quantization.doubel": true}, `field "quantization.doubel" is not known; did you mean double`},
 		{"no object", map[string]any{"quantization": true}, "quantization is true; it must be an object"},
 		{"sharded", map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 2.0}}, "choose dist.kind ddp"},
 		{"not quantized by transformers", map[string]any{"model": map[string]any{"config": map[string]any{"model_type": "dbrx"}}, "lora.targets": []any{"dense"}}, "which layers of dbrx are quantized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Decode(quantizedFields(c.change), Source{}); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q in it", err, c.want)
+				t.Errorf("got %v, want it to contain %q", err, c.want)
 			}
 		})
 	}
 }
 
-// TestQuantizedInFiles checks that quantized weights in a model's files are read from its config.
+// TestQuantizedInFiles checks that quantization in a model's files is read from its config.
 func TestQuantizedInFiles(t *testing.T) {
 	config := func(q map[string]any) map[string]any {
 		return quantizedFields(map[string]any{"quantization": nil, "model": map[string]any{"config": map[string]any{"model_type": "llama", "quantization_config": q}}})

@@ -14,21 +14,21 @@ import (
 	"snug/internal/files"
 )
 
-// A file of setups has one of three forms, recognized by how its lines begin: JSON Lines, with one object
-// per line; one JSON object over several lines; or YAML, with one document per setup.
+// A file of setups has one of three formats, recognized by how its lines begin: JSON Lines, with one object per line;
+// one JSON object over several lines; or YAML, with one document per setup.
 
 // Raw is one setup as written in a file, parsed but not checked. Numbers are float64 in every format.
 type Raw struct {
-	Fields map[string]any // as written, by name
-	Line   int            // where it begins
+	Fields map[string]any // as written, by field name
+	Line   int            // the line where it begins
 	Err    error          // why it could not be decoded
 }
 
-// Limits of a file of setups. JSON Lines are answered one by one, so there may be any number; any other file is
+// Limits on a file of setups. JSON Lines are answered one by one, so their number is unlimited; any other file is
 // read as a whole.
 const (
 	most    = 1 << 30
-	maxText = 4 << 20 // of a line, or of a file that is not JSON Lines
+	maxText = 4 << 20 // maximum size of a line, or of a file that is not JSON Lines
 )
 
 // Reader reads a file of setups, one at a time.
@@ -36,7 +36,7 @@ type Reader struct {
 	in    *bufio.Reader
 	line  int                 // lines read so far
 	begin []byte              // data read before the format of the file was known
-	next  func() (Raw, error) // nil until it is known
+	next  func() (Raw, error) // nil until the format is known
 }
 
 // NewReader reads setups from r.
@@ -44,8 +44,8 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(files.Limit(r, most), 64<<10)}
 }
 
-// Read reads a file of setups. A setup that cannot be decoded has its Err;
-// the error is for a file that cannot be read at all or contains no setup.
+// Read reads a file of setups. A setup that cannot be decoded has its Err set; the error is for a file that cannot be
+// read at all or contains no setup.
 func Read(r io.Reader) ([]Raw, error) {
 	in := NewReader(r)
 	var out []Raw
@@ -61,8 +61,8 @@ func Read(r io.Reader) ([]Raw, error) {
 	}
 }
 
-// Next returns the next setup. A setup that cannot be decoded has its Err; the error is
-// io.EOF after the last one, or for a file that cannot be read further.
+// Next returns the next setup. A setup that cannot be decoded has its Err set; the error is io.EOF after the last
+// one, or another error if the file cannot be read further.
 func (r *Reader) Next() (Raw, error) {
 	if r.next != nil {
 		return r.next()
@@ -80,7 +80,7 @@ func (r *Reader) Next() (Raw, error) {
 // tell detects the format of the file: from its first line if that is a complete object, otherwise from
 // all of it.
 func (r *Reader) tell() error {
-	begun, from := false, 0 // whether a line had any content, and where the last one begins
+	begun, from := false, 0 // whether a line had any content, and where the last line begins
 	for {
 		line, err := r.in.ReadSlice('\n')
 		r.begin = append(r.begin, line...)
@@ -104,8 +104,7 @@ func (r *Reader) tell() error {
 	}
 }
 
-// tellLarge handles a large file that does not begin with a complete setup: only JSON Lines may be that
-// large.
+// tellLarge handles a large file that does not begin with a complete setup. Only JSON Lines may be that large.
 func (r *Reader) tellLarge() error {
 	whole := r.begin[:bytes.LastIndexByte(r.begin, '\n')+1]
 	if isBinary(whole) {
@@ -120,7 +119,7 @@ func (r *Reader) tellLarge() error {
 
 var errNotText = errors.New("not text; a setup is JSON or YAML")
 
-// tellWhole handles a file that was read to its end.
+// tellWhole detects the format of a file that was read to its end.
 func (r *Reader) tellWhole() error {
 	data := withoutMark(r.begin)
 	if isBinary(data) {
@@ -138,7 +137,7 @@ func (r *Reader) tellWhole() error {
 	return nil
 }
 
-func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) } // a byte order mark
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) } // byte order mark
 
 // once returns a function that returns one setup and then io.EOF.
 func once(raw Raw) func() (Raw, error) {
@@ -152,7 +151,7 @@ func once(raw Raw) func() (Raw, error) {
 	}
 }
 
-// nextLine returns the setup of the next line that has one.
+// nextLine returns the setup in the next line that has one.
 func (r *Reader) nextLine() (Raw, error) {
 	for {
 		line, err := r.readLine()
@@ -176,7 +175,8 @@ func (r *Reader) nextLine() (Raw, error) {
 	}
 }
 
-// readLine returns the next line. A line that is too long is cut, but kept long enough for the caller to tell.
+// readLine returns the next line. A line that is too long is truncated, but kept long enough for the caller to
+// notice.
 func (r *Reader) readLine() ([]byte, error) {
 	var line []byte
 	if i := bytes.IndexByte(r.begin, '\n'); i >= 0 {
@@ -199,8 +199,8 @@ func (r *Reader) readLine() ([]byte, error) {
 	}
 }
 
-// isBinary reports whether the data is not text. UTF-16, which some editors write, is text that YAML can
-// read.
+// isBinary reports whether the data is not text. UTF-16, which some editors write, counts as text, because the YAML
+// reader accepts it.
 func isBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return false
@@ -208,8 +208,8 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
-// jsonLines reports whether a file is JSON Lines. It is if any line is a complete object, so that an
-// invalid line is a mistake in that line only, or if every line begins an object.
+// jsonLines reports whether a file is JSON Lines: if any line is a complete object, so that an invalid line affects
+// only itself, or if every line begins an object.
 func jsonLines(data []byte) bool {
 	if json.Valid(data) || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return false

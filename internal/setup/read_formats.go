@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readJSON decodes one object. Line is where data begins in its file.
+// readJSON decodes one object. line is where data begins in its file.
 func readJSON(data []byte, line int) Raw {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -45,7 +45,7 @@ func jsonError(data []byte, line int, err error) error {
 	return fmt.Errorf("%d:%d: not JSON: %w", line, column, err)
 }
 
-// readYAML decodes one document after the other.
+// readYAML returns a function that decodes one document after another.
 func readYAML(data []byte) func() (Raw, error) {
 	dec, broken := yaml.NewDecoder(bytes.NewReader(data)), false
 	return func() (Raw, error) {
@@ -86,7 +86,7 @@ func yamlError(err error) error {
 	return fmt.Errorf(" not YAML: %s", text)
 }
 
-// plain converts decoded YAML to the values that JSON would have given.
+// plain converts decoded YAML to the values that decoded JSON would have.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -114,14 +114,14 @@ func plain(v any) any {
 	case string, bool, float64, nil:
 		return v
 	default:
-		return fmt.Sprint(v) // a time stamp
+		return fmt.Sprint(v) // a timestamp
 	}
 }
 
 func raw(v any, line int) Raw {
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return Raw{Line: line, Err: fmt.Errorf("%d: a setup is an object, not %s; for many, write one JSON object per line", line, show(orNull(v)))}
+		return Raw{Line: line, Err: fmt.Errorf("%d: a setup is an object, not %s; for several setups, write one JSON object per line", line, show(orNull(v)))}
 	}
 	return Raw{Fields: fields, Line: line}
 }

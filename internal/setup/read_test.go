@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endless returns the same line again and again, and counts the bytes read.
+// endless is a reader that repeats a line forever, and counts the bytes read.
 type endless struct {
 	line  string
 	taken int
@@ -23,7 +23,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestReaderReadsAhead checks that setups in lines are read one by one.
+// TestReaderReadsAhead checks that JSON Lines are read one by one.
 func TestReaderReadsAhead(t *testing.T) {
 	in := &endless{line: `{"model": {"name": "gpt2"}, "batch": 4}` + "\n"}
 	r := NewReader(in)
@@ -66,16 +66,16 @@ func TestReadKinds(t *testing.T) {
 	big := strings.Repeat(" ", 70_000) // more than is buffered at a time
 	for name, c := range map[string]struct {
 		text string
-		want []string // the IDs, or the beginning of the error
+		want []string // the IDs, or the start of the error
 	}{
 		"one line":              {`{"id": "a"}`, []string{"a"}},
 		"lines":                 {"{\"id\": \"a\"}\n\n{\"id\": \"b\"}\n", []string{"a", "b"}},
 		"no last newline":       {"{\"id\": \"a\"}\n{\"id\": \"b\"}", []string{"a", "b"}},
-		"a mark":                {"\xef\xbb\xbf{\"id\": \"a\"}\n{\"id\": \"b\"}\n", []string{"a", "b"}},
+		"a BOM":                 {"\xef\xbb\xbf{\"id\": \"a\"}\n{\"id\": \"b\"}\n", []string{"a", "b"}},
 		"long lines":            {"{\"id\":" + big + "\"a\"}\n{\"id\":" + big + "\"b\"}\n", []string{"a", "b"}},
 		"a broken first line":   {"{\"id\": \n{\"id\": \"b\"}\n", []string{"1:8: not JSON", "b"}},
 		"a broken last line":    {"{\"id\": \"a\"}\n{\"id\": ", []string{"a", "2:"}},
-		"one over lines":        {"{\n\"id\":\n\"a\"\n}\n", []string{"a"}},
+		"over several lines":    {"{\n\"id\":\n\"a\"\n}\n", []string{"a"}},
 		"an object within":      {"{\"id\": \"a\", \"model\":\n{\"name\": \"x\"}\n}\n", []string{"a"}},
 		"a list":                {"[\n{\"id\": \"a\"}\n]\n", []string{"1: a setup is an object"}},
 		"YAML":                  {"id: a\n", []string{"a"}},

@@ -11,11 +11,10 @@ import (
 	"snug/internal/allocator"
 )
 
-// A setup whose model is a profile describes the recorded run, perhaps at other sizes. Everything else in
-// it must match the recordings. Settings that the recordings do not show are accepted as given, and
-// change no figure.
+// A setup whose model is a profile describes the recorded run, possibly at other sizes. Everything else in it must
+// match the recordings. Settings that the recordings do not show are accepted as given, and affect no figure.
 
-// Program is a profile, as used in a setup.
+// Program is a profile used as a model.
 type Program interface {
 	// Recorded describes the runs that the profile was made from.
 	Recorded() Recorded
@@ -27,17 +26,16 @@ type Recorded struct {
 	Names         []string           // the quantities that were varied
 	Sizes         []map[string]int64 // the sizes of the recordings
 	Fixed         map[string]int64   // named quantities that were constant
-	Precision     string             // one of Precisions; "" if it is not known
-	Optimizer     string             // its class: AdamW
-	Checkpointing *bool              // nil if it is not known
+	Precision     string             // one of Precisions; "" if unknown
+	Optimizer     string             // its class, such as AdamW
+	Checkpointing *bool              // nil if unknown
 	Accumulation  int                // backward passes per step
 	World         int                // processes that trained together
-	Kind          string             // of dist
-	Length        bool               // steps differ in one length, that of their longest sample
+	Kind          string             // the kind of dist
+	Length        bool               // steps differ only in the length of their longest sample
 }
 
-// profile reads the profile that a model names, and the quantities that it
-// varies and that have no field in a setup.
+// profile reads the profile that a model names, and those of its quantities that have no field in a setup.
 func (o *object) profile(s *Setup, model *object, from Source) error {
 	if model == nil {
 		return nil
@@ -62,7 +60,7 @@ func (o *object) profile(s *Setup, model *object, from Source) error {
 	return nil
 }
 
-// program reads a profile, once.
+// program reads a profile, and caches it.
 func (from Source) program(name string) (Program, error) {
 	if p := from.Programs[name]; p != nil {
 		return p, nil
@@ -110,13 +108,13 @@ func (s *Setup) recorded(o *object) error {
 	return err
 }
 
-// recordedSizes returns an error for a wrong size: a varied one must be given, any other must be that of
-// the recordings.
+// recordedSizes returns an error for a wrong size: a varied quantity must be given, and any other must match the
+// recordings.
 func (s *Setup) recordedSizes(p Recorded, name string) error {
 	for _, q := range p.Names {
 		switch {
 		case s.size(q) > 0:
-		case !isSize(q): // there is no flag for it
+		case !isSize(q): // it has no flag
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one in a setup file (%s: 8), or use snug predict with {at} %[2]s=8", name, q)
 		default:
 			return Wrong("{"+q+"} is missing; %s was recorded at several values; give one", name)
@@ -144,7 +142,7 @@ func (s *Setup) recordedSizes(p Recorded, name string) error {
 	return nil
 }
 
-// varied returns the varied quantities, in the form of --vary: batch=2,3.
+// varied returns the varied quantities in the format of --vary, such as batch=2,3.
 func varied(p Recorded) []string {
 	var out []string
 	for _, q := range p.Names {
@@ -165,7 +163,7 @@ func isSize(name string) bool {
 	return x != nil && x.Has(Size)
 }
 
-// size returns a quantity of the setup, 0 if it is not given.
+// size returns a quantity of the setup; 0 if it is not given.
 func (s *Setup) size(name string) int {
 	if isSize(name) {
 		return Find(name).Value(s).(int)

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// recordedSpread returns an error if the number of GPUs of the run, or how they share it, differs from the
-// recordings. Under DDP every GPU holds the same, so one process stands for any number; with sharding,
-// memory depends on the number.
+// recordedSpread returns an error if the number of GPUs, or how they share the run, differs from the recordings.
+// Under DDP every GPU holds the same, so one process represents any number; with sharding, memory depends on the
+// number.
 func (s *Setup) recordedSpread(p Recorded, name string) error {
 	was := max(p.World, 1)
 	switch d := s.Dist; {
 	case d == nil && was == 1:
 		return nil
 	case d == nil && p.Kind == "":
-		return Wrong("%s was recorded over %d GPUs and does not say how they shared the run; give {dist.kind} and {dist.world}, like ddp and %d", name, was, was)
+		return Wrong("%s was recorded over %d GPUs but does not say how they shared the run; give {dist.kind} and {dist.world}, like ddp and %d", name, was, was)
 	case d == nil:
 		s.Dist = Over(p.Kind, was)
 		return nil
@@ -31,8 +31,7 @@ func (s *Setup) recordedSpread(p Recorded, name string) error {
 		s.Dist.Kind, s.Dist.World(), name, how)
 }
 
-// Varies reports whether a size may differ from the recorded one. For a model that is not a profile every
-// size may.
+// Varies reports whether a size may differ from the recorded one. For a model that is not a profile, any size may.
 func (m Model) Varies(field string) bool {
 	return m.Program == nil || slices.Contains(m.Program.Recorded().Names, field)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorded is a model recorded at two batches, with the data of a probe.
+// recorded is a profile of a model recorded at two batches with a probe.
 type recorded struct{ is Recorded }
 
 func (r recorded) Recorded() Recorded { return r.is }
@@ -40,7 +40,7 @@ func TestRecordedSetups(t *testing.T) {
 	}
 	got := []any{s.Precision, s.Optimizer, s.Checkpointing, s.Accumulation, s.Seq, s.Attention, s.Versions.Torch}
 	if diff := cmp.Diff([]any{"amp-fp16", "adamw", false, 4, 64, "", "2.11"}, got); diff != "" {
-		t.Errorf("what the recordings tell (-want +got):\n%s", diff)
+		t.Errorf("settings from the recordings (-want +got):\n%s", diff)
 	}
 	for _, fine := range []map[string]any{
 		{"seq": 64.0}, {"optimizer": "adamw-fused"}, {"precision": "amp-fp16"}, {"attention": "sdpa"}, {"accumulation": 1.0},
@@ -56,8 +56,8 @@ func TestRecordedSetups(t *testing.T) {
 		want string
 	}{
 		{map[string]any{"seq": 128.0}, "seq is 128, but memory.snug was recorded only at 64; record other sizes: snug profile --vary seq=64,96 --vary batch=2,3"},
-		{map[string]any{"precision": "bf16"}, "precision is bf16, and memory.snug was recorded with amp-fp16; record the run in bf16: snug profile --vary batch=2,3"},
-		{map[string]any{"optimizer": "sgd"}, "optimizer is sgd, and memory.snug was recorded with AdamW"},
+		{map[string]any{"precision": "bf16"}, "precision is bf16, but memory.snug was recorded with amp-fp16; record the run in bf16: snug profile --vary batch=2,3"},
+		{map[string]any{"optimizer": "sgd"}, "optimizer is sgd, but memory.snug was recorded with AdamW"},
 		{map[string]any{"checkpointing": true}, "record the run with it on: snug profile"},
 		{map[string]any{"dist": map[string]any{"kind": "fsdp2", "world": 4.0}}, "dist.kind is fsdp2 over 4 GPUs, but memory.snug was recorded over 1"},
 		{map[string]any{"versions": map[string]any{"torch": "2.6"}}, "recorded with PyTorch 2.11, but versions.torch is 2.6"},
@@ -71,7 +71,7 @@ func TestRecordedSetups(t *testing.T) {
 	}
 }
 
-// TestRecordedWeights checks that bfloat16 weights under autocast to bfloat16 look like bfloat16 to a profile that
+// TestRecordedWeights checks that bfloat16 weights under autocast to bfloat16 match plain bfloat16 in a profile that
 // did not record autocast.
 func TestRecordedWeights(t *testing.T) {
 	for _, c := range []struct {
@@ -110,15 +110,15 @@ func TestRecordedSpread(t *testing.T) {
 		world int
 		kind  string
 		asked map[string]any
-		want  string // the resulting dist, or part of an error
+		want  string // the resulting dist, or part of the error
 	}{
 		{"one GPU", 1, "", nil, ""},
 		{"DDP around one", 1, "", dist("ddp", 8), "ddp 8"},
 		{"FSDP around one", 1, "", dist("fsdp2", 8), "recorded over 1; record it with the launcher"},
-		{"nobody says how", 4, "", nil, "give dist.kind and dist.world, like ddp and 4"},
-		{"the setup says how", 4, "", dist("zero2", 4), "zero2 4"},
-		{"the recording says how", 4, "fsdp2", nil, "fsdp2 4"},
-		{"sharded otherwise", 4, "fsdp2", dist("fsdp2", 8), "recorded fsdp2 over 4"},
+		{"unknown kind", 4, "", nil, "give dist.kind and dist.world, like ddp and 4"},
+		{"kind from the setup", 4, "", dist("zero2", 4), "zero2 4"},
+		{"kind from the recording", 4, "fsdp2", nil, "fsdp2 4"},
+		{"another number of shards", 4, "fsdp2", dist("fsdp2", 8), "recorded fsdp2 over 4"},
 		{"another kind", 4, "fsdp2", dist("ddp", 4), "recorded fsdp2 over 4"},
 		{"DDP over more", 4, "ddp", dist("ddp", 16), "ddp 16"},
 	} {
@@ -141,7 +141,7 @@ func TestRecordedSpread(t *testing.T) {
 	}
 }
 
-// TestUnverifiedWithin checks that fields inside another field are accepted as given, too.
+// TestUnverifiedWithin checks that fields inside objects are accepted as given too.
 func TestUnverifiedWithin(t *testing.T) {
 	fields := map[string]any{
 		"model": map[string]any{"profile": "m.snug", "head": "encoder"}, "batch": 8.0, "optimizer": "adamw-fused",
@@ -158,12 +158,12 @@ func TestUnverifiedWithin(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := s.AsRecorded().Optimizer; got != "adamw" {
-		t.Errorf("%s stands over the figures", got)
+		t.Errorf("unverified %s is shown above the figures", got)
 	}
 }
 
-// TestUnverified checks that settings that a profile does not contain are accepted as given and not shown above
-// its figures, and that those it contains are checked.
+// TestUnverified checks that settings that a profile cannot confirm are accepted as given and not shown above its
+// figures, and that those it can confirm are checked.
 func TestUnverified(t *testing.T) {
 	said := map[string]any{
 		"model": map[string]any{"profile": "m.snug"}, "batch": 8.0, "seq": 64.0, "negatives": 7.0, "precision": "amp-fp16", "optimizer": "adamw",
@@ -174,29 +174,29 @@ func TestUnverified(t *testing.T) {
 		name string
 		by   recorded
 		want []string
-		left []any // of precision, optimizer, attention, seq, negatives, clipping, accumulation
+		left []any // values of precision, optimizer, attention, seq, negatives, clipping, accumulation
 	}{
-		{"told by a probe", towers(), []string{"negatives", "attention", "clip", "steps"}, []any{"amp-fp16", "adamw", "", 64, 0, false, 4}},
-		{"nobody told", silent, []string{"seq", "negatives", "precision", "checkpointing", "optimizer", "attention", "clip", "steps"}, []any{"", "", "", 0, 0, false, 4}},
+		{"recorded by a probe", towers(), []string{"negatives", "attention", "clip", "steps"}, []any{"amp-fp16", "adamw", "", 64, 0, false, 4}},
+		{"recorded by hand", silent, []string{"seq", "negatives", "precision", "checkpointing", "optimizer", "attention", "clip", "steps"}, []any{"", "", "", 0, 0, false, 4}},
 	} {
 		s, err := Decode(maps.Clone(said), Source{Programs: map[string]Program{"m.snug": c.by}})
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
 		if diff := cmp.Diff(c.want, s.Unverified); diff != "" {
-			t.Errorf("%s: on the user's word (-want +got):\n%s", c.name, diff)
+			t.Errorf("%s: unverified (-want +got):\n%s", c.name, diff)
 		}
 		r := s.AsRecorded()
 		if diff := cmp.Diff(c.left, []any{r.Precision, r.Optimizer, r.Attention, r.Seq, r.Negatives, r.Clip, r.Accumulation}); diff != "" {
-			t.Errorf("%s: over the figures (-want +got):\n%s", c.name, diff)
+			t.Errorf("%s: above the figures (-want +got):\n%s", c.name, diff)
 		}
 		if s.Attention != "eager" || s.Negatives != 7 {
-			t.Errorf("%s: the setup itself lost what it says: %+v", c.name, s)
+			t.Errorf("%s: the setup itself was changed: %+v", c.name, s)
 		}
 	}
 }
 
-// TestQuantityOfOnesOwn checks that a quantity without a field in setups becomes one.
+// TestQuantityOfOnesOwn checks that a profile's quantity without a setting becomes a field of the setup.
 func TestQuantityOfOnesOwn(t *testing.T) {
 	p := towers()
 	p.is.Names, p.is.Fixed = []string{"frames"}, map[string]int64{"batch": 2}

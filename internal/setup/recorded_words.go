@@ -12,7 +12,7 @@ import (
 // recordedWords returns an error if a setting of the run differs from the recordings.
 func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	differs := func(field string, asked, was any, record string) error {
-		return Wrong("{"+field+"} is %v, and %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
+		return Wrong("{"+field+"} is %v, but %s was recorded with %v; record the run %s: snug profile --vary %s -- <your command>",
 			asked, name, was, record, strings.Join(varied(p), " --vary "))
 	}
 	given := func(field string) bool { return o.keys[field] != nil }
@@ -21,7 +21,7 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	} else if p.Precision != "" && s.Precision != p.Precision && !s.loadedIn(p.Precision) {
 		return differs("precision", s.Precision, p.Precision, "in "+s.Precision)
 	}
-	s.Weights = "" // as recorded: the precision shows the type
+	s.Weights = "" // as recorded; the precision shows the type
 	recorded := optimizerOf(p.Optimizer)
 	if !given("optimizer") {
 		s.Optimizer = cmp.Or(recorded, p.Optimizer)
@@ -43,13 +43,13 @@ func (s *Setup) recordedWords(o *object, p Recorded, name string) error {
 	return nil
 }
 
-// loadedIn reports whether the profile's precision could be that of weights under autocast to the same
-// type. A profile shows both as that type.
+// loadedIn reports whether the profile's precision could come from weights under autocast to the same type. A profile
+// shows both as that type.
 func (s *Setup) loadedIn(precision string) bool {
 	return s.Precision == "amp-"+precision && (s.Weights == Saved || s.Weights == precision)
 }
 
-// plainOptimizer returns an optimizer's name without its kind of kernel, which the class does not show.
+// plainOptimizer returns an optimizer's name without its kernel variant, which the class does not show.
 func plainOptimizer(name string) string {
 	for _, kind := range []string{"-fused", "-loop", "-momentum", "-foreach"} {
 		name = strings.TrimSuffix(name, kind)
@@ -57,8 +57,8 @@ func plainOptimizer(name string) string {
 	return name
 }
 
-// optimizerOf returns the setup's name for an optimizer class, or "" for an unknown one. The class of a
-// wrapper does not show what it wraps.
+// optimizerOf returns the setup's name for an optimizer class, or "" for an unknown one. The class of a wrapper does
+// not show what it wraps.
 func optimizerOf(class string) string {
 	for _, name := range train.OptimizerNames() {
 		plain := plainOptimizer(name)

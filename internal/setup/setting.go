@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Setting is one row of the table of settings: everything about one field of a setup. Flags, decoding,
-// checks, the planner, the output, the words of snug apply and the docs are made from the rows;
-// CONTRIBUTING.md says how to add one.
+// Setting is one row in the table of settings: everything about one field of a setup. Flags, decoding, checks, the
+// planner, the output, the words of snug apply and the docs are derived from the rows. CONTRIBUTING.md describes how
+// to add one.
 type Setting struct {
-	// Name is the field in a setup, "lora.rank" for rank in the object lora.
+	// Name is the field in a setup, such as "lora.rank" for rank in the object lora.
 	Name string
 	// Flags are its command-line flags; the first is the usual one.
 	Flags []Flag
-	// What describes it in help texts. The word in back quotes stands for the value.
+	// What describes it in help texts. The word in back quotes is the placeholder for the value.
 	What string
-	// Words are the possible values, of a word or of a list of words.
+	// Words are the allowed values, or list elements.
 	Words []string
-	// Default is the value of a field that is not given; nil means the zero value.
+	// Default is the value of a missing field; nil means the zero value.
 	Default any
 	// Least and Most are the bounds of a number; a value above Most is an error.
 	Least, Most float64
@@ -27,29 +27,28 @@ type Setting struct {
 	Required string
 	// Use says where the setting is used.
 	Use Use
-	// ShownByProfile reports whether the recordings of a profile show it; nil means never, so that a setup
-	// with a profile cannot be checked against it.
+	// ShownByProfile reports whether a profile's recordings show the setting; nil means never, so that a setup cannot
+	// be checked against the profile.
 	ShownByProfile func(Recorded) bool
-	// Phrases describes it in the lines above an estimate; empty if it is the usual value.
+	// Phrases describes it in the lines above an estimate; empty for the usual value.
 	Phrases func(*Setup) []string
-	// Row is its line in the table of snug optimize; nil for none.
+	// Row is its row in the table of snug optimize; nil means none.
 	Row *Row
-	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil
-	// for sizes, and for settings that do not affect the error of estimates.
+	// Evidence returns the groups of measured runs that a setup belongs to because of this setting; nil for sizes,
+	// and for settings that do not affect the error of estimates.
 	Evidence func(*Setup) []string
-	// Lever says how it saves memory if it is not set yet; nil if it does not, or if the planner's
-	// search varies it.
+	// Lever describes how setting it saves memory; nil if it does not, or if the planner's search varies it.
 	Lever *Lever
 
-	at func(*Setup) any // the address of its field
+	at func(*Setup) any // returns the address of its field
 }
 
 // Flag is a command-line flag of a setting.
 type Flag struct {
 	Name string // without the dashes
-	// Means is the value of a flag without an argument: --load-in-4bit is 4.
+	// Means is the value of a flag without an argument: 4 for --load-in-4bit.
 	Means any
-	// What describes the flag if it means less than the setting.
+	// What describes the flag if it differs from the setting.
 	What string
 }
 
@@ -58,40 +57,40 @@ type Use uint
 
 // The uses.
 const (
-	// InFiles: config files decide it, and snug apply writes it there.
+	// InFiles means that config files can set it, and snug apply writes it there.
 	InFiles Use = 1 << iota
-	// Size: it is a size of the step, and recordings may vary it.
+	// Size means that it is a size of the step, which recordings may vary.
 	Size
-	// Allowed: a plan changes it only if --allow names it, because it changes what is
-	// trained or how exactly.
+	// Allowed means that a plan changes it only if --allow names it, because it changes what is trained or how
+	// precisely.
 	Allowed
-	// LockedByProfile: the plan of a recorded run leaves it as it was recorded.
+	// LockedByProfile means that the plan of a recorded run keeps it as recorded.
 	LockedByProfile
-	// InPlan: a plan gives its value if it applies to the run.
+	// InPlan means that a plan includes its value if it applies to the run.
 	InPlan
-	// PlanAlways: a plan always gives its value.
+	// PlanAlways means that a plan always includes its value.
 	PlanAlways
 )
 
 // Has reports whether a setting has a use.
 func (x *Setting) Has(u Use) bool { return x.Use&u != 0 }
 
-// Row is a line in the table that snug optimize prints.
+// Row is a row in the table that snug optimize prints.
 type Row struct {
 	Label string              // "" means the setting's name
-	Cell  func(*Setup) string // the text of the value
-	// Shown reports whether the row is shown; nil means if the cells differ.
+	Cell  func(*Setup) string // the text for the value
+	// Shown reports whether the row is shown; nil means that it is shown if the cells differ.
 	Shown func(now, then *Setup) bool
 }
 
 // Lever is a change to a run that saves memory.
 type Lever struct {
-	Change string // what changes, in words
-	Price  string // beyond time
-	// Rounds means that the run computes with rounded weights, so that the result of training differs.
+	Change string // a description of the change
+	Price  string // the cost besides time
+	// Rounds means that the run computes with rounded weights, so that training gives a different result.
 	Rounds bool
-	Can    func(*Setup) bool // whether the lever can be used on a run
-	Pull   func(*Setup)      // changes the run
+	Can    func(*Setup) bool // whether the lever applies to a run
+	Pull   func(*Setup)      // applies the change to a run
 }
 
 // Kind is the type of a setting's values.
@@ -133,8 +132,7 @@ func blank() *Setup {
 	return &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
 }
 
-// group returns the object that the setting is in, "" for the setup itself, and its name
-// there.
+// group returns the object that contains the setting ("" for the setup itself), and its name there.
 func (x *Setting) group() (object, key string) {
 	object, key, nested := strings.Cut(x.Name, ".")
 	if !nested {
@@ -143,7 +141,7 @@ func (x *Setting) group() (object, key string) {
 	return object, key
 }
 
-// Usage returns the help text of one of its flags.
+// Usage returns the help text for one of its flags.
 func (x *Setting) Usage(f Flag) string {
 	if f.What != "" {
 		return f.What
@@ -163,5 +161,5 @@ func (x *Setting) Usage(f Flag) string {
 	return text
 }
 
-// Plain returns What without its quotes.
+// Plain returns What without its back quotes.
 func (x *Setting) Plain() string { return strings.ReplaceAll(x.What, "`", "") }

@@ -17,7 +17,7 @@ func TestTable(t *testing.T) {
 	names, flags := map[string]bool{}, map[string]bool{}
 	for _, x := range Settings() {
 		if names[x.Name] || x.What == "" || x.at == nil {
-			t.Errorf("%s: twice, or without a text or a field", x.Name)
+			t.Errorf("%s: duplicate, or without a text or a field", x.Name)
 		}
 		names[x.Name] = true
 		for _, f := range x.Flags {
@@ -26,21 +26,21 @@ func TestTable(t *testing.T) {
 			}
 			flags[f.Name] = true
 			if kind := x.Kind(); kind != Switch && f.Means == nil && strings.Count(x.Usage(f), "`") != 2 {
-				t.Errorf("%s: the usage of --%s names no value in back quotes: %s", x.Name, f.Name, x.Usage(f))
+				t.Errorf("%s: the usage of --%s has no value in back quotes: %s", x.Name, f.Name, x.Usage(f))
 			}
 		}
 		if text, ok := x.Default.(string); ok && len(x.Words) > 0 && !slices.Contains(x.Words, text) {
-			t.Errorf("%s: the default %s is none of its words", x.Name, text)
+			t.Errorf("%s: the default %s is not one of its words", x.Name, text)
 		}
 		if k := x.Kind(); (k == Whole || k == Number) && x.Most == 0 {
-			t.Errorf("%s: a number has a bound", x.Name)
+			t.Errorf("%s: a number needs a bound", x.Name)
 		}
 	}
 }
 
 // TestTableHasEveryField compares the rows with the fields in the JSON of a setup.
 func TestTableHasEveryField(t *testing.T) {
-	want := []string{"id", "model.config", "model.name", "model.profile"} // these are not settings
+	want := []string{"id", "model.config", "model.name", "model.profile"} // not settings
 	for _, x := range Settings() {
 		want = append(want, x.Name)
 	}
@@ -48,7 +48,7 @@ func TestTableHasEveryField(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("rows (-) and fields of Setup (+):\n%s", diff)
+		t.Errorf("(-rows +fields of Setup):\n%s", diff)
 	}
 }
 
@@ -92,8 +92,8 @@ func sample(x *Setting) any {
 	return max(x.Least, 1)
 }
 
-// TestRowsAreTheirFields sets each setting through its row, and checks that it appears under its own name
-// in the JSON of the setup, in case a row has another's field.
+// TestRowsAreTheirFields sets each setting through its row, and checks that it appears under its own name in the
+// setup's JSON, in case a row uses another's field.
 func TestRowsAreTheirFields(t *testing.T) {
 	for _, x := range Settings() {
 		s := &Setup{LoRA: &LoRA{}, Quantization: &Quantization{}, Dist: &Dist{}, Evaluation: &Evaluation{}}
@@ -116,12 +116,12 @@ func TestRowsAreTheirFields(t *testing.T) {
 		}
 		x.clear(s)
 		if v := reflect.ValueOf(x.at(s)).Elem(); !v.IsZero() {
-			t.Errorf("%s is %v where nobody said it", x.Name, v)
+			t.Errorf("%s is %v after clearing it", x.Name, v)
 		}
 	}
 }
 
-// TestPlanned checks the values that every plan gives, and that objects are given only if they exist.
+// TestPlanned checks the values that every plan includes, and that objects are included only if they exist.
 func TestPlanned(t *testing.T) {
 	s := &Setup{Batch: 2, Precision: BF16, Dist: Over(FSDP2, 4)}
 	s.Dist.Load = LoadSharded
@@ -135,7 +135,7 @@ func TestPlanned(t *testing.T) {
 	}
 	var back Values
 	if err := json.Unmarshal(got, &back); err != nil || back.Get("dist.kind") != FSDP2 || back.Get("dist.param_dtype") != nil {
-		t.Errorf("read again: %v, %v", back, err)
+		t.Errorf("decoded: %v, %v", back, err)
 	}
 	other := *s
 	other.Batch = 4

@@ -24,7 +24,7 @@ func source(files fstest.MapFS) Source {
 	}, Hub: "hub"}
 }
 
-// oneSetup reads text that holds one setup.
+// oneSetup decodes text that contains one setup.
 func oneSetup(text string, from Source) (*Setup, error) {
 	raws, err := Read(strings.NewReader(text))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestHeadAndLength(t *testing.T) {
 		`{"model_type": "bert", "architectures": ["BertForSequenceClassification"]}`:    {"sequence-classification", 512, 0},
 		`{"model_type": "roberta", "architectures": ["RobertaForTokenClassification"]}`: {"token-classification", 510, 0},
 	}
-	// seq is also the most that the model takes
+	// seq is also the longest length that the model accepts
 	for config, tt := range tests {
 		s, err := oneSetup(fmt.Sprintf(`{"model": {"config": %s}, "batch": 1, "seq": %d}`, config, max(tt.seq, 1)), Source{})
 		if err != nil {
@@ -99,7 +99,7 @@ func TestHeadAndLength(t *testing.T) {
 	}
 }
 
-// TestBadSetups has one line for each possible mistake.
+// TestBadSetups has one row for each possible mistake.
 func TestBadSetups(t *testing.T) {
 	const gpt2 = `"model": {"config": {"model_type": "gpt2"}}`
 	tests := map[string]string{
@@ -122,7 +122,7 @@ func TestBadSetups(t *testing.T) {
 		`{` + gpt2 + `, "batch": 4, "precision": "double"}`:                                                        `precision "double" is not known; known: fp32`,
 		`{` + gpt2 + `, "batch": 4, "optimizer": "adamv"}`:                                                         `optimizer "adamv" is not known; did you mean adam`,
 		`{` + gpt2 + `, "batch": 4, "attention": "flsh"}`:                                                          `attention "flsh" is not known; did you mean flash?`,
-		`{` + gpt2 + `, "batch": 4, "attention": "flash"}`:                                                         `attention flash computes in 16 bits, and precision is fp32`,
+		`{` + gpt2 + `, "batch": 4, "attention": "flash"}`:                                                         `attention flash computes in 16 bits, but precision is fp32`,
 		`{` + gpt2 + `, "batch": 4, "checkpointing": 1}`:                                                           `checkpointing is 1; it must be true or false`,
 		`{` + gpt2 + `, "batch": 4, "accumulation": 0}`:                                                            `accumulation is 0; it must be at least 1`,
 		`{` + gpt2 + `, "batch": 4, "steps": 1000}`:                                                                `steps is 1000; it must be at most 64`,
@@ -132,7 +132,7 @@ func TestBadSetups(t *testing.T) {
 		`{"model": {"config": {"model_type": "bert"}}, "batch": 4, "seq": 513}`:                                    `seq is 513; bert has 512 learned positions`,
 		`{"model": {"config": {"model_type": "llama"}}, "batch": 1000000, "seq": 4000000}`:                         `batch 1000000 times seq 4000000 is more than any GPU could hold`,
 		`{"model": {"config": {"model_type": "mamba"}}, "batch": 4}`:                                               `seq is missing; give the tokens per sample, or lengths`,
-		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the object in a config.json`,
+		`{"model": {"config": [1, 2]}, "batch": 4}`:                                                                `model.config is a list; it must be the contents of a config.json`,
 		`{"model": {"config": {}}, "batch": 4}`:                                                                    `config key "model_type" is missing`,
 		`{"model": {"config": {"model_type": "gpt2"}, "name": "gpt2"}, "batch": 4}`:                                `model has more than one of config, name and profile`,
 		`{"model": {"name": "gtp2"}, "batch": 4}`:                                                                  `model.name "gtp2" is not known; did you mean gpt2?`,
@@ -144,7 +144,7 @@ func TestBadSetups(t *testing.T) {
 		`{"model": {"name": "gpt2", "heads": 3}, "batch": 4}`:                                                      `field "model.heads" is not known; did you mean head?`,
 		`{"model": {"name": "gpt2", "head": "causal"}, "batch": 4}`:                                                `model.head "causal" is not known; did you mean causal-lm?`,
 		`{"model": {"config": "missing.json"}, "batch": 4}`:                                                        `reading the config missing.json: file does not exist`,
-		`{"model": {"config": "list.json"}, "batch": 4}`:                                                           `list.json holds a list; a config.json is an object`,
+		`{"model": {"config": "list.json"}, "batch": 4}`:                                                           `list.json contains a list; a config.json must be an object`,
 		`{"model": {"config": "broken.json"}, "batch": 4}`:                                                         `broken.json:2:1: not JSON`,
 		`{"model": {"config": {"model_type": "llama", "num_hidden_layers": 1e9}}, "batch": 4}`:                     `config key "num_hidden_layers" is 1000000000; it must be at most 1000`,
 		`{"model": {"config": {"model_type": "bert", "architectures": ["BertForQuestionAnswering"]}}, "batch": 4}`: `set model.head to one of causal-lm`,
@@ -247,7 +247,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A rank alone is what PEFT makes of it, and a number of GPUs alone is DDP.
+// TestShortForms checks that a rank alone means PEFT's defaults, and a number of GPUs alone means DDP.
 func TestShortForms(t *testing.T) {
 	s, err := Decode(map[string]any{
 		"model": map[string]any{"name": "llama-3.2-1b"}, "batch": 4.0, "seq": 128.0,
@@ -257,14 +257,14 @@ func TestShortForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(s.LoRA.Targets, " "); got != "q_proj v_proj" || !s.LoRA.PEFT {
-		t.Errorf("LoRA of rank 16 adapts %q, PEFT %v", got, s.LoRA.PEFT)
+		t.Errorf("LoRA with rank 16: targets %q, PEFT %v", got, s.LoRA.PEFT)
 	}
 	if s.Dist.Kind != DDP || s.Dist.World() != 8 {
-		t.Errorf("8 GPUs are %+v", s.Dist)
+		t.Errorf("8 GPUs: %+v", s.Dist)
 	}
 }
 
-// Hints lead to the name or word that was meant, or list what there is.
+// TestHints checks that hints suggest the intended name or word, or list what is available.
 func TestHints(t *testing.T) {
 	for given, want := range map[string]string{
 		`{"model": {"name": "resnet50"}, "batch": 4}`:                                             "did you mean torchvision/resnet50?",
@@ -281,7 +281,7 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Decode(fields, Source{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n got %v\nwant %q in it", given, err, want)
+			t.Errorf("%s:\n got %v\nwant it to contain %q", given, err, want)
 		}
 	}
 }

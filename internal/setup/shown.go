@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// How settings are shown: phrases above an estimate, and cells of the table that compares today's
+// How settings are displayed: as phrases above an estimate, and as cells in the table that compares the current
 // settings with others.
 
 // Phrases describes the setup in short phrases, without its sizes.
@@ -22,7 +22,7 @@ func Phrases(s *Setup) []string {
 	return out
 }
 
-// Rows compares two setups: each row has a name and a cell for each.
+// Rows compares two setups. Each row has a name and a cell for each setup.
 func Rows(now, then *Setup) [][]string {
 	var out [][]string
 	for _, x := range Settings() {
@@ -41,7 +41,7 @@ func Rows(now, then *Setup) [][]string {
 	return out
 }
 
-// phrase returns a phrase with values of the setup, if its condition holds.
+// phrase returns a function that formats a phrase with values of the setup, if its condition holds.
 func phrase(holds func(*Setup) bool, format string, values ...func(*Setup) any) func(*Setup) []string {
 	return func(s *Setup) []string {
 		if !holds(s) {
@@ -75,7 +75,7 @@ func orDefault(s string) string {
 	return s
 }
 
-// precisionText returns the precision, with a remark if the model's files decide it.
+// precisionText returns the precision, with a remark if it comes from the model's files.
 func (s *Setup) precisionText() string {
 	if s.Loaded == Saved && !s.Autocasts() && s.Precision == s.Model.SavedIn() {
 		return s.Precision + " as saved"
@@ -99,8 +99,8 @@ func (s *Setup) WeightsText() string {
 	return s.Precision
 }
 
-// weightsPhrase returns that type, if it is not the usual one. For quantized weights it applies only to the
-// rest.
+// weightsPhrase returns the type of the weights, if it is not the usual one. If weights are quantized, it applies
+// only to the rest.
 func (s *Setup) weightsPhrase() []string {
 	switch {
 	case s.Weights == "" || s.Quantization != nil:
@@ -140,7 +140,7 @@ func (s *Setup) loraPhrase() []string {
 	return []string{fmt.Sprintf("%s rank %d on %s", name, l.Rank, spaced(l.Targets))}
 }
 
-// unquantizedPhrase returns the type of the weights that are not quantized.
+// unquantizedPhrase returns the type of the unquantized weights.
 func (s *Setup) unquantizedPhrase() []string {
 	switch q := s.Quantization; {
 	case q == nil:

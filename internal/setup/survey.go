@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Survey is what a script itself shows about its run. Each part is empty if the script does not show it.
+// Survey is what a script shows about its run. Each part is empty if the script does not show it.
 type Survey struct {
 	Model Sighting // the first model that the script loads
-	Batch Sighting // samples of a training batch
-	Seq   Sighting // tokens of a sample
-	Open  string   // the place where the script loads a model whose name is only known when it runs
-	Saw   []string // models that snug does not know, with their lines
+	Batch Sighting // samples per training batch
+	Seq   Sighting // tokens per sample
+	Open  string   // the place where the script loads a model whose name is known only at run time
+	Saw   []string // models that snug cannot simulate, with their lines
 }
 
-// Sighting is a value that a script shows, and where.
+// Sighting is a value found in a script, and its place.
 type Sighting struct {
-	Name   string         // the model's name, as its library looks it up
+	Name   string         // the model's name, as used with its library
 	Config map[string]any // the model's configuration, if it is written in the script
 	N      int
-	Where  string // file:line, or the option of its command line
+	Where  string // file:line, or the command-line option
 }
 
-// learn fills in fields that are left open from the script of the loop. It also returns what it took from the
-// script. If a required field is in neither, the error says so.
+// learn fills in missing fields from the loop's script. It also returns what it took from the script. If a required
+// field is in neither, it returns an error.
 func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	var own Survey
 	loop, _ := fields["loop"].(string)
@@ -55,7 +55,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 		return fields, own, nil
 	}
 	if (&object{keys: model, at: "model."}).model(s, from) != nil {
-		return fields, own, nil // and Decode reports it
+		return fields, own, nil // Decode reports it
 	}
 	seen, err := from.Survey(s)
 	if err != nil && (!s.Model.Known() || errors.Is(err, ErrUnknownModel)) {
@@ -73,7 +73,7 @@ func learn(fields map[string]any, from Source) (map[string]any, Survey, error) {
 	return fields, own, nil
 }
 
-// lacksAny reports whether the fields leave anything open that a script may show.
+// lacksAny reports whether a field that a script may show is missing.
 func lacksAny(fields map[string]any) bool {
 	return fields["model"] == nil || fields["batch"] == nil || fields["seq"] == nil && fields["lengths"] == nil
 }
@@ -89,8 +89,8 @@ func with(fields, others map[string]any) map[string]any {
 	return out
 }
 
-// modelOf returns the field model for a model that a script in a folder loads. As in transformers, a folder with a
-// config.json comes before a name; it may also be next to the script.
+// modelOf returns the model field for a model that a script in a folder loads. As in transformers, a folder with a
+// config.json takes precedence over a name; the folder may also be next to the script.
 func (from Source) modelOf(m Sighting, folder string) map[string]any {
 	if m.Config != nil {
 		return map[string]any{"config": m.Config}
@@ -109,18 +109,18 @@ func noModel(s *Setup, own Survey, err error) error {
 	case errors.Is(err, ErrUnknownModel):
 		return err
 	case own.Open != "":
-		return unknownModel("{model} is missing, and %s loads one whose name is not known here; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
+		return unknownModel("{model} is missing, and %s loads one whose name is known only at run time; give it with {model.name}, or the script's arguments with {loop} \"%s ARGUMENTS\"", own.Open, s.loopName())
 	case err != nil:
-		what, _, _ := strings.Cut(err.Error(), "; ") // it is followed by advice for a run whose model is known
-		return unknownModel("{model} is missing, and %s cannot be followed to one (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
+		what, _, _ := strings.Cut(err.Error(), "; ") // omit the advice, which is for a run whose model is known
+		return unknownModel("{model} is missing, and snug could not find one in %s (%s); give it with {model.name}, or record the run: %s", s.loopName(), what, s.recording())
 	}
-	return unknownModel("{model} is missing, and %s loads none that snug knows%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())
+	return unknownModel("{model} is missing, and %s loads none that snug can simulate%s; record the run: %s, and then give {model.name} memory.snug", s.loopName(), SawText(own.Saw), s.recording())
 }
 
 // recording returns the command that records the script of the loop.
 func (s *Setup) recording() string { return "snug profile --vary batch=2,3 -- python3 " + s.Loop }
 
-// SawText returns a sentence on the models of a script that snug does not know.
+// SawText returns a phrase that lists the unknown models in a script.
 func SawText(saw []string) string {
 	if len(saw) == 0 {
 		return ""
@@ -134,9 +134,9 @@ func Unsimulated(text string) error { return unknownModel("%s", text) }
 // noBatch returns the error for a script that does not show its batch size.
 func noBatch(s *Setup, err error) error {
 	if err != nil {
-		return Wrong("{batch} is missing, and %s cannot be followed to its first batch (%v); give the samples per forward with {batch}", s.loopName(), err)
+		return Wrong("{batch} is missing, and snug could not find it in %s (%v); give the samples per forward with {batch}", s.loopName(), err)
 	}
-	return Wrong("{batch} is missing, and %s does not show it; give the samples per forward with {batch}", s.loopName())
+	return Wrong("{batch} is missing, and snug could not find it in %s; give the samples per forward with {batch}", s.loopName())
 }
 
 // scriptPath returns the path of the loop's script.
@@ -148,7 +148,7 @@ func (s *Setup) scriptPath(from Source) string {
 	return path
 }
 
-// Origins returns in words what the setup takes from its script, or "".
+// Origins describes what the setup takes from its script, or returns "".
 func (x *Script) Origins() string {
 	if x == nil {
 		return ""

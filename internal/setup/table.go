@@ -7,16 +7,15 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// The table of settings: one row per field of a setup, in the order in which they are shown. A new setting
-// needs a row here, its field in Setup, and code that simulates it. Rows for adapters are in
-// table_adapters.go, those for GPUs, limits and versions in table_place.go; the words that a setting takes
-// are in words.go. What a trainer takes if its file says nothing is the Default of its key, in
-// config/systems.
+// The table of settings has one row per field of a setup, in display order. A new setting needs a row here, a field
+// in Setup, and code that simulates it. Rows for adapters are in table_adapters.go, those for GPUs, limits and
+// versions in table_place.go; the allowed words are in words.go. The value that a trainer uses if its file does not
+// set a key is the key's Default, in config/systems.
 
-// one returns a single flag.
+// one returns a list of one flag.
 func one(name string) []Flag { return []Flag{{Name: name}} }
 
-// always returns true, for settings that every recording shows or that a profile's figures depend on.
+// always returns true. It is for settings that every recording shows or that a profile's figures depend on.
 func always(Recorded) bool { return true }
 
 // runSettings returns the rows for the model, the batch and the training.
@@ -79,7 +78,7 @@ func runSettings() []Setting {
 			Use: Size | InPlan, ShownByProfile: always, at: func(s *Setup) any { return &s.TargetSeq },
 		},
 		{
-			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "`lengths` of samples that vary: 128,512,… (one per step), uniform:64-512, or a file"}}, What: "`lengths` of samples that vary",
+			Name: "lengths", Flags: []Flag{{Name: "lengths", What: "varying sample `lengths`: 128,512,… (one per step), uniform:64-512, or a file"}}, What: "varying sample `lengths`",
 			Phrases:  phrase(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			Evidence: where(func(s *Setup) bool { return s.Lengths != nil }, "varying lengths"),
 			at:       func(s *Setup) any { return &s.Lengths },
@@ -111,11 +110,11 @@ func runSettings() []Setting {
 			at:  func(s *Setup) any { return &s.Negatives },
 		},
 		{
-			Name: "completion", Flags: one("completion"), What: "`tokens` of a sample that are its answer, for loops that compare answers (default: half of them)", Most: maxSeq, Use: Size,
+			Name: "completion", Flags: one("completion"), What: "`tokens` in the answer of a sample, for loops that compare answers (default: half the sample)", Most: maxSeq, Use: Size,
 			at: func(s *Setup) any { return &s.Completion },
 		},
 		{
-			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared against", Words: References,
+			Name: "reference", Flags: one("reference"), What: "`model` that answers are compared with", Words: References,
 			Phrases:  phrase(func(s *Setup) bool { return s.Reference != "" }, "%s", func(s *Setup) any { return referenceText[s.Reference] }),
 			Evidence: func(s *Setup) []string { return onlyWhere(s.Reference != "", "reference "+s.Reference) },
 			at:       func(s *Setup) any { return &s.Reference },

@@ -16,7 +16,7 @@ func adapterSettings() []Setting {
 			at: func(s *Setup) any { return &s.LoRA.Alpha },
 		},
 		{
-			Name: "lora.dropout", Flags: one("lora-dropout"), What: "dropout of the LoRA adapters, as a `share`", Most: 1, Use: InFiles,
+			Name: "lora.dropout", Flags: one("lora-dropout"), What: "dropout `probability` of the LoRA adapters", Most: 1, Use: InFiles,
 			at: func(s *Setup) any { return &s.LoRA.Dropout },
 		},
 		{
@@ -36,7 +36,7 @@ func adapterSettings() []Setting {
 		},
 		{
 			Name: "lora.peft", Flags: one("lora-peft"), What: "adapters as in PEFT: in float32, with inputs cast to float32", Use: InFiles,
-			// in float32 PEFT's adapters are like others
+			// in float32, PEFT's adapters are like any others
 			Evidence: where(func(s *Setup) bool { return s.LoRA != nil && s.LoRA.PEFT && s.Precision != FP32 }, "lora made by PEFT"),
 			at:       func(s *Setup) any { return &s.LoRA.PEFT },
 		},

@@ -7,10 +7,10 @@ type group struct {
 	name  string
 	begin func(s *Setup)            // allocates its struct
 	check func(o *object, s *Setup) // checks its fields against each other
-	whole bool                      // for a profile it is one setting, not one per field
+	whole bool                      // for a profile, it is a single setting
 }
 
-// groups lists the objects that are decoded by the table alone, in order.
+// groups lists the objects that are decoded only from the table, in order.
 var groups = []group{
 	{name: "versions", begin: func(*Setup) {}, check: (*object).checkVersions},
 	{name: "evaluation", begin: func(s *Setup) { s.Evaluation = &Evaluation{} }, check: (*object).checkEvaluation, whole: true},
@@ -44,7 +44,7 @@ func (o *object) decodeGroup(name string, s *Setup) {
 	}
 }
 
-// required reports what is missing in an object.
+// required records an error if a required field of an object is missing.
 func (o *object) required(name string) {
 	for _, x := range Settings() {
 		if in, key := x.group(); in == name && x.Required != "" && o.keys[key] == nil {
@@ -81,7 +81,7 @@ func (x *Setting) decode(o *object, key string, s *Setup) {
 	}
 }
 
-// versionDefaults fills in the versions of a setup that has none.
+// versionDefaults fills in missing versions.
 func (s *Setup) versionDefaults() {
 	if s.Versions.Torch == "" {
 		s.Versions.Torch = NewestTorch

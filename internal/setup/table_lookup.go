@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Settings returns the table, in the order in which it is shown.
+// Settings returns the table in display order.
 func Settings() []*Setting { return table().rows }
 
 // Find returns the setting with a name, or nil.
@@ -21,7 +21,7 @@ func FlagOf(name string) string {
 	return ""
 }
 
-// Objects lists the objects of a setup, each once. These are what --lock takes.
+// Objects lists the top-level names of a setup, each once. These are the names that --lock accepts.
 func Objects() []string {
 	out := []string{"model"}
 	for _, x := range Settings() {
@@ -36,7 +36,7 @@ func Objects() []string {
 	return out
 }
 
-// Used returns the names of the settings with a use.
+// Used returns the names of the settings with a given use.
 func Used(u Use) []string {
 	var out []string
 	for _, x := range Settings() {
@@ -53,7 +53,7 @@ type settingTable struct {
 	byName map[string]*Setting
 }
 
-// table returns the table, and builds it the first time, because some words are computed.
+// table returns the table. It is built on first use, because some words are computed.
 var table = sync.OnceValue(func() settingTable {
 	t := settingTable{byName: map[string]*Setting{}}
 	for _, part := range [][]Setting{runSettings(), evaluationSettings(), adapterSettings(), placeSettings()} {

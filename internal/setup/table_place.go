@@ -4,7 +4,7 @@ package setup
 
 import "strings"
 
-// placeSettings returns the rows for where a run takes place: the GPUs, the limits and the libraries.
+// placeSettings returns the rows for where a run takes place: GPUs, limits and libraries.
 func placeSettings() []Setting {
 	return []Setting{
 		{
@@ -22,7 +22,7 @@ func placeSettings() []Setting {
 		},
 		{
 			Name: "dist.bucket_view", Flags: one("bucket-view"), What: "DDP's gradient_as_bucket_view", Use: InPlan,
-			ShownByProfile: func(p Recorded) bool { return max(p.World, 1) == 1 }, // the buckets are counted in addition
+			ShownByProfile: func(p Recorded) bool { return max(p.World, 1) == 1 }, // the buckets are added to the recorded memory
 			at:             func(s *Setup) any { return &s.Dist.BucketView },
 		},
 		{

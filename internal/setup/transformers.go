@@ -8,8 +8,7 @@ import (
 	"snug/internal/family"
 )
 
-// The releases of transformers whose code was read: the oldest, and the newest, which is the
-// default. A release is 445 for 4.45.
+// The oldest and the newest transformers release whose code was read. The newest is the default. 445 stands for 4.45.
 const (
 	OldestTransformers        = "4.30"
 	NewestTransformers        = "5.17"
@@ -17,15 +16,15 @@ const (
 	NewestTransformersRelease = 517
 )
 
-// contemporary is, for each release of PyTorch, the newest transformers when the next but one came out: people
-// change transformers more often than PyTorch, which they keep for about two releases. It is assumed if a setup
-// gives only the version of PyTorch, because the newest transformers needs PyTorch 2.5.
+// contemporary is, for each PyTorch release, the newest transformers at the time of the next PyTorch release but one:
+// people upgrade transformers more often than PyTorch, which they keep for about two releases. It is assumed if a
+// setup gives only the PyTorch version, because the newest transformers requires PyTorch 2.5.
 var contemporary = []struct{ torch, transformers int }{
 	{200, 437}, {201, 440}, {202, 443}, {203, 445}, {204, 448}, {205, 451}, {206, 455}, {207, 457}, {208, 457},
 	{209, 503}, {210, 508},
 }
 
-// TransformersRelease returns the release of transformers whose code runs: 445 for 4.45.
+// TransformersRelease returns the transformers release whose code runs: 445 for 4.45.
 func (v Versions) TransformersRelease() int {
 	if v.Transformers != "" {
 		return release(v.Transformers)
@@ -39,8 +38,8 @@ func (v Versions) TransformersRelease() int {
 	return NewestTransformersRelease
 }
 
-// AssumedTransformers returns the release that is assumed because only PyTorch's is given; "" if it is the newest
-// known or was given.
+// AssumedTransformers returns the release that is assumed because only PyTorch's is given; "" if it was given or is
+// the newest known.
 func (v Versions) AssumedTransformers() string {
 	n := v.TransformersRelease()
 	if v.Transformers != "" || n == NewestTransformersRelease {
@@ -67,8 +66,7 @@ func (s *Setup) SimulatesReentrant() bool {
 	return s.Dist == nil || s.Dist.Kind != Zero3 && (!s.Dist.FSDP() || s.DistKind() == FSDP1)
 }
 
-// MovedByTransformers reports whether the run is simulated differently from one with the newest
-// transformers.
+// MovedByTransformers reports whether the run is simulated differently than with the newest transformers.
 func (s *Setup) MovedByTransformers() bool {
 	if s.UseReentrant == nil && s.Reentrant() || s.Model.HasExperts() && s.Versions.TransformersRelease() < 500 {
 		return true

@@ -10,24 +10,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A key that is given twice has two values, and readers disagree on which one counts. So it is an error.
+// A key that is given twice has two values, and parsers disagree on which one counts. So it is an error.
 
 // twice returns the error for a key that is given twice.
 func twice(line, column int, key string) error {
 	return fmt.Errorf("%d:%d: %q is given twice; keep one", line, column, key)
 }
 
-// twiceInJSON returns an error for a key that an object of valid JSON gives twice. line is where data
+// twiceInJSON returns an error for a key that occurs twice in an object. data is valid JSON, and line is where it
 // begins in its file.
 func twiceInJSON(data []byte, line int) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	var open []map[string]bool // keys of each open object, nil for an array
+	var open []map[string]bool // keys of each open object; nil for an array
 	isKey := false
 	for {
 		from := dec.InputOffset()
 		t, err := dec.Token()
 		if err != nil {
-			return nil // at the end
+			return nil // end of input
 		}
 		switch {
 		case t == json.Delim('{'):
@@ -45,12 +45,12 @@ func twiceInJSON(data []byte, line int) error {
 			at := int(from) + bytes.IndexByte(data[from:], '"')
 			return twice(line+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n'), key)
 		}
-		isKey = len(open) > 0 && open[len(open)-1] != nil // a value has ended or an object has begun
+		isKey = len(open) > 0 && open[len(open)-1] != nil // after a value or the start of an object
 	}
 }
 
-// twiceInYAML returns an error for a key that a map gives twice. The target of an alias is checked where
-// it is defined.
+// twiceInYAML returns an error for a key that occurs twice in a map. The target of an alias is checked where it is
+// defined.
 func twiceInYAML(n *yaml.Node) error {
 	seen := map[string]bool{}
 	for i, c := range n.Content {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// noteUnverified records the fields of a recorded run's setup that its profile cannot confirm. Config files
-// contain such fields anyway, so they are not an error; but no figure depends on them.
+// noteUnverified records the fields of a recorded run's setup that its profile cannot confirm. Config files often
+// contain such fields, so they are not an error; but no figure depends on them.
 func (s *Setup) noteUnverified(o *object, p Recorded) {
 	for _, x := range Settings() {
 		name := x.asOneWord()
@@ -22,11 +22,11 @@ func (s *Setup) noteUnverified(o *object, p Recorded) {
 	}
 }
 
-// optimizerVariant is the part of an optimizer that its class does not show: adamw or adamw-fused, sgd or
+// optimizerVariant stands for the part of an optimizer that its class does not show: adamw or adamw-fused, sgd or
 // sgd-momentum.
 const optimizerVariant = "the optimizer's variant"
 
-// has reports whether a field is given, also inside an object: "versions.cuda".
+// has reports whether a field is given, including fields inside an object, such as "versions.cuda".
 func (o *object) has(field string) bool {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
@@ -36,8 +36,8 @@ func (o *object) has(field string) bool {
 	return keys[inner] != nil
 }
 
-// AsRecorded returns the setup without the fields that the profile cannot confirm, so that
-// it can be printed above the profile's figures.
+// AsRecorded returns the setup without the fields that the profile cannot confirm, for display above the profile's
+// figures.
 func (s *Setup) AsRecorded() *Setup {
 	t := *s
 	if s.Dist != nil {
@@ -59,7 +59,7 @@ func (s *Setup) AsRecorded() *Setup {
 	return &t
 }
 
-// asOneWord returns the name of a setting in messages about a profile: some objects are named as a whole.
+// asOneWord returns a setting's name in messages about a profile; some objects are named as a whole.
 func (x *Setting) asOneWord() string {
 	object, _ := x.group()
 	if slices.ContainsFunc(groups, func(g group) bool { return g.whole && g.name == object }) {

@@ -15,15 +15,15 @@ import (
 // Value is a setting with its value: an int, float64, bool, string, uint64 or []string, according to the
 // setting's Kind.
 type Value struct {
-	Setting string // its name
-	Value   any    // of the type of its field in Setup
+	Setting string // the setting's name
+	Value   any    // has the type of its field in Setup
 }
 
 // Values are settings with their values, as chosen by a plan and written to config
 // files.
 type Values []Value
 
-// Planned returns the values that a plan gives for a setup: some always, others if they apply to the run.
+// Planned returns the values that a plan includes for a setup: some always, others if they apply to the run.
 func Planned(s *Setup) Values {
 	var out Values
 	for _, x := range Settings() {
@@ -51,7 +51,7 @@ func (x *Setting) Value(s *Setup) any {
 	}
 }
 
-// Get returns the value of a setting, or nil if it is not among them.
+// Get returns the value of a setting, or nil if there is none.
 func (vs Values) Get(setting string) any {
 	for _, v := range vs {
 		if v.Setting == setting {
@@ -88,7 +88,7 @@ func (vs Values) Changed(was Values) Values {
 	return slices.DeleteFunc(slices.Clone(vs), func(v Value) bool { return reflect.DeepEqual(was.Get(v.Setting), v.Value) })
 }
 
-// String returns the values in the form of snug apply --set.
+// String returns the values in the format of snug apply --set.
 func (vs Values) String() string {
 	var parts []string
 	for _, v := range vs.sorted() {
@@ -110,8 +110,7 @@ func (vs Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Unknown names are kept: the user of the values reports
-// them.
+// UnmarshalJSON reads what MarshalJSON writes. It keeps unknown names, for the caller to report.
 func (vs *Values) UnmarshalJSON(data []byte) error {
 	var in map[string]any
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -8,15 +8,15 @@ import (
 	"snug/internal/family"
 )
 
-// releases are the versions of a library that were read or measured. Another one may do anything, so it is
-// refused: a guess would look like a fact. PyTorch's are in package allocator.
+// releases are the versions of a library whose code was read or measured. Any other version is refused, because a
+// guess would look like a fact. PyTorch's are in package allocator.
 type releases struct {
 	key            string
 	oldest, newest string
 	of             func(Versions) string
 }
 
-// knownReleases are those of the libraries around PyTorch.
+// knownReleases lists the known releases of the libraries around PyTorch.
 var knownReleases = []releases{
 	{"transformers", OldestTransformers, NewestTransformers, func(v Versions) string { return v.Transformers }},
 	{"bitsandbytes", "0.43", "0.50", func(v Versions) string { return v.BitsAndBytes }},
@@ -25,21 +25,21 @@ var knownReleases = []releases{
 	{"accelerate", "1.0", NewestAccelerate, func(v Versions) string { return v.Accelerate }},
 }
 
-// The newest releases that were read of libraries whose versions hardly matter.
+// The newest known releases of libraries whose versions hardly matter.
 const (
 	NewestPEFT       = "0.21"
 	NewestTRL        = "1.16"
 	NewestAccelerate = "1.15"
 )
 
-// firstTRLLoss is the TRL that introduced its own loss, and TRLLossRelease the one since which it is computed as
+// firstTRLLoss is the TRL release that introduced its own loss, and TRLLossRelease the first that computes it as
 // simulated.
 const (
 	firstTRLLoss   = 104
 	TRLLossRelease = 115
 )
 
-// checkVersions notes an error for text that is not a version, or for a version that is not known.
+// checkVersions records an error for text that is not a version, or for an unknown version.
 func (o *object) checkVersions(s *Setup) {
 	for _, r := range knownReleases {
 		o.checkRelease(r, r.of(s.Versions))
@@ -57,11 +57,11 @@ func (o *object) checkRelease(r releases, text string) {
 	case n == 0:
 		o.fail(r.key, " %q is not a version; write it like %s", text, r.newest)
 	case n < release(r.oldest) || n > release(r.newest):
-		o.fail(r.key, " %s is not known; %s to %s are (leave it out for the newest)", text, r.oldest, r.newest)
+		o.fail(r.key, " %s is not known; %s to %s are (omit it for the newest)", text, r.oldest, r.newest)
 	}
 }
 
-// release returns a version as a number: 445 for "4.45.2"; 0 if it is not one.
+// release returns a version as a number, such as 445 for "4.45.2"; 0 if it is not a version.
 func release(version string) int {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 || minor > 99 {
@@ -70,7 +70,7 @@ func release(version string) int {
 	return 100*major + minor
 }
 
-// TRLRelease returns the release of TRL whose code computes a loss: 115 for 1.15.
+// TRLRelease returns the TRL release whose loss is simulated: 115 for 1.15.
 func (v Versions) TRLRelease() int {
 	if v.TRL == "" {
 		return release(NewestTRL)
@@ -78,8 +78,8 @@ func (v Versions) TRLRelease() int {
 	return release(v.TRL)
 }
 
-// Simulated returns the versions of PyTorch and transformers that a run is simulated with, given or assumed. A model
-// that transformers does not have has none of its versions.
+// Simulated returns the PyTorch and transformers versions that a run is simulated with, given or assumed. A model
+// that is not in transformers has no transformers version.
 func (s *Setup) Simulated() Versions {
 	v := Versions{Torch: s.Versions.Torch}
 	if n := s.Versions.TransformersRelease(); s.runsTransformers() {
@@ -93,7 +93,7 @@ func (s *Setup) runsTransformers() bool {
 	return s.Model.Config != nil && s.Model.Program == nil && s.Model.Family() != family.NanoGPT && s.Loop != "torchtune"
 }
 
-// transformersPhrase returns the version of transformers, and whether it was assumed.
+// transformersPhrase returns the transformers version, and whether it was assumed.
 func (s *Setup) transformersPhrase() []string {
 	switch v := s.Simulated().Transformers; {
 	case v == "":

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVersionsBeyond refuses versions that were never read, and what is no version.
+// TestVersionsBeyond checks that unknown versions, and text that is not a version, are refused.
 func TestVersionsBeyond(t *testing.T) {
 	for _, c := range []struct{ key, version, want string }{
 		{"torch", "2.0", "versions.torch: the allocator of PyTorch 2.0 is not known"},
@@ -35,7 +35,7 @@ func TestVersionsBeyond(t *testing.T) {
 	}
 }
 
-// TestAssumedVersion shows the transformers that a run is simulated with, and whether that was given.
+// TestAssumedVersion checks the transformers version that is shown, and whether it is marked as assumed.
 func TestAssumedVersion(t *testing.T) {
 	for want, versions := range map[string]map[string]any{
 		"transformers 5.17 assumed": nil,
@@ -52,6 +52,6 @@ func TestAssumedVersion(t *testing.T) {
 	}
 	s, err := Decode(map[string]any{"model": map[string]any{"name": "torchvision/resnet50"}, "batch": 1.0}, Source{})
 	if err != nil || s.transformersPhrase() != nil {
-		t.Errorf("torchvision has no transformers: %v, %v", s.transformersPhrase(), err)
+		t.Errorf("a torchvision model shows transformers: %v, %v", s.transformersPhrase(), err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"snug/internal/safetensors"
 )
 
-// weights reads the headers of the weight files next to a config. It returns nil if there are none
-// that can be read: they only confirm what the config says.
+// weights reads the headers of the weight files next to a config. It returns nil if none can be read, because they
+// only confirm the config.
 func (from Source) weights(folder string) *safetensors.Header {
 	if h, _ := from.header(filepath.Join(folder, "model.safetensors")); h != nil {
 		return h
@@ -28,10 +28,10 @@ func (from Source) weights(folder string) *safetensors.Header {
 	return from.headers(folder, shards)
 }
 
-// maxHeaders is how many bytes of headers are read for a model in many files.
+// maxHeaders limits the total size of the headers of a model in many files.
 const maxHeaders = 4 * safetensors.MaxHeader
 
-// headers returns the sum of the headers of some files; nil if one cannot be read.
+// headers returns the combined headers of some files; nil if any cannot be read.
 func (from Source) headers(folder string, names []string) *safetensors.Header {
 	sum, left := &safetensors.Header{Types: map[string]int{}}, int64(maxHeaders)
 	for _, name := range names {

@@ -2,22 +2,22 @@
 
 package setup
 
-// The words of settings. Words of other programs are not accepted: choice in object.go refuses them, and
-// others_words.go translates them in the error. Those of config files are the vocabularies of config/systems.
+// The words of settings. Words from other programs are not accepted: choice in object.go refuses them, and
+// others_words.go translates them in the error. The words in config files are the vocabularies in config/systems.
 
 // The types of weights and arithmetic.
 const (
 	FP32    = "fp32"     // everything in float32
 	BF16    = "bf16"     // everything in bfloat16
 	FP16    = "fp16"     // everything in float16
-	AmpBF16 = "amp-bf16" // float32 weights under autocast
-	AmpFP16 = "amp-fp16" // the same in float16, with a gradient scaler
+	AmpBF16 = "amp-bf16" // float32 weights, autocast in bfloat16
+	AmpFP16 = "amp-fp16" // float32 weights, autocast in float16, with a gradient scaler
 )
 
 // The implementations of attention.
 const (
 	SDPA  = "sdpa"  // torch's scaled_dot_product_attention
-	Eager = "eager" // plain ops, scores in full
+	Eager = "eager" // plain ops, with the full score matrix
 	Flash = "flash" // the flash-attn library
 )
 
@@ -27,20 +27,19 @@ const (
 	FP4 = "fp4" // 4-bit float
 )
 
-// The code that computes the loss of a causal model. The model's own makes the logits
-// of every token at once; TRL's never holds more than a tile of them, and Liger's no
-// more than a few rows.
+// The code that computes the loss of a causal model. The model's own computes the logits of all tokens at once; TRL's
+// never has more than a tile of them, and Liger's no more than a few rows.
 const (
 	ModelLoss = "model" // the model's own loss
 	TRLLoss   = "trl"   // TRL's chunked loss
 	LigerLoss = "liger" // Liger's fused linear loss
 )
 
-// What a loop compares answers against.
+// What a loop compares answers with.
 const (
 	ReferenceModel    = "model"       // a second, frozen model
 	ReferenceAdapters = "adapters"    // the model without its adapters
-	ReferenceBefore   = "precomputed" // log-probabilities that were computed before training
+	ReferenceBefore   = "precomputed" // log-probabilities computed before training
 	ReferenceNone     = "none"        // nothing
 )
 

@@ -10,25 +10,24 @@ import (
 	"snug/internal/pattern"
 )
 
-// ErrUnknownModel means that a setup's model is not supported or not named. Only a recording can show
-// what it takes.
+// ErrUnknownModel means that a setup's model is missing or not supported. Only a recording can show how much memory
+// it takes.
 var ErrUnknownModel = errors.New("the model is not known")
 
-// FieldError is a mistake in a field of a setup. A setup comes from a file or from flags; the caller
-// knows which, and how the user writes the field.
+// FieldError is a mistake in a field of a setup. A setup comes from a file or from flags; the caller knows which, and
+// how the user writes the field.
 type FieldError struct {
 	Field string // the field at fault
 
-	format string // with each field that it mentions in braces
+	format string // with each mentioned field in braces
 	args   []any
 	kind   error // ErrUnknownModel, or nil
 }
 
 var fieldInBraces = pattern.New(`\{[A-Za-z_][A-Za-z0-9_.-]*(=[a-z0-9-]+)?\}`)
 
-// Wrong makes a FieldError from a message that has fields in braces, as in
-// "{batch} is %d", with the one at fault first. {weights=fp32} is a field with the value
-// that it should have.
+// Wrong returns a FieldError. The format has fields in braces, as in "{batch} is %d", with the one at fault first.
+// {weights=fp32} is a field with the value that it should have.
 func Wrong(format string, args ...any) *FieldError {
 	field := fieldInBraces.Regexp().FindString(format)
 	if field != "" {
@@ -37,19 +36,19 @@ func Wrong(format string, args ...any) *FieldError {
 	return &FieldError{Field: field, format: format, args: args}
 }
 
-// unknownModel returns a FieldError that is an ErrUnknownModel.
+// unknownModel returns a FieldError that wraps ErrUnknownModel.
 func unknownModel(format string, args ...any) error {
 	e := Wrong(format, args...)
 	e.kind = ErrUnknownModel
 	return e
 }
 
-// Error returns the message with the fields as named in files.
+// Error returns the message with field names as in files.
 func (e *FieldError) Error() string {
 	return e.Named(func(field string) string { return strings.Replace(field, "=", " ", 1) })
 }
 
-// Named returns the message with the names of fields given by name, for field=value as well.
+// Named returns the message with field names given by name, also for field=value.
 func (e *FieldError) Named(name func(field string) string) string {
 	format := fieldInBraces.Regexp().ReplaceAllStringFunc(e.format, func(in string) string { return name(in[1 : len(in)-1]) })
 	return fmt.Sprintf(format, e.args...)

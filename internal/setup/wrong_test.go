@@ -23,7 +23,7 @@ func TestFieldErrorNamed(t *testing.T) {
 	}
 }
 
-// TestErrUnknownModel checks that only errors that a recording can solve are an ErrUnknownModel.
+// TestErrUnknownModel checks that only errors that a recording can solve wrap ErrUnknownModel.
 func TestErrUnknownModel(t *testing.T) {
 	for _, c := range []struct {
 		name    string

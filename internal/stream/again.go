@@ -4,10 +4,10 @@ package stream
 
 import "slices"
 
-// Changes says how a stretch of a trace differs when it is repeated.
+// Changes describes how a stretch of a trace differs when it is repeated.
 type Changes struct {
-	Renew []uint32 // allocations that it left alive and that are made again; the new IDs take their places
-	Ends  []End    // others that it left alive, and which now end inside it, by place
+	Renew []uint32 // allocations that it left alive and that are allocated again; the new IDs replace them
+	Ends  []End    // other allocations that it left alive and that are now freed inside it, by position
 }
 
 // End frees allocation ID before the event at index At.
@@ -16,9 +16,9 @@ type End struct {
 	ID uint32 // the allocation
 }
 
-// Again appends the events [from, to) once more, with the changes. Allocations that they left alive and
-// that the changes do not name exist already and are not made again. ok is false, and nothing is appended,
-// if the events touched anything older. made is the old ID of each new allocation, in order.
+// Again appends the events [from, to) once more, with the changes. Allocations that they left alive and that the
+// changes do not name already exist and are not allocated again. ok is false, and nothing is appended, if the events
+// touched anything older. made has the old ID of each new allocation, in order.
 func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	first, now := t.fates(from, to)
 	if now == nil {
@@ -64,8 +64,8 @@ func (t *Trace) Again(from, to int, c Changes) (made []uint32, ok bool) {
 	return made, true
 }
 
-// fates says for each allocation of a stretch, from the first ID on, whether it is freed within the
-// stretch or stays.
+// fates records, for each allocation of a stretch, starting with the first ID, whether it is freed within the stretch
+// or stays.
 type fates []uint32
 
 const (
@@ -73,8 +73,8 @@ const (
 	goes
 )
 
-// fates returns the first ID of a stretch and the fates of its allocations; nil if it frees something
-// older or involves another CUDA stream.
+// fates returns the first ID of a stretch and the fates of its allocations; nil if it frees something older or
+// involves another CUDA stream.
 func (t *Trace) fates(from, to int) (first uint32, f fates) {
 	first = t.next
 	f = fates{}

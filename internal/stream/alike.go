@@ -2,7 +2,7 @@
 
 package stream
 
-// alike reports whether in every pass the iterations around the middle one do the same as it does.
+// alike reports whether, in every pass, the iterations around the middle one do the same as it does.
 func (u *Folded) alike() bool {
 	for i := range u.passes {
 		p := &u.passes[i]
@@ -36,7 +36,7 @@ func (u *Folded) same(a, b *section) bool {
 	return true
 }
 
-// sameTarget reports whether two sections free allocations with the same place, in iterations at the same
+// sameTarget reports whether two sections free allocations with the same position, in iterations at the same
 // distance.
 func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 	if u.home[x] < 0 || u.home[y] < 0 {
@@ -48,8 +48,8 @@ func (u *Folded) sameTarget(a *section, x uint32, b *section, y uint32) bool {
 		-reach <= far && far <= reach && u.passes[s.pass].around[reach] >= 0
 }
 
-// keepsApart reports whether allocations of the iterations around the middle one are freed only by such
-// iterations, and those of the others without crossing the middle.
+// keepsApart reports whether allocations from iterations around the middle one are freed only by such iterations, and
+// those of the others without crossing the middle.
 func (u *Folded) keepsApart() bool {
 	next := 0
 	for i := range u.Trace.Events {
@@ -79,7 +79,7 @@ func (u *Folded) near(turn uint8) bool {
 	return turn+reach >= u.Middle && turn <= u.Middle+reach
 }
 
-// crosses reports whether the middle iteration is a or b, or lies between them.
+// crosses reports whether the middle iteration is a or b, or between them.
 func (u *Folded) crosses(a, b uint8) bool {
 	return min(a, b) <= u.Middle && u.Middle <= max(a, b)
 }

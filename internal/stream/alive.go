@@ -2,8 +2,8 @@
 
 package stream
 
-// Alive returns, for each allocation of the folded trace, how many copies are alive after an event of the
-// unfolded one.
+// Alive returns, for each allocation in the folded trace, how many copies are alive after an event of the unfolded
+// one.
 func (f *Folded) Alive(at int) []int {
 	alive := make([]int, f.Trace.next)
 	for id := range f.Trace.Initial {
@@ -24,8 +24,8 @@ func (f *Folded) Alive(at int) []int {
 	return alive
 }
 
-// countLoop counts the first events of a loop. The iterations at either end may free allocations from
-// outside the loop; those in between are alike.
+// countLoop counts the first events of a loop. The iterations at either end may free allocations from outside the
+// loop; those in between are alike.
 func (f *Folded) countLoop(alive []int, l *Loop, events int) {
 	turn := l.To - l.From
 	done := events / turn
@@ -55,7 +55,7 @@ func (f *Folded) count(alive []int, i, copy, times int) {
 	}
 }
 
-// Copy returns the number of the copy that is played after k others.
+// Copy returns the index of the copy that is played after k others.
 func (l *Loop) Copy(k int) int {
 	if l.Down {
 		return l.Times - 1 - k

@@ -4,27 +4,26 @@ package stream
 
 import "slices"
 
-// A model that runs token by token does the same for each token: a thousand iterations of one loop, in
-// every layer, forward and backward. A folded trace has only a few of them. The first and the last are
-// there as they are; the middle one stands for itself and for all that are missing.
+// A model that runs token by token does the same for each token: a thousand iterations of one loop, in every layer,
+// forward and backward. A folded trace has only a few of them. The first and the last iterations are stored as they
+// are; the middle one represents itself and all missing ones.
 //
-// The missing iterations follow from the middle one. They are not plain copies, because an event may free
-// an allocation of its own iteration, of the one before or after, or, in the backward pass, of the same
-// iteration of the forward pass. So an allocation is identified by its pass, its iteration, and its place
-// in the iteration; a copy of the middle iteration frees the allocation with the same place in the
-// iteration at the same distance.
+// The missing iterations are derived from the middle one. They are not plain copies, because an event may free an
+// allocation of its own iteration, of the one before or after, or, in the backward pass, of the same iteration of the
+// forward pass. So an allocation is identified by its pass, its iteration, and its position in the iteration. A copy
+// of the middle iteration frees the allocation with the same position in the iteration at the same distance.
 //
-// None of this is assumed. The iterations around the middle one have to agree in all of it, in each pass,
-// or nothing is unfolded.
+// None of this is assumed. The iterations around the middle one have to agree in all of it, in each pass; otherwise
+// nothing is unfolded.
 
-// Fold says how a loop was folded.
+// Fold describes how a loop was folded.
 type Fold struct {
-	Middle uint8 // the iteration that stands for others, counted from 1
-	Times  int   // the number of iterations it stands for, including itself
+	Middle uint8 // the iteration that represents others, counting from 1
+	Times  int   // the number of iterations it represents, including itself
 }
 
-// reach is the number of iterations on either side of the middle one that have to be like it, and how far
-// from its own iteration an event may free something.
+// reach is the number of iterations on either side of the middle one that must equal it, and the largest distance at
+// which an event may free an allocation of another iteration.
 const reach = 2
 
 // section is a stretch of events in one iteration.
@@ -32,31 +31,30 @@ type section struct {
 	turn     uint8
 	from, to int
 	pass     int
-	first    uint32 // the first ID that it made, and how many
+	first    uint32 // first ID allocated, and number of IDs
 	made     uint32
 }
 
-// pass is a sequence of sections whose iterations follow each other, up or down.
+// pass is a sequence of sections with consecutive iterations, up or down.
 type pass struct {
-	step   int // +1 up, -1 down, 0 if there is one section
+	step   int // +1 up, -1 down, 0 for a single section
 	around [2*reach + 1]int
 }
 
-// Folded is a trace whose folded loops have been checked to be alike, so that every iteration is known
-// without being stored. Its methods use indices of the unfolded trace, which is much longer; At converts
-// them.
+// Folded is a trace whose folded loops have been checked to be alike, so that every iteration is known without being
+// stored. Its methods use indices into the unfolded trace, which is much longer; At converts them.
 type Folded struct {
 	Fold
 	Trace *Trace // the events, with each loop folded
 
 	sections []section
 	passes   []pass
-	home     []int32 // the section that made an ID, -1 if none did
-	middles  []int   // the sections that stand for others, in order
-	more     []int   // how many events unfolding adds, up to and including each of them
+	home     []int32 // the section that allocated an ID; -1 if none did
+	middles  []int   // the sections that represent others, in order
+	more     []int   // number of events that unfolding adds, up to and including each of them
 }
 
-// Folded finds the loops of a trace. It returns false if their iterations are not alike.
+// Folded finds the loops in a trace. It returns false if their iterations are not alike.
 func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	u := &Folded{Fold: f, Trace: t}
 	u.divide()
@@ -73,7 +71,7 @@ func (t *Trace) Folded(f Fold) (*Folded, bool) {
 	return u, u.keepsApart() && u.copiesMatch()
 }
 
-// divide finds the sections, and the section that made each ID.
+// divide finds the sections, and the section that allocated each ID.
 func (u *Folded) divide() {
 	u.home = make([]int32, u.Trace.next)
 	for i := range u.home {

@@ -9,26 +9,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-// loop is one iteration: what it makes, and when each of these is freed.
+// loop is one iteration: its allocations, and when each is freed.
 type loop struct {
 	sizes []uint64
 	fates []int
-	back  []uint64 // what a turn makes going back, all of which the turn behind it gives back
-	down  bool     // what is left goes from the last turn on
+	back  []uint64 // sizes allocated on the way back, all freed by the following iteration
+	down  bool     // whatever is left is freed from the last iteration on
 }
 
-// The fates of what a turn makes.
+// When an iteration's allocations are freed.
 const (
-	withTurn  = iota // it goes with its own turn
-	withNext         // with the next one
-	withThird        // or the one after that
-	backAgain        // in its turn on the way back
-	backLater        // in the one before it on the way back
-	atEnd            // when the loop is left
+	withTurn  = iota // in its own iteration
+	withNext         // in the next one
+	withThird        // in the one after that
+	backAgain        // in its iteration on the way back
+	backLater        // in the iteration before it on the way back
+	atEnd            // when the loop ends
 	fateCount
 )
 
-// writer writes a loop of some turns, labelled or not.
+// writer writes a loop with a number of iterations, labelled or not.
 type writer struct {
 	t     *Trace
 	label bool
@@ -36,7 +36,7 @@ type writer struct {
 	back  [][]uint32
 }
 
-// write is the loop of n turns on the way there and back.
+// write returns the trace of a loop with n iterations, there and back.
 func (l loop) write(n int, label bool) *Trace {
 	w := &writer{t: New(64), label: label, made: make([][]uint32, n), back: make([][]uint32, n)}
 	frame := w.t.Alloc(1, 0)
@@ -88,7 +88,7 @@ func (w *writer) mark(turn int) {
 	}
 }
 
-// free frees, in iteration during, what iteration of made with that fate.
+// free frees, in iteration during, what iteration of allocated with that fate.
 func (w *writer) free(l loop, of, during, fate int) {
 	if of < 0 || of >= len(w.made) {
 		return
@@ -109,7 +109,7 @@ func drawLoop(t *rapid.T) loop {
 	return l
 }
 
-// fold is the loop folded to n turns.
+// fold returns the loop folded to n iterations.
 func (l loop) fold(t rapid.TB, n int) *Folded {
 	t.Helper()
 	f, ok := l.write(9, true).Folded(Fold{Middle: 5, Times: n - 8})
@@ -119,7 +119,7 @@ func (l loop) fold(t rapid.TB, n int) *Folded {
 	return f
 }
 
-// TestUnfold: nine iterations unfold to as many as requested.
+// TestUnfold checks that nine iterations unfold to any number.
 func TestUnfold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoop(t)
@@ -147,20 +147,20 @@ func TestUnfold(t *testing.T) {
 		was := sizeOf(folded)
 		for id, size := range sizeOf(got) {
 			if was[old[id]] != size {
-				t.Fatalf("%d comes from %d, which has another size", id, old[id])
+				t.Fatalf("%d is mapped to %d, which has another size", id, old[id])
 			}
 		}
 	})
 }
 
-// TestUnfoldCopies: a stretch that came again does so unfolded too.
+// TestUnfoldCopies checks that a repeated stretch is also repeated in the unfolded trace.
 func TestUnfoldCopies(t *testing.T) {
 	l := loop{sizes: []uint64{1, 2, 3}, fates: []int{withTurn, backAgain, withNext}}
 	write := func(n int, label bool) *Trace {
 		tr := l.write(n, label)
-		tr.Free(2 + uint32(3*(n-1)) + 1) // the last of those that go with the next turn
+		tr.Free(2 + uint32(3*(n-1)) + 1) // the last one freed in the next iteration
 		if !tr.Repeat(0) {
-			t.Fatal("not complete in itself")
+			t.Fatal("the stretch cannot be repeated")
 		}
 		return tr
 	}
@@ -175,23 +175,23 @@ func TestUnfoldCopies(t *testing.T) {
 	}
 }
 
-// TestUnfoldRefuses: iterations that differ are not unfolded.
+// TestUnfoldRefuses checks that iterations that differ are not unfolded.
 func TestUnfoldRefuses(t *testing.T) {
 	l := loop{sizes: []uint64{10, 20}, fates: []int{withNext, backAgain}}
-	// at is the nth event of the fifth turn.
+	// at returns the nth event of the fifth iteration.
 	at := func(tr *Trace, n int) *Event {
 		return &tr.Events[slices.IndexFunc(tr.Events, func(e Event) bool { return e.Turn == 5 })+n]
 	}
 	for name, spoil := range map[string]func(tr *Trace){
-		"another size":                 func(tr *Trace) { at(tr, 0).Size = 11 },
-		"another CUDA stream":          func(tr *Trace) { at(tr, 0).Queue = 1 },
-		"a wait for another stream":    func(tr *Trace) { at(tr, 2).Kind = FreeRequested },
-		"something older":              func(tr *Trace) { at(tr, 2).ID = 0 },
-		"of another place":             func(tr *Trace) { at(tr, 2).ID++ },
-		"from too far away":            func(tr *Trace) { at(tr, 2).ID -= 6 },
-		"an event of no turn within":   func(tr *Trace) { at(tr, 1).Turn = 0 },
-		"a turn that is not there":     func(tr *Trace) { at(tr, 0).Turn, at(tr, 0).Turn, at(tr, 0).Turn = 6, 6, 6 },
-		"what a turn made goes behind": func(tr *Trace) { tr.Free(7) },
+		"another size":              func(tr *Trace) { at(tr, 0).Size = 11 },
+		"another CUDA stream":       func(tr *Trace) { at(tr, 0).Queue = 1 },
+		"a wait for another stream": func(tr *Trace) { at(tr, 2).Kind = FreeRequested },
+		"something older":           func(tr *Trace) { at(tr, 2).ID = 0 },
+		"at another position":       func(tr *Trace) { at(tr, 2).ID++ },
+		"from too far away":         func(tr *Trace) { at(tr, 2).ID -= 6 },
+		"an event outside the loop": func(tr *Trace) { at(tr, 1).Turn = 0 },
+		"a missing iteration":       func(tr *Trace) { at(tr, 0).Turn, at(tr, 0).Turn, at(tr, 0).Turn = 6, 6, 6 },
+		"freed after the loop":      func(tr *Trace) { tr.Free(7) },
 	} {
 		tr := l.write(9, true)
 		spoil(tr)
@@ -200,11 +200,11 @@ func TestUnfoldRefuses(t *testing.T) {
 		}
 	}
 	if _, ok := l.write(9, true).Folded(Fold{Middle: 5, Times: 30}); !ok {
-		t.Error("refused as it was")
+		t.Error("the unchanged loop was refused")
 	}
 }
 
-// TestLoops walks a folded trace by its loops, and compares the result with the unfolded trace.
+// TestLoops reads a folded trace loop by loop, and compares the result with the unfolded trace.
 func TestLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
@@ -261,7 +261,7 @@ func TestLoops(t *testing.T) {
 			}
 		}
 		if got := f.Alive(at); !slices.Equal(got, count) {
-			t.Fatalf("after event %d there are %v, want %v", at, got, count)
+			t.Fatalf("after event %d, %v are alive, want %v", at, got, count)
 		}
 	})
 }

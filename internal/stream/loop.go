@@ -4,19 +4,19 @@ package stream
 
 import "sort"
 
-// A reader of a folded trace that does not unfold it sees plain events and loops. An allocation of the
-// middle iteration stands for many, one for each copy of that iteration. Copies are counted in the order
-// of the iterations, whichever direction the loop runs.
+// A reader of a folded trace that does not unfold it sees plain events and loops. An allocation of the middle
+// iteration represents many, one for each copy of that iteration. Copies are numbered in the order of the iterations,
+// whichever direction the loop runs.
 
-// Loop describes the iterations that the middle one of a pass stands for.
+// Loop describes the iterations that the middle iteration of a pass represents.
 type Loop struct {
-	From, To int  // the events of the iteration, in the folded trace
-	At       int  // the first event of the first one that comes, in the unfolded trace
+	From, To int  // the events of the middle iteration, in the folded trace
+	At       int  // the first event of the first copy, in the unfolded trace
 	Times    int  // the number of iterations, including the middle one
 	Down     bool // the last copy comes first
 }
 
-// Len returns the number of events of the unfolded trace.
+// Len returns the number of events in the unfolded trace.
 func (f *Folded) Len() int { return f.At(len(f.Trace.Events)) }
 
 // At converts the index of an event from the folded to the unfolded trace. For an event in a loop it
@@ -39,13 +39,13 @@ func (f *Folded) Loops() []Loop {
 	return out
 }
 
-// Copied reports whether an allocation of the folded trace stands for many.
+// Copied reports whether an allocation of the folded trace represents many.
 func (f *Folded) Copied(id uint32) bool {
 	return f.home[id] >= 0 && f.sections[f.home[id]].turn == f.Middle
 }
 
-// Freed returns the allocation that event i of the folded trace frees. If it stands for many, which is the
-// copy; otherwise which is -1. In a loop, copy is the number of the iteration.
+// Freed returns the allocation that event i of the folded trace frees. If the allocation represents many, which is
+// the index of the copy; otherwise it is -1. In a loop, copy is the index of the iteration.
 func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	e := &f.Trace.Events[i]
 	if e.Turn == 0 || !f.near(e.Turn) {
@@ -55,7 +55,7 @@ func (f *Folded) Freed(i, copy int) (id uint32, which int) {
 	return f.freed(&f.sections[n], e.ID, copy)
 }
 
-// freed is Freed for an event of a section near the middle.
+// freed is Freed for an event in a section near the middle.
 func (f *Folded) freed(s *section, id uint32, copy int) (uint32, int) {
 	h := &f.sections[f.home[id]]
 	if !f.crosses(s.turn, h.turn) {

@@ -2,13 +2,12 @@
 
 package stream
 
-// plenty is more bytes than any memory has; counting stops there.
+// plenty is more than any memory has; counting stops there.
 const plenty = 1 << 56
 
-// PeakRequested returns the most bytes that the allocations before event until of the folded trace ask for
-// at once; an until of 0 means the whole trace. It takes no longer than reading the folded trace, because
-// each iteration of a loop asks for as much more than the one before it. Beyond any memory it is only a
-// lower bound.
+// PeakRequested returns the peak of the bytes requested by allocations before event until of the folded trace; 0
+// means the whole trace. It takes no longer than reading the folded trace, because each iteration of a loop requests
+// the same amount more than the one before. Beyond any memory it is only a lower bound.
 func (f *Folded) PeakRequested(until int) uint64 {
 	if until == 0 {
 		until = len(f.Trace.Events)
@@ -27,7 +26,7 @@ func (f *Folded) PeakRequested(until int) uint64 {
 	return uint64(r.peak)
 }
 
-// requested counts the bytes that live allocations ask for.
+// requested counts the bytes requested by live allocations.
 type requested struct {
 	now, peak int64
 	sizes     []uint64
@@ -61,7 +60,7 @@ func (r *requested) loop(events []Event, times int) {
 	}
 }
 
-// turn counts one iteration. Counting stops at more than any memory has.
+// turn counts one iteration. Counting stops beyond any memory.
 func (r *requested) turn(events []Event) {
 	for i := 0; i < len(events) && r.peak < plenty; i++ {
 		r.event(&events[i])

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPeakRequested compares the count over folded loops with one over all their iterations.
+// TestPeakRequested compares the count over folded loops with the count over all iterations.
 func TestPeakRequested(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawLoop(t).fold(t, rapid.IntRange(12, 60).Draw(t, "turns"))
@@ -41,12 +41,12 @@ func TestPeakRequested(t *testing.T) {
 	})
 }
 
-// TestPeakRequestedBeyondAnyMemory checks that sizes that no counter holds do not wrap around.
+// TestPeakRequestedBeyondAnyMemory checks that huge sizes do not overflow the counter.
 func TestPeakRequestedBeyondAnyMemory(t *testing.T) {
 	for _, size := range []uint64{1 << 50, 1 << 55, 1<<64 - 1} {
 		f := loop{sizes: []uint64{size}, fates: []int{backAgain}}.fold(t, 1<<20)
 		if got := f.PeakRequested(0); got < plenty {
-			t.Errorf("of iterations that keep %d bytes: %d", size, got)
+			t.Errorf("iterations that keep %d bytes: got %d", size, got)
 		}
 	}
 }

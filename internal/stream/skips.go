@@ -4,12 +4,12 @@ package stream
 
 import "slices"
 
-// Skips lets a player skip the copies of a trace (see [Copy]). A stretch that starts in the same state as
-// the first time does the same again and leaves the same state. S describes the player's state: everything
-// that decides what it does next. The zero value skips nothing.
+// Skips lets a player skip the copies in a trace (see [Copy]). A stretch that starts in the same state as the first
+// time does the same again and leaves the same state. S describes the player's state: everything that determines what
+// it does next. The zero value skips nothing.
 type Skips[S comparable] struct {
 	copies []Copy
-	points []int     // the events that a stretch or its copy begins with, in order
+	points []int     // the events at which a stretch or its copy begins, in order
 	states map[int]S // the player's state at the points it has passed
 }
 

@@ -3,8 +3,8 @@
 // Package stream defines a training step as the allocator sees it: a sequence of events, each an
 // allocation or a free.
 //
-// Everything in snug meets here. Model families, recorded snapshots and profiles produce a Trace; the
-// allocator, the planner and the report page read one. The package imports no other package of snug.
+// All parts of snug meet here. Model families, recorded snapshots and profiles produce a Trace; the allocator, the
+// planner and the report page read one. The package imports no other package of snug.
 //
 // An Event is sixteen bytes and a Trace is one flat slice of them, so a recording of a million events
 // takes sixteen megabytes, and one of a hundred million still fits into an ordinary machine.
@@ -20,17 +20,17 @@ type Kind uint8
 
 // The kinds of events. Their meaning follows PyTorch's own trace entries (torch.cuda.memory._snapshot).
 const (
-	// Alloc asks for Size bytes on Queue; ID names the allocation from here on.
+	// Alloc requests Size bytes on Queue; ID identifies the allocation from here on.
 	Alloc Kind = iota
-	// Free frees ID, which no other stream uses: the block can be reused at once.
+	// Free frees ID, which no other stream uses, so the block can be reused immediately.
 	Free
-	// FreeRequested gives ID back while another CUDA stream may still use it:
-	// it no longer counts as allocated but cannot be reused yet.
+	// FreeRequested frees ID while another CUDA stream may still use it: it no longer counts as allocated but cannot
+	// be reused yet.
 	FreeRequested
-	// FreeCompleted ends the wait that FreeRequested began.
+	// FreeCompleted completes a FreeRequested.
 	FreeCompleted
-	// RecordStream means that Queue uses ID too, so that its Free waits for Queue. Recordings do not
-	// contain it, because PyTorch does not trace it.
+	// RecordStream means that Queue uses ID too, so that freeing it waits for Queue. Recordings do not contain it,
+	// because PyTorch does not trace it.
 	RecordStream
 	// EmptyCache is torch.cuda.empty_cache().
 	EmptyCache
@@ -48,25 +48,24 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Event is one thing that happened to memory.
+// Event is one memory event.
 type Event struct {
-	Size  uint64 // Alloc: bytes asked for, before any rounding
+	Size  uint64 // Alloc: bytes requested, before any rounding
 	ID    uint32 // the allocation, or the phase of a Mark
 	Queue uint16 // index into Trace.Queues: the CUDA stream
 	Kind  Kind   // what happened
-	Turn  uint8  // the iteration of a folded loop, from 1; 0 is outside loops
+	Turn  uint8  // the iteration of a folded loop, counting from 1; 0 means outside loops
 }
 
 // Trace is a sequence of events in the order in which the allocator saw them.
 //
-// The IDs of its Alloc events are 0, 1, 2, … in order, so other data about allocations (their modules,
-// their uses) is kept in slices indexed by ID. IDs below Initial belong to allocations made before the
-// trace begins.
+// The IDs of its Alloc events are 0, 1, 2, … in order, so other data about allocations (their modules, their uses) is
+// kept in slices indexed by ID. IDs below Initial belong to allocations made before the trace begins.
 type Trace struct {
 	Events  []Event  // in order
 	Queues  []uint64 // CUDA stream handles; Queues[0] is the default stream, 0
 	Initial uint32   // allocations alive at the start have the IDs [0, Initial)
-	Copies  []Copy   // stretches that come again, in order
+	Copies  []Copy   // stretches that are repeated, in order
 
 	next uint32
 }
@@ -74,7 +73,7 @@ type Trace struct {
 // Copy means that a stretch of events is repeated directly after it, with new IDs.
 type Copy struct {
 	From int // index of its first event
-	N    int // how many events it has
+	N    int // number of events
 }
 
 // New returns an empty trace with room for n events and the default CUDA stream.
@@ -82,11 +81,11 @@ func New(n int) *Trace {
 	return &Trace{Events: make([]Event, 0, n), Queues: []uint64{0}}
 }
 
-// Reset makes the trace as empty as a new one. It keeps the room of its events.
+// Reset empties the trace. It keeps the capacity of its events.
 func (t *Trace) Reset() { *t = Trace{Events: t.Events[:0], Queues: []uint64{0}} }
 
-// Reserve makes n IDs for allocations that are alive before the first event.
-// It must come before the first Alloc.
+// Reserve assigns n IDs to allocations that are alive before the first event. It must be called before the first
+// Alloc.
 func (t *Trace) Reserve(n uint32) {
 	t.Initial, t.next = n, n
 }
@@ -99,18 +98,18 @@ func (t *Trace) Alloc(size uint64, queue uint16) uint32 {
 	return id
 }
 
-// Free appends the end of an allocation that no other CUDA stream uses.
+// Free appends the free of an allocation that no other CUDA stream uses.
 func (t *Trace) Free(id uint32) {
 	t.Events = append(t.Events, Event{ID: id, Kind: Free})
 }
 
-// Add appends an event of any kind but Alloc, whose IDs the trace itself gives.
+// Add appends an event of any kind except Alloc, whose IDs the trace assigns itself.
 func (t *Trace) Add(k Kind, id uint32, queue uint16) {
 	t.Events = append(t.Events, Event{ID: id, Queue: queue, Kind: k})
 }
 
-// Repeat appends the events from index from to the end once more, with new IDs. It does nothing and
-// returns false unless every allocation among them is freed there and nothing older is touched.
+// Repeat appends the events from index from to the end once more, with new IDs. It does nothing and returns false
+// unless every allocation among them is freed there and nothing older is touched.
 func (t *Trace) Repeat(from int) bool {
 	events := t.Events[from:]
 	first, open := t.next, 0

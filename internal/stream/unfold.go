@@ -5,14 +5,13 @@ package stream
 // unfolding is a trace being unfolded.
 type unfolding struct {
 	*Folded
-	now  []uint32 // the new ID of each old one, except those of the middle
-	base []uint32 // by pass: the first ID that its unfolded middle made
+	now  []uint32 // the new ID of each old one, except those in the middle iteration
+	base []uint32 // by pass: the first ID allocated by its unfolded middle
 	out  *Trace
-	old  []uint32 // the old ID of a new one
+	old  []uint32 // the old ID of each new one
 }
 
-// Unfold returns the trace with every iteration of its loops. old maps each ID of out to the ID that stood
-// for it.
+// Unfold returns the trace with every iteration of its loops. old maps each ID in out to the ID that represented it.
 func (f *Folded) Unfold() (out *Trace, old []uint32) {
 	t := f.Trace
 	u := &unfolding{
@@ -65,7 +64,7 @@ func (u *unfolding) event(e *Event) {
 	}
 }
 
-// section writes one iteration, or for the middle one all that it stands for.
+// section writes one iteration, or for the middle one all iterations that it represents.
 func (u *unfolding) section(s *section) {
 	if s.turn != u.Middle {
 		u.turn(s, 0)
@@ -80,7 +79,7 @@ func (u *unfolding) section(s *section) {
 	}
 }
 
-// turn writes a section, the middle one as its given copy.
+// turn writes a section, with the middle one as the given copy.
 func (u *unfolding) turn(s *section, copy int) {
 	for i := s.from; i < s.to; i++ {
 		e := &u.Trace.Events[i]

@@ -73,7 +73,7 @@ def _from_flags(root, got, facts, text):
 
 def _cannot_run(root, got, facts, text):
     """The files say something that fails, or that needs a word only the user has."""
-    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set in the script|it is set in a branch)|PyTorch's GradScaler (stops at that|cannot unscale)", text):
+    if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set in the script|it is set in a branch)|PyTorch's GradScaler (fails \(|cannot unscale)", text):
         return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
     m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
     if m and os.path.exists(os.path.join(root, m.group(1))):

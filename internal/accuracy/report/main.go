@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report compares estimates with measurements. It writes docs/accuracy.md for people and the
-// tables that estimates take their intervals from.
+// Command report compares estimates with measurements. It writes docs/accuracy.md for people, and the tables behind
+// the intervals of estimates.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	measured := flag.String("measured", "testdata/measured", "folder of measured cases")
+	measured := flag.String("measured", "testdata/measured", "folder with measured cases")
 	out := flag.String("out", "docs/accuracy.md", "the page to write")
 	residuals := flag.String("residuals", "internal/estimate/residuals.json", "the table to write")
 	recorded := flag.String("recorded", "internal/profile/residuals.json", "the table for recorded runs to write")

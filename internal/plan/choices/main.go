@@ -46,17 +46,17 @@ func main() {
 	}
 }
 
-// choice is one way to run: a case of the harness, with what snug expects.
+// choice is one way to run: a case for the harness, with snug's expectations.
 type choice struct {
 	Case        map[string]any `json:"case"`
 	Run         string         `json:"run"`
 	Recommended bool           `json:"recommended"`
-	Fits        bool           `json:"fits"`               // as simulated
-	Expected    float64        `json:"samples_per_second"` // as simulated
-	Reserved    uint64         `json:"peak_reserved"`      // as simulated, of the recommended one
+	Fits        bool           `json:"fits"`               // in the simulation
+	Expected    float64        `json:"samples_per_second"` // in the simulation
+	Reserved    uint64         `json:"peak_reserved"`      // in the simulation, for the recommended one
 }
 
-// cases returns the recommended choice, then all others that could possibly fit.
+// cases returns the recommended choice, followed by all others that could possibly fit.
 func (r run) cases() ([]choice, error) {
 	s, err := r.setup()
 	if err != nil {
@@ -83,8 +83,8 @@ func (r run) cases() ([]choice, error) {
 	return out, nil
 }
 
-// grid returns every split of the effective batch, with and without checkpointing,
-// with each form of the optimizer, and with expandable segments.
+// grid returns every split of the effective batch, with and without checkpointing, with each variant of the
+// optimizer, and with expandable segments.
 func (r run) grid(s *setup.Setup) []*setup.Setup {
 	var out []*setup.Setup
 	effective := s.Batch * s.Accumulation
@@ -110,8 +110,8 @@ func same(a, b *setup.Setup) bool {
 	return a.Batch == b.Batch && a.Optimizer == b.Optimizer && a.Checkpointing == b.Checkpointing && a.Allocator == b.Allocator
 }
 
-// choice returns a setup as a choice, and whether it is worth measuring. It is not if its tensors alone
-// exceed the cap, or if it has expandable segments and fits without them.
+// choice returns a setup as a choice, and whether it is worth measuring. It is not if its tensors alone exceed the
+// cap, or if it has expandable segments but fits without them.
 func (r run) choice(x *setup.Setup) (choice, bool, error) {
 	p, err := estimate.NewProbe(x, gpu.Reference)
 	if err != nil {

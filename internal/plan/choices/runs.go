@@ -13,17 +13,17 @@ import (
 // run is one training run under a cap.
 type run struct {
 	name          string
-	arch          string // of torchvision, or
-	modelType     string // of transformers, with
+	arch          string // torchvision model, or
+	modelType     string // transformers model type, with
 	config        map[string]any
 	head          string
 	seq           int
 	precision     string
 	effective     int
 	gib           int
-	optimizers    []string // the first is today's
+	optimizers    []string // the first is the current one
 	checkpointing []bool
-	evaluates     bool // four batches without gradients between steps
+	evaluates     bool // whether four batches without gradients run between steps
 }
 
 var (
@@ -56,8 +56,7 @@ var (
 	}
 )
 
-// runs are runs of several families, sizes and precisions, each under a cap at which there is something to
-// decide.
+// runs are runs of several families, sizes and precisions, each with a cap that makes the choice nontrivial.
 var runs = []run{
 	{name: "gpt2", modelType: "gpt2", config: map[string]any{}, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 64, gib: 16, optimizers: adamw, checkpointing: either},
 	{name: "llama-160m", modelType: "llama", config: llama160m, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 64, gib: 24, optimizers: adamw, checkpointing: either},
@@ -68,7 +67,7 @@ var runs = []run{
 	{name: "gpt2-8g", modelType: "gpt2", config: map[string]any{}, head: "causal-lm", seq: 1024, precision: "amp-bf16", effective: 32, gib: 8, optimizers: adamw, checkpointing: either},
 }
 
-// second are other runs, with an evaluation between steps.
+// second are further runs, with an evaluation between steps.
 var second = []run{
 	{name: "gpt2-medium", modelType: "gpt2", config: map[string]any{"n_layer": 24.0, "n_embd": 1024.0, "n_head": 16.0}, head: "causal-lm", seq: 512, precision: "amp-bf16", effective: 64, gib: 20, optimizers: adamw, checkpointing: either, evaluates: true},
 	{name: "bert-large-mlm", modelType: "bert", config: map[string]any{"hidden_size": 1024.0, "num_hidden_layers": 24.0, "num_attention_heads": 16.0, "intermediate_size": 4096.0}, head: "masked-lm", seq: 256, precision: "amp-bf16", effective: 128, gib: 16, optimizers: adamw, checkpointing: either, evaluates: true},
@@ -82,7 +81,7 @@ var second = []run{
 	{name: "convnext", arch: "convnext_tiny", precision: "amp-bf16", effective: 192, gib: 14, optimizers: adamw, checkpointing: []bool{false}, evaluates: true},
 }
 
-// setup returns the run as it is today: one sample at a time.
+// setup returns the current run: one sample at a time.
 func (r run) setup() (*setup.Setup, error) {
 	model := map[string]any{"name": "torchvision/" + r.arch}
 	fields := map[string]any{
@@ -106,16 +105,16 @@ func (r run) setup() (*setup.Setup, error) {
 	return setup.Decode(fields, setup.Source{})
 }
 
-// evaluated is the number of batches of an evaluation.
+// evaluated is the number of batches in an evaluation.
 const evaluated = 4
 
-// The words that the harness has for settings.
+// The harness's words for settings.
 var (
 	heads      = map[string]string{"causal-lm": "causal", "encoder": "plain", "masked-lm": "masked", "image-classification": "image"}
 	optimizers = map[string]string{"adamw": "adamw", "adamw-fused": "adamw_fused", "sgd-momentum": "sgdm"}
 )
 
-// harness returns a setup as testdata/measured/harness.py takes it.
+// harness returns a setup in the form that testdata/measured/harness.py reads.
 func (r run) harness(s *setup.Setup) map[string]any {
 	c := map[string]any{
 		"id":    fmt.Sprintf("%s-b%d-acc%d-%s%s%s", r.name, s.Batch, s.Accumulation, s.Optimizer, flag(s.Checkpointing, "-ckpt"), flag(s.Allocator != "", "-expandable")),

@@ -13,8 +13,8 @@ import (
 	"snug/internal/snapshot"
 )
 
-// Towers returns a model that no family covers, recorded on an H200 at batch 64 and 96. The test fills in other
-// facts.
+// Towers returns the profile of a model that no family covers, recorded on an H200 at batch 64 and 96. The test adds
+// other facts.
 func Towers(t testing.TB) *profile.Program {
 	t.Helper()
 	var inputs []profile.Input
@@ -30,8 +30,7 @@ func Towers(t testing.TB) *profile.Program {
 	return p
 }
 
-// recording reads one of testdata/measured/traces, relative to a package that
-// is two folders deep.
+// recording reads a file in testdata/measured/traces, relative to a package that is two folders deep.
 func recording(t testing.TB, name string) *snapshot.Recording {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "measured", "traces", name+".pickle.gz"))
