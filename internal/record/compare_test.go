@@ -35,7 +35,7 @@ func card(t *testing.T, name string) gpu.Card {
 	return c
 }
 
-// compared returns a result of runs that reserved the given shares of their estimates.
+// compared returns a result whose runs reserved the given fractions of their estimates.
 func compared(shares ...float64) *Result {
 	r := &Result{}
 	for _, share := range shares {
@@ -45,8 +45,8 @@ func compared(shares ...float64) *Result {
 	return r
 }
 
-// TestReferenceFollowsTheRun: the run overrides the defaults of a decoded setup for accumulation and steps;
-// values from a file are kept.
+// TestReferenceFollowsTheRun checks that the run overrides a decoded setup's defaults for accumulation and steps, but
+// not values from a file.
 func TestReferenceFollowsTheRun(t *testing.T) {
 	x := &run.Report{Steps: []run.Step{{Backwards: 1}, {Backwards: 2}}, Versions: map[string]string{"torch": "2.9.1+cu126"}}
 	decoded, err := ReferenceTo(gpt2(t), setup.Source{})
@@ -69,7 +69,7 @@ func TestReferenceFollowsTheRun(t *testing.T) {
 	}
 }
 
-// A mistake is found before anything runs; a model that no family covers is not a mistake.
+// Mistakes are found before anything runs; a model without a family is not a mistake.
 func TestReferenceCheck(t *testing.T) {
 	if err := reference().Check(nil); err != nil {
 		t.Error(err)
@@ -99,7 +99,7 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// Earlier measurements here count for the same card and PyTorch.
+// Earlier measurements on this machine apply to the same card and PyTorch.
 func TestPast(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.db")
 	s, h200 := gpt2(t), card(t, "H200")

@@ -14,7 +14,7 @@ import (
 	"snug/internal/tune"
 )
 
-// The outcomes of a trial, each told by its evidence.
+// TestResult covers each outcome of a trial with the evidence for it.
 func TestResult(t *testing.T) {
 	const begin = `start "time":1, "pid":7`
 	torch := `torch "versions":{"torch":"2.11.0"}`
@@ -77,8 +77,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// With several ranks, the peak is that of the rank that took the most, the speed that of the slowest, and the
-// rank that ran out of memory is named.
+// With several ranks, the peak is from the rank that used the most memory, the speed is from the slowest rank, and
+// the rank that ran out of memory is named.
 func TestResultOfRanks(t *testing.T) {
 	report := func(rank string, seconds string, peak string, more ...string) string {
 		lines := []string{`{"event":"start","time":1,"pid":` + rank + `,"rank":` + rank + `,"world_size":2}`, `{"event":"torch","versions":{"torch":"2.11.0"}}`}
@@ -88,7 +88,7 @@ func TestResultOfRanks(t *testing.T) {
 		return strings.Join(append(lines, more...), "\n") + "\n"
 	}
 	for _, c := range []struct {
-		second string // what the second rank reports besides
+		second string // what the second rank reports
 		want   tune.Outcome
 		why    string
 	}{{`{"event":"end","why":"steps"}`, tune.Fits, ""}, {`{"event":"oom","asked":1048576}`, tune.OutOfMemory, "rank 1 ran out of GPU memory after 9 steps"}} {
@@ -115,7 +115,7 @@ func TestResultOfRanks(t *testing.T) {
 	}
 }
 
-// changing is a driver whose free memory changes from look to look.
+// changing is a driver whose free memory changes from one query to the next.
 type changing struct{ free []uint64 }
 
 func (*changing) Name() string     { return "card" }
@@ -128,10 +128,10 @@ func (c *changing) Report(context.Context) (*gpu.Report, error) {
 	return &gpu.Report{Devices: []gpu.Device{{Maker: gpu.NVIDIA, Name: "NVIDIA H200", Total: 150 << 30, Free: free}}}, nil
 }
 
-// The next trial waits until the memory of the last one is free again, and is not run if it never is.
+// The next trial waits until the previous one's memory is free again, and is not run if that never happens.
 func TestSettle(t *testing.T) {
 	for _, c := range []struct {
-		free []uint64 // at the first look, before anything runs, and at the following ones
+		free []uint64 // at the first query, before anything runs, and at the following ones
 		err  string
 	}{
 		{[]uint64{140 << 30, 140 << 30, 140 << 30}, ""},

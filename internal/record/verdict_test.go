@@ -14,8 +14,7 @@ import (
 	"snug/internal/run"
 )
 
-// For every way in which a run can end: the message, and the exit code of snug; 0 is a plain error, -
-// means that the run can be used.
+// For every way a run can end: the message and snug's exit code; 0 is a plain error, - means that the run is usable.
 func TestVerdict(t *testing.T) {
 	const trained = `{"event":"torch","versions":{"torch":"2.11.0"}}
 {"event":"step","n":1}
@@ -79,7 +78,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The process that reserved the most counts, of those that trained.
+// Of the processes that trained, the one that reserved the most is used.
 func TestCollect(t *testing.T) {
 	out := &run.Outcome{}
 	for _, text := range []string{
@@ -97,7 +96,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Notes are about runs that can be used; secrets are in none of them.
+// Only usable runs have notes, and no note contains a secret.
 func TestVerdictNotes(t *testing.T) {
 	w := &world{t: t}
 	s := w.open(Plan{Command: []string{"train"}, Steps: 2})
