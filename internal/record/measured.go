@@ -113,9 +113,9 @@ func longestText(x *run.Longest) string {
 	case x.Looked == 0:
 		return "the data set cannot be indexed, so the longest batch was not tried first"
 	case x.Alike:
-		return fmt.Sprintf("%d of %d samples were looked at; all have the same length", x.Looked, x.Samples)
+		return fmt.Sprintf("%d of %d samples were checked; all have the same length", x.Looked, x.Samples)
 	}
-	return fmt.Sprintf("the longest of %d samples of %d made the first batch", x.Looked, x.Samples)
+	return fmt.Sprintf("the first batch contained the longest of the %d samples checked (of %d)", x.Looked, x.Samples)
 }
 
 // roomless describes how a run ran out of GPU memory; "" if it did not.
@@ -140,7 +140,7 @@ func (t *Trial) roomless() string {
 	for _, m := range log.Messages {
 		switch m.Form {
 		case diagnose.Torch, diagnose.TorchAsync, diagnose.Driver, diagnose.Library:
-			return "its output says that GPU memory ran out"
+			return "its output reports that GPU memory ran out"
 		}
 	}
 	return ""
@@ -150,13 +150,13 @@ func (t *Trial) roomless() string {
 func (t *Trial) hung() string {
 	m := t.session.plan.Measure
 	if t.Outcome.Hung == run.BeforeSteps {
-		return fmt.Sprintf("it took no step in %v and was stopped; --start-timeout gives it more", m.StartTimeout)
+		return fmt.Sprintf("it took no step in %v and was stopped; --start-timeout allows more time", m.StartTimeout)
 	}
 	steps := 0
 	for _, x := range t.Outcome.Reports {
 		steps = max(steps, len(x.Steps))
 	}
-	return fmt.Sprintf("it took no further step in %v after step %d and was stopped; --step-timeout gives it more", m.StepTimeout, steps)
+	return fmt.Sprintf("it took no further step in %v after step %d and was stopped; --step-timeout allows more time", m.StepTimeout, steps)
 }
 
 // diskFull is what programs print when the disk is full.

@@ -21,13 +21,13 @@ func (t *Trial) noSteps() error {
 		return fmt.Errorf("the command trains%s without a GPU, so there is no GPU memory to record: %s", t.AtSize(), whyNoGPU(out.Reports[i]))
 	}
 	if out.Unprobed {
-		return errors.New("the command's Python runs without the probe: PYTHONPATH is overwritten; append to it instead, like PYTHONPATH=src:$PYTHONPATH")
+		return errors.New("the command overwrites PYTHONPATH, so its Python does not load the probe; append to it instead, like PYTHONPATH=src:$PYTHONPATH")
 	}
 	if script := t.missingScript(); script != "" {
 		return &ExitError{Code: out.Exit.Code, Text: fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}
 	}
 	if t.lacksTorch() {
-		return &ExitError{Code: out.Exit.Code, Text: "the Python of this command has no torch; is the right environment active?"}
+		return &ExitError{Code: out.Exit.Code, Text: "this command's Python has no torch; is the right environment active?"}
 	}
 	why := t.howFar()
 	if out.Exit.Code != 0 {

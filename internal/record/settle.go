@@ -37,7 +37,7 @@ func (s *Session) Settle(ctx context.Context) error {
 			return nil
 		}
 		if !s.env.Now().Before(deadline) {
-			return fmt.Errorf("cuda:%d has %v less free memory than before the first trial; end the process that holds it (snug gpus lists them) and run snug tune again, which goes on from here",
+			return fmt.Errorf("cuda:%d has %v less free memory than before the first trial; end the process that holds it (snug gpus lists them) and run snug tune again, which continues from here",
 				ordinal, units.Bytes(missing))
 		}
 		select {

@@ -17,14 +17,14 @@ func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
 		for _, f := range x.Failures {
-			t.note("the probe failed in %s (%s); the run went on without it", f.Where, f.What)
+			t.note("the probe failed in %s (%s); the run continued without it", f.Where, f.What)
 		}
 	}
 	switch {
 	case out.Stopped != nil:
 		return interrupted(out.Stopped)
 	case out.TimedOut:
-		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", t.tooSlow())
+		return fmt.Errorf("%s; allow more time with --timeout, or use a smaller size", t.tooSlow())
 	case t.Report == nil:
 		return t.noSteps()
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// leaks are runs that end out of memory. Each has to be recognised within so many steps of its first leak.
+// leaks returns runs that end out of memory. Each leak must be recognized within the given number of steps.
 func leaks() map[string]struct {
 	generated
 	begins, within int
@@ -49,8 +49,8 @@ func TestLeaksAreSeen(t *testing.T) {
 	}
 }
 
-// checkLeak checks that a leak is seen in time, that the state stays, and that the forecast is within a fifth of the
-// step at which memory runs out, from half-way on.
+// checkLeak checks that a leak is detected in time, that the state stays, and that, from half-way on, the forecast is
+// within 20 % of the step at which memory runs out.
 func checkLeak(t *testing.T, events []Event, begins, within, oom int) {
 	t.Helper()
 	w := New(Options{})
