@@ -25,7 +25,7 @@ func (s source) Name() string                            { return s.name }
 func (s source) Maker() Maker                            { return s.maker }
 func (s source) Report(context.Context) (*Report, error) { return s.report, s.err }
 
-// nvidia returns a machine's NVIDIA cards by the ends of their UUIDs.
+// nvidia returns a machine's NVIDIA cards, given the ends of their UUIDs.
 func nvidia(uuids ...string) *Report {
 	r := &Report{Driver: "580"}
 	for i, u := range uuids {
@@ -56,7 +56,7 @@ func TestDetectAsksInOrder(t *testing.T) {
 	}
 }
 
-// ordinals returns the numbers of the devices, a slice's behind its device's.
+// ordinals returns the devices' ordinals, with each slice's after its device's.
 func ordinals(m *Machine) []int {
 	var out []int
 	for _, d := range m.Devices {

@@ -87,7 +87,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestBombs has small files that would fill the memory of a careless reader.
+// TestBombs reads small files that would fill the memory of a careless reader.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decompresses some hundred megabytes")
@@ -132,7 +132,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkDevice checks what every reader of a Device relies on.
+// checkDevice checks what every user of a Device relies on.
 func checkDevice(t *testing.T, rec *Recording, d *Device) {
 	n := len(d.Trace.Events)
 	for name, k := range map[string]int{"times": len(d.Times), "stacks": len(d.Stacks), "metadata": len(d.Metadata)} {

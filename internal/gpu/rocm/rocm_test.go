@@ -18,7 +18,7 @@ import (
 
 const m = units.MiB
 
-// recorded answers from testdata, by the subcommand or else the program.
+// recorded returns answers from testdata, by subcommand or else by program.
 func recorded(t *testing.T) Run {
 	return func(_ context.Context, name string, args ...string) ([]byte, error) {
 		if name == "amd-smi" {
@@ -79,8 +79,7 @@ func TestROCmSMI(t *testing.T) {
 	}
 }
 
-// sys is the kernel's files of a machine with one AMD card without a name, an integrated Intel GPU, and
-// one process.
+// sys returns the kernel's files on a machine with one unnamed AMD card, an integrated Intel GPU, and one process.
 func sys() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
