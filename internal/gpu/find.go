@@ -36,7 +36,7 @@ func Find(name string) (Card, error) {
 	}
 	if gb, ok := onlySize(want); ok {
 		if some := SoldAlike(gb); len(some) > 1 {
-			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several have: %s; say which", name, namesOf(some))
+			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several cards have: %s; name one", name, namesOf(some))
 		}
 	}
 	some := mentioning(want)
@@ -44,7 +44,7 @@ func Find(name string) (Card, error) {
 		return c, nil
 	}
 	if len(some) > 1 {
-		return Card{}, unknown("", "GPU %q matches several cards: %s; say which", name, list(some, 6, "and"))
+		return Card{}, unknown("", "GPU %q matches several cards: %s; name one", name, list(some, 6, "and"))
 	}
 	if near := nearest(want); len(near) > 0 {
 		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))

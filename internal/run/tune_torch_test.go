@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A run that is only measured ends early once its steps are alike, at the same step on every rank.
+// A run that is only measured ends early once its steps take the same time, at the same step on every rank.
 func TestTorchSteady(t *testing.T) {
 	py := python(t)
 	measure := Settings{Steps: 1000, Measure: true, Steady: 0.5}
@@ -31,8 +31,8 @@ func TestTorchSteady(t *testing.T) {
 	}
 }
 
-// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after they and the
-// peak have become steady.
+// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after times
+// and peak have become steady.
 func TestTorchMeasuredGPU(t *testing.T) {
 	got, _, o := watchRun(t, Settings{Steps: 100, Measure: true, Limit: 40, Steady: 0.01, NeedsGPU: true}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{11}, Ends: []string{"steps"}}, got); diff != "" {
@@ -48,7 +48,7 @@ func TestTorchMeasuredGPU(t *testing.T) {
 	}
 }
 
-// The longest samples come first, once; what follows are the batches of the loader, less the one that they replace.
+// The longest samples come first, once, and replace one of the loader's batches; the other batches follow.
 func TestTorchLongestFirst(t *testing.T) {
 	py := python(t)
 	_, plain, _ := watchRun(t, Settings{Steps: 100, Measure: true}, nil, py, "lengths.py")

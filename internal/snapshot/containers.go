@@ -33,14 +33,14 @@ func (m *machine) extend(op byte) error {
 	case !isDict && into.kind == vList:
 		return m.appendTo(&m.lists[into.n], above)
 	}
-	return m.fail("items are put into %v", into.kind)
+	return m.fail("items are added to %v", into.kind)
 }
 
 // popN returns the top n values, valid until the next push.
 func (m *machine) popN(n int) ([]value, error) {
 	at := len(m.stack) - n
 	if at < m.floor() {
-		return nil, m.fail("an opcode needs a value that is not there")
+		return nil, m.fail("an opcode needs a value, but the stack is empty")
 	}
 	above := m.stack[at:]
 	m.stack = m.stack[:at]
@@ -134,7 +134,7 @@ func (m *machine) appendRows(l *list, vs []value) error {
 			l.start = row
 		}
 		if c != l.class || row != l.start+l.n {
-			return m.fail("a list holds the same record twice, or out of order")
+			return m.fail("a list contains the same record twice, or out of order")
 		}
 		l.n++
 	}

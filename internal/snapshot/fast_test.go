@@ -263,7 +263,7 @@ func TestFilledLater(t *testing.T) {
 		},
 	), false)
 	_, err := Read(bytes.NewReader(append(file, make([]byte, 2*ahead)...)))
-	if err == nil || !strings.Contains(err.Error(), "items are put into a stack") {
+	if err == nil || !strings.Contains(err.Error(), "items are added to a stack") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func FuzzFast(f *testing.F) {
 		file = append(bytes.Clone(file), make([]byte, 2*ahead)...)
 		m, root, fastErr := read(bytes.NewReader(file))
 		s, slowRoot, slowErr := readSlowly(file)
-		if fastErr != nil && strings.Contains(fastErr.Error(), "items are put into") {
+		if fastErr != nil && strings.Contains(fastErr.Error(), "items are added to") {
 			return // entries from the fast path cannot be extended
 		}
 		if (fastErr == nil) != (slowErr == nil) {

@@ -13,10 +13,11 @@ import "snug/internal/stream"
 // anyway, which leaves the same state). If a new segment follows immediately, the allocation caused the run if
 //
 //   - options are set that make the allocator return single segments (max_split_size, garbage
-//     collection), or else unless
-//   - the stacks differ: a flush has the stack of its allocation, or
-//   - the request on top of the reserved memory is known to fit: the recording reaches that much elsewhere.
-
+//   - options that make the allocator return single segments are set (max_split_size, garbage
+//     collection), or
+//   - the stacks are equal (a flush has the stack of its allocation), and the request on top of the
+//     reserved memory is not known to fit, because the recording never reaches that much elsewhere.
+//
 // givenBack writes the run of segment_free or segment_unmap at entry i, and returns its length.
 func (w *writer) givenBack(i int) int {
 	end := i

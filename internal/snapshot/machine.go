@@ -118,7 +118,7 @@ func (m *machine) checkSize() error {
 	case len(m.stack) > limit, len(m.lists) > limit, len(m.tuples) > limit, m.mapped > limit:
 		return m.fail("more objects than a snapshot of this size has")
 	case len(m.memo) > 2*limit, len(m.dicts) > limit, len(m.texts) > limit, len(m.dicts) > refMax:
-		return m.fail("more names than a snapshot of this size has")
+		return m.fail("more memo names than a snapshot of this size has")
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (m *machine) push(k kind, n uint64) { m.stack = append(m.stack, value{n, k}
 
 func (m *machine) pop() (value, error) {
 	if len(m.stack) == m.floor() {
-		return value{}, m.fail("an opcode needs a value that is not there")
+		return value{}, m.fail("an opcode needs a value, but the stack is empty")
 	}
 	v := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
@@ -145,7 +145,7 @@ func (m *machine) floor() int {
 // popMark returns the values above the innermost mark, valid until the next push.
 func (m *machine) popMark() ([]value, error) {
 	if len(m.marks) == 0 {
-		return nil, m.fail("an opcode needs a mark that is not there")
+		return nil, m.fail("an opcode needs a mark, but there is none")
 	}
 	at := m.floor()
 	m.marks = m.marks[:len(m.marks)-1]
@@ -200,7 +200,7 @@ func (m *machine) header(op byte) error {
 	}
 	b, err := m.take(1)
 	if err == nil && b[0] > maxProto {
-		err = m.fail("pickle protocol %d is not known", b[0])
+		err = m.fail("unknown pickle protocol %d", b[0])
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (m *machine) remember(op byte) error {
 
 func (m *machine) memoize(slot int) error {
 	if len(m.stack) == m.floor() {
-		return m.fail("an opcode needs a value that is not there")
+		return m.fail("an opcode needs a value, but the stack is empty")
 	}
 	v := m.stack[len(m.stack)-1]
 	if v.kind < vText {

@@ -159,7 +159,7 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	switch f {
 	case fAction:
 		if v.kind != vText || m.actions[v.n] == noAction {
-			return m.fail("the trace has an action %s that is not known", m.show(v))
+			return m.fail("the trace has an unknown action %s", m.show(v))
 		}
 		e.action = m.actions[v.n]
 	case fAddr, fDeviceFree:

@@ -17,7 +17,7 @@ func (m *machine) setBlock(b *Block, kv []value) (err error) {
 		case fState:
 			var ok bool
 			if b.State, ok = states[m.textOf(v)]; !ok {
-				err = m.fail("a block has a state %s that is not known", m.show(v))
+				err = m.fail("a block has an unknown state %s", m.show(v))
 			}
 		case fFrames:
 			b.Stack, err = m.stackOf(v)

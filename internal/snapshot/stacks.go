@@ -77,7 +77,7 @@ func (m *machine) appendFrames(l *list, vs []value) error {
 	for _, v := range vs {
 		c, row := m.rowOf(v)
 		if c != aFrame {
-			return m.fail("a stack holds %v that is not a frame", v.kind)
+			return m.fail("a stack contains %v that is not a frame", v.kind)
 		}
 		t.refs = append(t.refs, row)
 	}

@@ -18,7 +18,7 @@ func (f *functions) Shutdown() code {
 // ErrorString returns a message for a code, including codes for which the library has none.
 func (f *functions) ErrorString(c code) string {
 	if f.errorString == nil || c == notFound {
-		return "this driver is too old for it"
+		return "this driver is too old"
 	}
 	return f.errorString(c)
 }

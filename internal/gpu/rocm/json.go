@@ -24,7 +24,7 @@ func answer(out []byte) ([]byte, error) {
 		}
 		next := bytes.IndexByte(rest, '\n')
 		if next < 0 {
-			return nil, errors.New("no JSON in what it wrote")
+			return nil, errors.New("no JSON in its output")
 		}
 		rest = rest[next+1:]
 	}

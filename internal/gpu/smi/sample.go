@@ -73,7 +73,7 @@ func parseSamples(out []byte) ([]gpu.Sample, error) {
 		all = append(all, s)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	return all, nil
 }
