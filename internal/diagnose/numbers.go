@@ -2,13 +2,13 @@
 
 package diagnose
 
-// Number is one figure of a verdict, with its name in JSON and for people.
+// Number is one figure of a verdict, with its names for JSON and for people.
 type Number struct {
 	Name, Text string
 	Bytes      uint64
 }
 
-// Numbers returns the figures that are known, in the order in which they are shown.
+// Numbers returns the known figures, in display order.
 func (v *Verdict) Numbers() (out []Number) {
 	m := v.Message
 	if m == nil {
@@ -35,7 +35,7 @@ func (v *Verdict) Numbers() (out []Number) {
 	return out
 }
 
-// Title returns what a code means, for people.
+// Title returns a readable description of a code.
 func (c Code) Title() string { return titles[c] }
 
 var titles = map[Code]string{
@@ -55,7 +55,7 @@ var titles = map[Code]string{
 	None:               "No sign of an out-of-memory error",
 }
 
-// Place returns where held memory was made, "" if that is unknown.
+// Place returns where held memory was allocated, "" if unknown.
 func (h Held) Place() string {
 	if h.Where == (Frame{}) {
 		return ""
@@ -63,7 +63,7 @@ func (h Held) Place() string {
 	return h.Where.Where()
 }
 
-// Add adds a log to the evidence. Of several, the messages and steps of all count.
+// Add adds a log to the evidence. With several logs, the messages and steps of all are used.
 func (e *Evidence) Add(l *Log) {
 	if e.Log == nil || len(e.Log.Messages) == 0 && len(l.Messages) > 0 {
 		if e.Log != nil {

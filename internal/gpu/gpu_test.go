@@ -61,10 +61,10 @@ func TestFindEveryName(t *testing.T) {
 
 func TestFindRefuses(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{"A100", "matches several cards: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; say which"},
+		{"A100", "matches several cards: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; name one"},
 		{"v100", "matches several cards: V100-32GB"},
-		{"48GB", "is only a size, which several have: A40 (44.34 GiB), "},
-		{"48", "RTX-A6000 (47.40 GiB); say which; or give --gpu-memory 48"},
+		{"48GB", "is only a size, which several cards have: A40 (44.34 GiB), "},
+		{"48", "RTX-A6000 (47.40 GiB); name one; or give --gpu-memory 48"},
 		{"rtx 6000", "matches several cards: RTX-PRO-6000,"},
 		{"4060 ti", "matches several cards: RTX-4060-Ti-16GB and RTX-4060-Ti-8GB"},
 		{"rtx 4909", "did you mean RTX-4090"},

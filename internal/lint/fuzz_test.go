@@ -12,8 +12,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// FuzzSource checks that any file is linted or refused in one line, that findings are inside the file, and that
-// a repair leaves a file that parses.
+// FuzzSource checks that any file is linted or refused with a one-line error, that findings are inside the file, and
+// that a fixed file still parses.
 func FuzzSource(f *testing.F) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {

@@ -56,8 +56,7 @@ func checkSummedLosses(m *module, r *reporter) {
 	}
 }
 
-// kept returns the value that a keep holds on to across steps of training or evaluation, and an unknown one if
-// it does not.
+// kept returns the value that is kept across training or evaluation steps, or an unknown value if there is none.
 func (k *keep) kept() value {
 	if !k.fn.ofTraining() || k.fn.feeds[k.container] || !k.acrossSteps() {
 		return value{}
@@ -70,8 +69,7 @@ func (k *keep) kept() value {
 	return v
 }
 
-// acrossSteps reports whether the container lives through several steps, and nothing is taken out of it in
-// between.
+// acrossSteps reports whether the container lives through several steps and nothing is removed from it in between.
 func (k *keep) acrossSteps() bool {
 	if k.isBounded() || k.key != nil && !k.fn.dicts[k.container] {
 		return false
@@ -90,7 +88,7 @@ func (k *keep) acrossSteps() bool {
 	return false
 }
 
-// outlivesStep reports whether the function is one step, and the container is not its own and never emptied.
+// outlivesStep reports whether the function is one step, and the container is neither local to it nor ever emptied.
 func (k *keep) outlivesStep() bool {
 	if k.isLocal() || !k.fn.isStep() || k.fn.def == nil || k.fn.params[k.container] {
 		return false

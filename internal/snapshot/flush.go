@@ -12,12 +12,11 @@ import "snug/internal/stream"
 // A run of segment_free without a new segment after it is an empty_cache (or the flush of an allocation that failed
 // anyway, which leaves the same state). If a new segment follows immediately, the allocation caused the run if
 //
-//   - options are set that make the allocator return single segments (max_split_size, garbage
 //   - options that make the allocator return single segments are set (max_split_size, garbage
 //     collection), or
 //   - the stacks are equal (a flush has the stack of its allocation), and the request on top of the
 //     reserved memory is not known to fit, because the recording never reaches that much elsewhere.
-//
+
 // givenBack writes the run of segment_free or segment_unmap at entry i, and returns its length.
 func (w *writer) givenBack(i int) int {
 	end := i
