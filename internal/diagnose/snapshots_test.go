@@ -29,7 +29,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("%q, want %q", v.Fixes[0].Change, want)
 	}
 	v = Judge(Evidence{Recorded: recorded})
-	if v.Retry == nil || v.Retry.Fits || !v.Retry.Unsure || !strings.Contains(v.Why, "give the log too") {
+	if v.Retry == nil || v.Retry.Fits || !v.Retry.Unsure || !strings.Contains(v.Why, "add the log") {
 		t.Errorf("without the log: %+v (%s)", v.Retry, v.Why)
 	}
 	if r := recorded.retry(recorded.Allocated/2, recorded.Allocated/2); r == nil || r.Fits || r.Unsure {
@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 		later.Held[i].visits = 0
 	}
 	v := Judge(Evidence{Recorded: later, Earlier: earlier, Keeper: keeperIn})
-	if v.Code != Leak || v.Where != "outputs_kept.py:15" || !strings.Contains(v.Why, "3.00 GiB in 90 tensors, was made at outputs_kept.py:10") {
+	if v.Code != Leak || v.Where != "outputs_kept.py:15" || !strings.Contains(v.Why, "3.00 GiB in 90 tensors, was allocated at outputs_kept.py:10") {
 		t.Errorf("%s at %s: %s", v.Code, v.Where, v.Why)
 	}
 	if v := Judge(Evidence{Recorded: earlier, Earlier: later}); v.Code == Leak && v.Confidence == Likely {

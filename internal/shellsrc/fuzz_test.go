@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzRead reads any text: nothing may panic or run away, and each piece has to stand where it says.
+// FuzzRead reads arbitrary text: nothing may panic or run forever, and each piece must be at its recorded offset.
 func FuzzRead(f *testing.F) {
 	for _, of := range []map[string]string{exactScripts, vagueScripts} {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -47,7 +47,7 @@ func countWords(s *Script) int {
 	return n
 }
 
-// checkPlaces checks that a word's known pieces stand where they say.
+// checkPlaces checks that a word's known pieces are at their recorded offsets.
 func checkPlaces(t *testing.T, text string, w Word) {
 	for _, p := range w.Pieces {
 		if p.Why == "" && p.At >= 0 && (p.At+len(p.Text) > len(text) || text[p.At:p.At+len(p.Text)] != p.Text) {

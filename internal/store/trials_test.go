@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Trials are kept in the order in which they ended, by tune, also in a store of an earlier version.
+// Trials are stored by tune, in the order in which they ended, even in a store from an earlier version.
 func TestTrials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "measured.db")
 	s, err := Open(path)

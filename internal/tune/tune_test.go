@@ -16,8 +16,8 @@ import (
 
 const gib = 1 << 30
 
-// usual is a run with and without checkpointing on a card of 24 GiB: without is a third faster and takes four
-// times the activations.
+// usual is a run with and without checkpointing on a 24 GiB card: without it, the run is a third faster and needs
+// four times the activation memory.
 func usual(noise float64) *machine {
 	return &machine{
 		limit: 24 * gib, target: 64, noise: noise, random: rand.New(rand.NewPCG(1, 2)),
@@ -28,8 +28,8 @@ func usual(noise float64) *machine {
 	}
 }
 
-// The settings that are found are within 3 % of the best that there are, in at most five trials, whatever is
-// wrong with the predictions.
+// The settings found are within 3 % of the best possible, in at most five trials, whatever is wrong with the
+// predictions.
 func TestClimbFinds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -92,8 +92,8 @@ func keys(c *Climb) []string {
 	return out
 }
 
-// Whatever the machine does, the answer was seen to fit, the effective batch is kept, and the number of trials
-// is bounded.
+// Whatever the machine does, the answer was seen to fit, the effective batch is kept, and the number of trials is
+// bounded.
 func TestClimbIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMachine(t)
@@ -141,7 +141,7 @@ func drawMachine(t *rapid.T) *machine {
 	return m
 }
 
-// The same results lead to the same decisions, so that an interrupted tune can go on from what is stored.
+// The same results lead to the same decisions, so that an interrupted tune can continue from what is stored.
 func TestClimbResumes(t *testing.T) {
 	m := usual(0.01)
 	whole, err := m.climb(Options{})
@@ -159,7 +159,7 @@ func TestClimbResumes(t *testing.T) {
 		again.Record(*s.Next, r)
 	}
 	for s := replay.Next(); s.Next != nil; s = replay.Next() {
-		replay.Record(*s.Next, Result{Outcome: Interrupted}) // it says nothing
+		replay.Record(*s.Next, Result{Outcome: Interrupted}) // not evidence
 		if same := replay.Next(); same.Next.Key() != s.Next.Key() {
 			t.Fatalf("after an interruption %s is next, not %s", same.Next.Key(), s.Next.Key())
 		}
@@ -179,7 +179,7 @@ func one(batch int, predicted uint64) Candidate {
 	return Candidate{Settings: setup.Assign("batch", batch).With("accumulation", 16/batch), Batch: batch, Accumulation: 16 / batch, World: 1, Predicted: predicted, Expected: 25 * float64(batch)}
 }
 
-// Each decision says what it rests on.
+// Each decision includes its evidence.
 func TestDecisions(t *testing.T) {
 	all := []Candidate{one(2, 4*gib), one(4, 6*gib), one(8, 10*gib), one(16, 18*gib)}
 	climb := func() *Climb {
@@ -233,7 +233,7 @@ func TestDecisions(t *testing.T) {
 	check(c, "stop", "", "that is the smallest batch")
 }
 
-// Mistakes of the caller.
+// TestNew checks the errors for mistakes by the caller.
 func TestNew(t *testing.T) {
 	if _, err := New(nil, 0, Options{}); err == nil {
 		t.Error("nothing to try is no error")
@@ -268,8 +268,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// Over many machines whose predictions are off as those of real ones are, nearly all answers are within 3 % of
-// the best, and three trials or fewer are usual.
+// Over many machines with realistic prediction errors, nearly all answers are within 3 % of the best, and most need
+// at most three trials.
 func TestClimbUsually(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	within := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
