@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A file of a terabyte that takes no disk is refused by its size alone.
+// A sparse file of a terabyte is refused because of its size alone.
 func TestReadSparse(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.json")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {

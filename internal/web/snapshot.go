@@ -12,7 +12,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// snapshotAnswer is what a snapshot shows. Page is the address of its drawing: timeline, flame graph, map.
+// snapshotAnswer is what a snapshot shows. Page is the address of its drawings: timeline, flame graph, map.
 type snapshotAnswer struct {
 	ID        string        `json:"id"`
 	Page      string        `json:"page"`
@@ -51,8 +51,8 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 	})
 }
 
-// snapshotPage is the drawing of a snapshot, the same that snug diagnose --html writes. Its script is in the page
-// itself, so it gets a policy of its own, and a sandbox that keeps it away from the API.
+// snapshotPage serves the drawings of a snapshot, as written by snug diagnose --html. Its script is inline, so it has
+// its own policy, and a sandbox that keeps it away from the API.
 func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The module, with the program that is installed. Neither PyTorch nor a GPU is needed."""
+"""Tests the module with the installed program. Neither PyTorch nor a GPU is needed."""
 import json
 import os
 import subprocess
@@ -31,7 +31,7 @@ class Answers(unittest.TestCase):
     def test_models(self) -> None:
         config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 2}
 
-        class Config:  # as transformers has them
+        class Config:  # like transformers' config classes
             def to_dict(self) -> object:
                 return config
         with tempfile.TemporaryDirectory() as folder:
