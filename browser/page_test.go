@@ -181,7 +181,7 @@ func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("%.2f GiB", answer.DevicePeak/(1<<30)); !strings.Contains(text(t, ctx, "verdict"), want) {
-		t.Errorf("%v says %s, the page %q", words, want, text(t, ctx, "verdict"))
+		t.Errorf("%v prints %s, the page %q", words, want, text(t, ctx, "verdict"))
 	}
 }
 
@@ -271,7 +271,7 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wide {
-			t.Errorf("at %d pixels the page has to be scrolled sideways", width)
+			t.Errorf("at %d pixels the page must be scrolled sideways", width)
 		}
 		if folder := os.Getenv("PICTURES"); folder != "" {
 			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%d.jpg", width)), picture, 0o644); err != nil {

@@ -47,7 +47,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 		}
 		return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "turn gradient checkpointing on"}, optimize)
 	case LogitsTooBig:
-		return append(c.raiseCap(), Fix{Change: "use a loss that never holds all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
+		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
 	case Loading:
 		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:
@@ -82,7 +82,7 @@ func (c *failure) raiseCap() []Fix {
 	if m.Limit == 0 || m.Total == 0 || need <= m.Limit || m.Free < need-min(need, m.Limit)+slack || need > m.Total {
 		return nil
 	}
-	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in all (set_per_process_memory_fraction of at least %.3f)",
+	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in total (set_per_process_memory_fraction of at least %.3f)",
 		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
 }
 

@@ -42,7 +42,7 @@ func (c *failure) impossible() (v Verdict, ok bool) {
 	m := c.message
 	if m.Form == Driver && m.figures() == 0 && len(c.steps) == 0 && !c.started() {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
-			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
+			Why: "the driver did not even have enough memory to start: most often other processes use the card's memory (nvidia-smi lists them)"}, true
 	}
 	if held := m.Allocated + m.Unallocated; m.Total > 0 && held > m.Total+m.spare() && m.Form == Torch {
 		return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("PyTorch holds %v of a card with %v: the driver is using host memory (as on Windows), or its figures are wrong",
@@ -90,7 +90,7 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		confidence = Likely
 	}
 	return Verdict{Code: OtherProcess, Confidence: confidence,
-		Why: fmt.Sprintf("other processes hold %v of the card's %v; without them the allocation of %v would have succeeded", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
+		Why: fmt.Sprintf("other processes use %v of the card's %v; without them the allocation of %v would have succeeded", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
 }
 
 // contextSize is a generous upper bound on what a CUDA context and its libraries use outside PyTorch.

@@ -89,7 +89,7 @@ func (c *failure) firstStep() (v Verdict, ok bool) {
 func (c *failure) evaluating() (v Verdict, ok bool) {
 	at, found := innermost(c.frames, Frame.evaluates)
 	if n := len(c.steps); !found && n > 0 && c.steps[n-1].Evaluates && c.steps[n-1].Ongoing && !some(c.frames, Frame.backward) && !updates(c.frames) {
-		return Verdict{Code: Evaluation, Confidence: Likely, Why: "memory ran out while the log shows an evaluation under way: " + c.request()}, true
+		return Verdict{Code: Evaluation, Confidence: Likely, Why: "according to the log, memory ran out during an evaluation: " + c.request()}, true
 	}
 	if !found {
 		return v, false

@@ -33,7 +33,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("without the log: %+v (%s)", v.Retry, v.Why)
 	}
 	if r := recorded.retry(recorded.Allocated/2, recorded.Allocated/2); r == nil || r.Fits || r.Unsure {
-		t.Errorf("in half of what its tensors take: %+v", r)
+		t.Errorf("in half of its tensors' memory: %+v", r)
 	}
 	// A setting that does not help is not recommended.
 	c := &failure{message: v.Message}
@@ -67,7 +67,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%s at %s: %s", v.Code, v.Where, v.Why)
 	}
 	if v := Judge(Evidence{Recorded: earlier, Earlier: later}); v.Code == Leak && v.Confidence == Likely {
-		t.Errorf("memory that went is called a leak: %s", v.Why)
+		t.Errorf("freed memory was reported as a leak: %s", v.Why)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestPeak(t *testing.T) {
 	}
 	for _, k := range []string{Parameters, Gradients, Optimizer, Activations, Logits} {
 		if !kinds[k] {
-			t.Errorf("nobody holds %s", k)
+			t.Errorf("nothing holds %s", k)
 		}
 	}
 }

@@ -33,7 +33,7 @@ var ways = []way{
 	{"loading", Loading, Loading, "loading.py:6", 0},
 	{"logits", LogitsTooBig, LogitsTooBig, "logits.py:11", 0},
 	{"long_batch", LongBatch, LongBatch, "net.py:20", 0},
-	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot knows only its own process
+	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot shows only its own process
 	{"outputs_kept", Leak, Leak, "outputs_kept.py:15", 4 * 256 * 8000 * 4},
 	{"ragged", Fragmentation, Fragmentation, "", 0},
 	{"resume", Resume, Resume, "resume.py:18", 0},

@@ -87,8 +87,8 @@ func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Ca
 // FP8 reports whether the card multiplies fp8 matrices.
 func (c Card) FP8() bool { return c.Rates.FP8 > 0 || c.Maker == NVIDIA && c.Capability >= 89 }
 
-// Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, and from gfx90a
-// among AMD's data-centre cards, gfx1100 among others.
+// Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, from gfx90a
+// among AMD's data-centre cards, and from gfx1100 among its other cards.
 func (c Card) Flash() bool {
 	if c.Maker == AMD {
 		return c.Arch != "gfx908" && c.Arch != "gfx906"

@@ -93,7 +93,7 @@ func TestCatalogue(t *testing.T) {
 	for _, c := range Cards() {
 		sold := float64(c.Memory) * units.GiB
 		if share := float64(c.Total) / sold; share < 0.90 || share > 1 {
-			t.Errorf("%s: usable memory is %.3f of what is sold", c.Name, share)
+			t.Errorf("%s: usable memory is %.3f of the nominal size", c.Name, share)
 		}
 		if c.SMs < 10 || c.Bandwidth < 100e9 || c.Bandwidth > 10e12 {
 			t.Errorf("%s: %d multiprocessors, %.0f GB/s", c.Name, c.SMs, c.Bandwidth/1e9)

@@ -41,7 +41,7 @@ type SampledSource interface {
 }
 
 // ErrLost is wrapped by the error of a sampler that must be reopened because its driver is gone.
-var ErrLost = errors.New("the driver does not answer")
+var ErrLost = errors.New("the driver does not respond")
 
 // Repeated samples a source by requesting a full report each time, which has only memory and processes.
 type Repeated struct{ Source }

@@ -90,7 +90,7 @@ func (m *Machine) keep(maker Maker, variable, value string) {
 // hide everything.
 func (m *Machine) endsAt(variable, entry, value string) {
 	if e := strings.TrimSpace(entry); e != "" && e != "-1" {
-		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is not a GPU of this machine, so it and those after it are ignored", variable, value, e))
+		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is not a GPU in this machine, so it and all later entries are ignored", variable, value, e))
 	}
 }
 

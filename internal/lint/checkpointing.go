@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var cacheWithCheckpoints = Rule{
 	Code: "SNG501", Name: "cache-with-checkpoints",
 	Title:    "use_cache=True in a run with gradient checkpointing",
-	Why:      "Keys and values of all layers are kept for generation, which a training step never uses, and checkpointing would have to keep them too. transformers warns and switches the cache off in its own models; a model's own code may not.",
+	Why:      "Keys and values of all layers are kept for generation, which a training step never uses, and checkpointing would have to keep them too. transformers warns and switches the cache off in its own models; custom model code may not.",
 	Evidence: "From transformers' source: the warning \"use_cache=True is incompatible with gradient checkpointing\".",
 	Bad:      "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=True).loss\nloss.backward()\n",
 	Good:     "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=False).loss\nloss.backward()\n",

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var evaluationWithGraph = Rule{
 	Code: "SNG201", Name: "evaluation-with-graph",
 	Title:    "evaluation runs with gradients",
-	Why:      "model.eval() switches off dropout, not autograd. Without torch.no_grad() or torch.inference_mode() each forward keeps its activations until its output is freed, as in training.",
+	Why:      "model.eval() switches off dropout, not autograd. Without torch.no_grad() or torch.inference_mode() each forward pass keeps its activations until its output is freed, as in training.",
 	Evidence: "Measured on an H200: a validation loop without no_grad that keeps its losses ran out of 10 GiB within 50 batches of 8 × 512 tokens, a size at which the 6-layer decoder had trained.",
 	Bad:      "def evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",
 	Good:     "@torch.no_grad()\ndef evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",

@@ -37,7 +37,7 @@ func FuzzSource(f *testing.F) {
 		found, err := Source(name, src, everything())
 		if err != nil {
 			if text := err.Error(); !strings.HasPrefix(text, name+":") || strings.ContainsAny(text, "\n\r") {
-				t.Errorf("not an error of one line with its place: %q", text)
+				t.Errorf("not a one-line error with its position: %q", text)
 			}
 			return
 		}

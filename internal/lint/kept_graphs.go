@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var keptGraph = Rule{
 	Code: "SNG101", Name: "kept-graph",
 	Title:    "a tensor is kept across steps together with its graph",
-	Why:      "A tensor that was computed with gradients holds the graph that made it, and the graph holds the activations of its step unless backward has freed them. A list, dict or attribute that collects such tensors grows by that much in every step.",
+	Why:      "A tensor that was computed with gradients holds the graph that made it, and the graph holds the activations of its step unless backward has freed them. A list, dict or attribute that collects these tensors grows by that much in every step.",
 	Evidence: "Measured on an H200: validation losses kept with their graphs, batch 8 of 512 tokens on a 6-layer decoder, ran out of 10 GiB within 50 batches; a dict of hidden states grew by 8 MiB a step.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    losses.append(loss)\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    losses.append(loss.item())\n",

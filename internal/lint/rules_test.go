@@ -105,7 +105,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("the good example has findings: %v %v", good, err)
 			}
 			if canFix := slices.ContainsFunc(bad, func(f Finding) bool { return f.Fixed != "" }); canFix != r.Fixes {
-				t.Errorf("Fixes is %v, but the example can be repaired: %v", r.Fixes, canFix)
+				t.Errorf("Fixes is %v, but the example can be fixed: %v", r.Fixes, canFix)
 			}
 		})
 	}

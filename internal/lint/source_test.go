@@ -114,7 +114,7 @@ func TestFix(t *testing.T) {
 		}
 		again, _ := Source("x.py", got, Options{})
 		if _, n := Fix("x.py", got, again); n > 0 {
-			t.Errorf("%s: a second run repairs %d more", c.name, n)
+			t.Errorf("%s: a second run fixes %d more", c.name, n)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (f *finder) visit(n ast.Node) bool {
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		if does(s) {
-			f.add(s.Pos(), s.End(), "", "left out: "+f.text(s))
+			f.add(s.Pos(), s.End(), "", "omitted: "+f.text(s))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if text := err.Error(); !strings.HasPrefix(text, "x.py:") || strings.ContainsAny(text, "\n\r") {
-			t.Errorf("not an error of one line with its place: %q", text)
+			t.Errorf("not a one-line error with its position: %q", text)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func TestPast(t *testing.T) {
 	s, h200 := gpt2(t), card(t, "H200")
 	var none *Past
 	if none.Residual(s, h200) != nil || OpenPast(file, "H200") != nil {
-		t.Error("something is known without a store")
+		t.Error("a result without a store")
 	}
 	none.Close()
 	kept, err := store.Open(file)
@@ -121,7 +121,7 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if OpenPast(file, "") != nil {
-		t.Error("a store is opened for no card")
+		t.Error("a store was opened without a card")
 	}
 	past := OpenPast(file, "H200")
 	defer past.Close()
@@ -131,7 +131,7 @@ func TestPast(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(want, compared(1.02).Residual(s, h200, past)); diff != "" {
-		t.Errorf("with runs of today: %s", diff)
+		t.Errorf("with today's runs: %s", diff)
 	}
 	for name, change := range map[string]func(*setup.Setup){
 		"torch": func(s *setup.Setup) { s.Versions.Torch = "2.6.0" },

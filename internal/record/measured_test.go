@@ -44,7 +44,7 @@ func TestResult(t *testing.T) {
 		{"ended by itself", steps(6, `end "why":"exit"`), run.Exit{}, "", tune.Fits, "", 16},
 		{"no room, by the probe", steps(1, `oom "asked":2147483648`), run.Exit{Code: 1}, "", tune.OutOfMemory, "ran out of GPU memory after 1 step, asking for 2.00 GiB", 0},
 		{"no room, caught", steps(9, `oom "asked":2147483648`, `end "why":"steps"`), run.Exit{}, "", tune.OutOfMemory, "after 9 steps", 0},
-		{"no room, as a library says", steps(1), run.Exit{Code: 1}, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n", tune.OutOfMemory, "its output says", 0},
+		{"no room, as a library says", steps(1), run.Exit{Code: 1}, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n", tune.OutOfMemory, "its output reports", 0},
 		{"a signal", steps(2), run.Exit{Code: 139, Signal: 11}, "", tune.Crashed, "was ended by signal 11", 0},
 		{"no Python", nil, run.Exit{Code: 127}, "sh: 1: trian: not found\n", tune.Crashed, "failed with exit code 127", 0},
 		{"the disk", steps(2), run.Exit{Code: 1}, "OSError: [Errno 28] No space left on device: 'out.pt'\nlast\n", tune.Crashed, `it printed "No space left on device"`, 0},

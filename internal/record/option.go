@@ -10,7 +10,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// addOption adds an option for the script, after its other arguments but before a -- of its own.
+// addOption adds an option for the script, after its other arguments but before its own --.
 func (c *command) addOption(script, name, option string, value any) error {
 	names := c.aliases(script, option)
 	for i, w := range c.args {

@@ -47,7 +47,7 @@ func TestOutsideComesThroughEnv(t *testing.T) {
 			}
 			allowed, watched := outside[from.Name]
 			if watched && !slices.Contains(allowed, x.Sel.Name) {
-				t.Errorf("%s uses %s.%s: it belongs into Env", name, from.Name, x.Sel.Name)
+				t.Errorf("%s uses %s.%s, which belongs in Env", name, from.Name, x.Sel.Name)
 			}
 			return true
 		})

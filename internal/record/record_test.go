@@ -167,6 +167,6 @@ func TestCompareWithoutGPU(t *testing.T) {
 		t.Errorf("%+v, %v, %+v", r.Trials[0].Comparison, r.Notes, w.rows[0])
 	}
 	if !r.FarApart() {
-		t.Error("4 MB are taken for gpt2")
+		t.Error("4 MB was read as gpt2")
 	}
 }

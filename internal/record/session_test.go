@@ -38,7 +38,7 @@ func TestLadder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.OutOfMemory() != nil || x.GPU() != nil || x.Err() != nil {
-			t.Error("it is judged before it has run")
+			t.Error("it has a verdict before it has run")
 		}
 		if want := " --checkpointing=true"; !strings.HasSuffix(x.CommandLine(), want) {
 			t.Errorf("%q does not end in %q", x.CommandLine(), want)
@@ -148,7 +148,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v, %v", err, x.Err())
 	}
 	if IsInterrupted(exitError(run.Exit{Code: 130}, "the command's own")) {
-		t.Error("a command's exit code is taken for a signal")
+		t.Error("a command's exit code was treated as a signal")
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // Only the files that a run leaves in its folder are on disk.
 type world struct {
 	t       *testing.T
-	train   func(*job) run.Exit // stands in for the command
+	train   func(*job) run.Exit // runs instead of the command
 	signals chan<- os.Signal    // the session's channel
 	stopped bool                // the session no longer listens
 	pauses  int
@@ -75,7 +75,7 @@ func (w *world) open(p Plan) *Session {
 func (w *world) checkClean(dir string) {
 	w.t.Helper()
 	if left, _ := os.ReadDir(dir); len(left) > 0 || !w.stopped {
-		w.t.Errorf("left behind: %v; signals given back: %v", left, w.stopped)
+		w.t.Errorf("left behind: %v; signals released: %v", left, w.stopped)
 	}
 }
 

@@ -123,7 +123,7 @@ func FuzzText(f *testing.F) {
 		}
 		if secret := strings.TrimLeft(text, "-"); len(secret) >= shortest && !isScript(secret) && !strings.Contains("--password ***", secret) {
 			if got := strings.Join(Words([]string{"--password", secret}), " "); strings.Contains(got, secret) {
-				t.Errorf("%q stays in %q", secret, got)
+				t.Errorf("%q is still in %q", secret, got)
 			}
 		}
 	})

@@ -103,7 +103,7 @@ func failure(err error, stderr string) error {
 
 // commit returns the full name of the commit that a revision refers to.
 func (g git) commit(revision string) (string, error) {
-	unknown := fmt.Errorf("%q is not a revision in this repository; run git fetch for those of a remote, in a shallow clone with --depth or --unshallow", revision)
+	unknown := fmt.Errorf("%q is not a revision in this repository; run git fetch first, in a shallow clone with --depth or --unshallow", revision)
 	if revision == "" || strings.HasPrefix(revision, "-") {
 		return "", unknown
 	}

@@ -88,7 +88,7 @@ func TestExtract(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"abs", "out"}, tree.Left); diff != "" {
-		t.Errorf("left out (-want +got):\n%s", diff)
+		t.Errorf("omitted (-want +got):\n%s", diff)
 	}
 	if tree.Folder != filepath.Join(into, "conf") || len(tree.Commit) != 40 {
 		t.Errorf("folder %s, commit %s", tree.Folder, tree.Commit)

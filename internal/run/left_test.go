@@ -53,7 +53,7 @@ func TestRemoveLeft(t *testing.T) {
 	keep := []string{
 		filepath.Base(mine.Path),
 		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process is alive
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: it belongs to no process
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock, so it does not belong to a process
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),
@@ -195,7 +195,7 @@ func TestRemoveLeftSparesRuns(t *testing.T) {
 	parent := t.TempDir()
 	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; read line")
 	if left := RemoveLeft(parent); left != (Left{Spared: 1}) {
-		t.Errorf("%+v: the run was to go on", left)
+		t.Errorf("%+v: the run should have continued", left)
 	}
 	_ = training.Process.Kill()
 	_ = training.Wait()
@@ -262,7 +262,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 		_ = note.Close()
 	}
 	if RemoveLeft(parent).Folders != 0 {
-		t.Fatal("its snug lives")
+		t.Fatal("its snug is alive")
 	}
 	if w, err := NewWork(parent); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	}
 	_ = w.lock.Close() // as if it were killed
 	if RemoveLeft(parent).Folders != 1 {
-		t.Error("the folder stays")
+		t.Error("the folder was not removed")
 	}
 	entries, err := os.ReadDir(user)
 	if err != nil || len(entries) != len(keep) {

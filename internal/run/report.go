@@ -13,7 +13,7 @@ import (
 type Report struct {
 	PID      int               // process ID
 	Began    float64           // seconds since 1970
-	Rank     int               // of a distributed run; -1 if it is not one
+	Rank     int               // of a distributed run; -1 if not distributed
 	World    int               // number of processes in a distributed run
 	Versions map[string]string // of Python, torch and other loaded libraries
 	GPU      *GPU              // nil if it used none

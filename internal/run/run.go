@@ -77,7 +77,7 @@ type Runner interface {
 	Start(context.Context, Command) (Process, error)
 }
 
-// Exit says how a command ended.
+// Exit is how a command ended.
 type Exit struct {
 	Code   int            // as a shell reports it: 128 + n for signal n
 	Signal syscall.Signal // the signal that ended it, if any

@@ -173,7 +173,7 @@ func TestTimeoutIsQuick(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if len(told) > 0 {
-		t.Error("the command has longer to end than after Ctrl-C")
+		t.Error("the command has more time to end than after Ctrl-C")
 	}
 }
 

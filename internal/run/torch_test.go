@@ -273,7 +273,7 @@ func TestTorchShare(t *testing.T) {
 	steps, asked := o.Reports[0].Steps, 0
 	for i, s := range steps {
 		if s.N != i+1 {
-			t.Fatalf("step %d is told at %d", s.N, i+1)
+			t.Fatalf("step %d was reported at %d", s.N, i+1)
 		}
 		if s.PeakReserved > 0 {
 			asked++

@@ -23,7 +23,7 @@ func TestTorchSteady(t *testing.T) {
 	}
 	got, out, _ = watchRun(t, Settings{Steps: 20, Measure: true, Steady: 1e-9}, nil, py, "steady.py")
 	if diff := cmp.Diff(ran{Trained: []int{20}, Ends: []string{"steps"}}, got); diff != "" {
-		t.Errorf("what is never steady goes on to its last step: %s\n%s", diff, out)
+		t.Errorf("a run that is never steady should continue to its last step: %s\n%s", diff, out)
 	}
 	got, out, _ = watchRun(t, measure, nil, filepath.Join(filepath.Dir(py), "torchrun"), "--standalone", "--nproc_per_node", "2", "steady_ranks.py")
 	if got.Code != 0 || got.Failures > 0 || len(got.Trained) != 2 || got.Trained[0] != got.Trained[1] || got.Trained[0] >= 1000 {

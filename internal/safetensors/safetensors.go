@@ -107,7 +107,7 @@ func (h *Header) tensor(name string, in *json.Decoder) error {
 
 func notJSON(err error) error {
 	if err == nil {
-		return errors.New("the safetensors header is not JSON: not an object")
+		return errors.New("the safetensors header is not a JSON object")
 	}
 	return fmt.Errorf("the safetensors header is not JSON: %w", err)
 }

@@ -74,7 +74,7 @@ func FuzzReadHeader(f *testing.F) {
 			sum += n
 		}
 		if sum != h.Params || h.Params < 0 {
-			t.Errorf("%d elements by type, %d in all", sum, h.Params)
+			t.Errorf("%d elements by type, %d in total", sum, h.Params)
 		}
 	})
 }

@@ -130,7 +130,7 @@ func (r *runner) setOptions(words []Word) {
 	}
 }
 
-// readInput follows read and similar commands: their input is unknown. Without arguments there are no options to get.
+// readInput follows read and similar commands: their input is unknown. Without arguments, getopts finds no options.
 func (r *runner) readInput(name string, words []Word) outcome {
 	if name == "getopts" {
 		return no

@@ -32,6 +32,6 @@ func TestChosenAddresses(t *testing.T) {
 		}
 	}
 	if passed > 4*n {
-		t.Errorf("%d searches pass %d others", n, passed)
+		t.Errorf("%d searches examined %d others", n, passed)
 	}
 }

@@ -209,7 +209,7 @@ func wantSameError(t *testing.T, file []byte) {
 	_, _, fast := read(bytes.NewReader(file))
 	_, _, slow := readSlowly(file)
 	if fast == nil || slow == nil || fast.Error() != slow.Error() {
-		t.Errorf("the fast path says %v, the machine %v", fast, slow)
+		t.Errorf("the fast path returns %v, the machine %v", fast, slow)
 	}
 }
 
@@ -290,7 +290,7 @@ func FuzzFast(f *testing.F) {
 			return // entries from the fast path cannot be extended
 		}
 		if (fastErr == nil) != (slowErr == nil) {
-			t.Fatalf("the fast path says %v, the machine %v", fastErr, slowErr)
+			t.Fatalf("the fast path returns %v, the machine %v", fastErr, slowErr)
 		}
 		if fastErr != nil {
 			return

@@ -38,7 +38,7 @@ type rewinder struct {
 
 func (r *rewinder) event(e SegmentEvent) error {
 	if e.Size == 0 || e.Addr+e.Size < e.Addr {
-		return errors.New("that is not possible")
+		return errors.New("its size or address is impossible")
 	}
 	switch e.Kind {
 	case SegmentAlloc:

@@ -81,7 +81,7 @@ func TestPlace(t *testing.T) {
 	}
 	for path, want := range map[string]string{huge: "too large for measurements", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
 		if !Exists(path) {
-			t.Errorf("%s: nothing is there", path)
+			t.Errorf("%s: nothing was written", path)
 		}
 		_, write := Open(path)
 		_, read := Read(path, time.Millisecond)
@@ -220,7 +220,7 @@ func TestSecrets(t *testing.T) {
 	without := func(when string, text []byte) {
 		t.Helper()
 		if bytes.Contains(text, []byte(secret)) {
-			t.Errorf("%s: the secret is there", when)
+			t.Errorf("%s: the secret was stored", when)
 		}
 	}
 	file := func() []byte {

@@ -211,7 +211,7 @@ func TestPath(t *testing.T) {
 		}
 	}
 	if Exists(filepath.Join(t.TempDir(), "none")) || Exists("") {
-		t.Error("there is no store there")
+		t.Error("there is no store")
 	}
 }
 

@@ -83,6 +83,6 @@ func TestTrialsKeepNoSecrets(t *testing.T) {
 	}
 	var n int
 	if err := s.db.QueryRow("SELECT count(*) FROM trials WHERE command LIKE ? OR result LIKE ?", "%"+secret+"%", "%"+secret+"%").Scan(&n); err != nil || n > 0 {
-		t.Errorf("%d rows have it, %v", n, err)
+		t.Errorf("%d rows contain it, %v", n, err)
 	}
 }

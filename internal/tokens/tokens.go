@@ -143,7 +143,7 @@ func kindOf(raw json.RawMessage) (string, error) {
 		return "", nil
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return "", fmt.Errorf("a part of it is not an object with a type: %.60s", raw)
+		return "", fmt.Errorf("one of its parts is not an object with a type: %.60s", raw)
 	}
 	if v == nil {
 		return "", nil
@@ -154,12 +154,12 @@ func kindOf(raw json.RawMessage) (string, error) {
 // decode reads a part of the file.
 func decode(raw json.RawMessage, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("a part of it cannot be read (%w): %.60s", err, raw)
+		return fmt.Errorf("one of its parts cannot be read (%w): %.60s", err, raw)
 	}
 	return nil
 }
 
 // refused returns the error for an unsupported part.
 func refused(what, kind string) error {
-	return fmt.Errorf("its %s %s is not known here, so tokens cannot be counted exactly; give a file with the number of tokens of each sample instead, one per line", what, kind)
+	return fmt.Errorf("its %s %s is not supported, so tokens cannot be counted exactly; use a file with the token count of each sample instead, one per line", what, kind)
 }

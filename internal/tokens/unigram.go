@@ -40,7 +40,7 @@ func readUnigram(raw json.RawMessage) (model, error) {
 		piece, isText := pair[0].(string)
 		score, isNumber := pair[1].(float64)
 		if err != nil || !isText || !isNumber {
-			return nil, fmt.Errorf("its piece %.60s is not a text and a score", raw)
+			return nil, fmt.Errorf("its piece %.60s is not a string and a score", raw)
 		}
 		u.scores[piece] = score
 		u.longest, least = max(u.longest, len(piece)), min(least, score)

@@ -104,7 +104,7 @@ func TestClimbIsSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if climb.Runs() > most {
-			t.Fatalf("%d trials, at most %d were asked for", climb.Runs(), most)
+			t.Fatalf("%d trials, but at most %d were allowed", climb.Runs(), most)
 		}
 		for _, x := range climb.tried {
 			if x.Effective() != m.target {
@@ -119,7 +119,7 @@ func TestClimbIsSafe(t *testing.T) {
 			t.Fatalf("%s does not fit", best.Name())
 		}
 		if best.Outcome != Fits || best.Times < 1 {
-			t.Fatalf("%s was not seen to fit", best.Name())
+			t.Fatalf("%s was never measured to fit", best.Name())
 		}
 	})
 }
@@ -216,7 +216,7 @@ func TestDecisions(t *testing.T) {
 	check(c, "again", "16 x 1", "is 1.5 % faster than batch 8 x 2, and measurements vary by up to 1.0 %")
 	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 99.5, Noise: 0.001})
 	if b := c.Best(); b == nil || b.Batch != 8 {
-		t.Errorf("a gain that did not last is kept: %v", b)
+		t.Errorf("a gain that was not confirmed was kept: %v", b)
 	}
 
 	c = climb()
@@ -236,15 +236,15 @@ func TestDecisions(t *testing.T) {
 // TestNew checks the errors for mistakes by the caller.
 func TestNew(t *testing.T) {
 	if _, err := New(nil, 0, Options{}); err == nil {
-		t.Error("nothing to try is no error")
+		t.Error("no error without candidates")
 	}
 	other := one(4, gib)
 	other.Accumulation = 5
 	if _, err := New([]Candidate{one(2, gib), other}, 0, Options{}); err == nil {
-		t.Error("two effective batches are no error")
+		t.Error("no error for two effective batches")
 	}
 	if _, err := New([]Candidate{one(2, gib), one(2, gib)}, 0, Options{}); err == nil {
-		t.Error("the same candidate twice is no error")
+		t.Error("no error for a duplicate candidate")
 	}
 }
 

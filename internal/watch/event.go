@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// Kind says what an event reports.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events, as written in a recording.
@@ -23,7 +23,7 @@ const (
 	KindEnd   Kind = "end"   // the run or the watching has ended
 )
 
-// Phase says what a step did.
+// Phase is what a step did.
 type Phase string
 
 // The phases of a step.

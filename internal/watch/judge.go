@@ -129,11 +129,11 @@ func (w *Watcher) otherProcess(p *process, r *Reading) bool {
 		return false
 	}
 	r.State = OtherProcess
-	r.Why = fmt.Sprintf("process %d holds %v on the same card", pid, gib(c.others[pid]))
+	r.Why = fmt.Sprintf("process %d uses %v on the same card", pid, gib(c.others[pid]))
 	if n := len(c.others); n > 1 {
-		r.Why = fmt.Sprintf("%d other processes hold %v on the same card, process %d the most", n, gib(sum), pid)
+		r.Why = fmt.Sprintf("%d other processes use %v on the same card; the largest is process %d", n, gib(sum), pid)
 	}
-	r.Why += fmt.Sprintf("; this run holds %v, and %v is free", gib(p.used), gib(c.total-c.used))
+	r.Why += fmt.Sprintf("; this run uses %v, and %v is free", gib(p.used), gib(c.total-c.used))
 	r.Advice = adviceOther(pid)
 	return true
 }

@@ -150,7 +150,7 @@ func TestForecastInSeconds(t *testing.T) {
 				continue
 			}
 			if at := e.T + r.SecondsToOOM[1]; at < 0.8*failed || at > 1.2*failed {
-				t.Errorf("%s at %g s: memory is said to run out at %g s; it does at %g s", name, e.T, at, failed)
+				t.Errorf("%s at %g s: memory was forecast to run out at %g s; it ran out at %g s", name, e.T, at, failed)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 	case w.otherProcess(p, &r):
 	case float64(p.used) >= fullCard*capacity:
 		r.State = NearLimit
-		r.Why = fmt.Sprintf("the process holds %v of the %v available to it; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
+		r.Why = fmt.Sprintf("the process uses %v of the %v available to it; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
 		r.Advice = adviceNear
 	default:
 		w.steadyMemory(p, c, capacity, &r)
@@ -67,7 +67,7 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 // vanished sets the reading of a process that the driver no longer lists.
 func (w *Watcher) vanished(p *process, r *Reading) {
 	r.State = Ended
-	r.Why = fmt.Sprintf("process %d no longer uses the card; it held %v", p.pid, gib(p.used))
+	r.Why = fmt.Sprintf("process %d no longer uses the card; it used %v", p.pid, gib(p.used))
 	if capacity := w.memoryCapacity(p); capacity > 0 && float64(p.used) > fullCard*capacity {
 		r.Why += fmt.Sprintf(" of the %v available to it, so it may have run out of memory", gib(capacity))
 	}

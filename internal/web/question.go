@@ -118,7 +118,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return invalid("the request is not the expected JSON object: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return invalid("there is more data after the JSON object of the request")
+		return invalid("the request has data after its JSON object")
 	}
 	return nil
 }

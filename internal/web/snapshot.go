@@ -56,7 +56,7 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		writeProblem(w, &problem{http.StatusNotFound, "this snapshot is no longer here; upload it again"})
+		writeProblem(w, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"})
 		return
 	}
 	seen := diagnose.ReadRecording(rec, rec.Busiest())
@@ -85,7 +85,7 @@ type outcome struct {
 func (s *server) replay(_ http.ResponseWriter, r *http.Request) (any, error) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		return nil, &problem{http.StatusNotFound, "this snapshot is no longer here; upload it again"}
+		return nil, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"}
 	}
 	return s.compute(r, func(ctx context.Context) (any, error) {
 		o, out := replay.Options{Stop: ctx.Err}, replayAnswer{Outcomes: []outcome{}}

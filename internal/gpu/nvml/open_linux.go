@@ -33,7 +33,7 @@ func open(paths []string) (library, func(), error) {
 		unload := func() { _ = purego.Dlclose(lib) }
 		if f.init == nil || f.count == nil || f.handleByIndex == nil {
 			unload()
-			return nil, nil, fmt.Errorf("%s lacks the functions of NVML", path)
+			return nil, nil, fmt.Errorf("%s lacks NVML's functions", path)
 		}
 		return f, unload, nil
 	}

@@ -93,7 +93,7 @@ type (
 	}
 	attributesInfo struct {
 		multiprocessors          uint32
-		_                        [5]uint32 // engines to copy, decode, encode, JPEG, optical flow
+		_                        [5]uint32 // copy, decode, encode, JPEG and optical flow engines
 		gpuSlices, computeSlices uint32
 		memoryMB                 uint64
 	}

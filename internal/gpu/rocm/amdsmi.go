@@ -75,7 +75,7 @@ type card struct {
 func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 	var cards, memory []card
 	if err := gpuData(static, &cards); err != nil {
-		return nil, fmt.Errorf("its list of cards: %w", err)
+		return nil, fmt.Errorf("reading its list of cards: %w", err)
 	}
 	if err := gpuData(metric, &memory); err != nil {
 		return nil, fmt.Errorf("its memory: %w", err)

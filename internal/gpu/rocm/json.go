@@ -56,7 +56,7 @@ func gpuData(out []byte, list any) error {
 type amount struct {
 	n     uint64
 	unit  string
-	known bool // there was a number
+	known bool // the amount is a number
 }
 
 // UnmarshalJSON reads anything that is not a number as 0.

@@ -51,7 +51,7 @@ func TestAMDSMI(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if c := r.Devices[0].Card(); c.Name != "MI300X" || c.Total != 196592*m {
-		t.Errorf("taken for %+v", c)
+		t.Errorf("read as %+v", c)
 	}
 }
 
@@ -118,10 +118,10 @@ func TestSysfs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if c := r.Devices[0].Card(); c.Name != "MI300X" {
-		t.Errorf("taken for %s", c.Name)
+		t.Errorf("read as %s", c.Name)
 	}
 	if _, err := (Sysfs{fstest.MapFS{}}).Report(context.Background()); err == nil {
-		t.Error("no error where there is nothing")
+		t.Error("no error for a missing file")
 	}
 }
 

@@ -136,7 +136,7 @@ func TestDriverLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "fake is not responding: the driver does not answer: gone; retrying\nfake is responding"
+	want := "fake is not responding: the driver does not respond: gone; retrying\nfake is responding"
 	if got := notes(events); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -259,6 +259,6 @@ func TestClockJumps(t *testing.T) {
 
 func TestAlive(t *testing.T) {
 	if alive(1<<22+1) != Gone {
-		t.Error("a process that cannot exist does")
+		t.Error("an impossible process exists")
 	}
 }

@@ -65,7 +65,7 @@ func checkSteps(t *testing.T, events []watch.Event) {
 	}
 	tenth, eval := steps[9].Step, steps[10].Step
 	if tenth.Wait == nil {
-		t.Error("the time for data is missing")
+		t.Error("the time spent waiting for data is missing")
 	}
 	tenth.Wait, eval.Wait = nil, nil
 	want := watch.Step{N: 10, Phase: watch.Train, Shape: []int{12, 8}, Allocated: 110 * m, Reserved: 200 * m, PeakAllocated: 189 * m, PeakReserved: 200 * m}

@@ -16,7 +16,7 @@ import (
 	"snug/internal/watch"
 )
 
-var update = flag.Bool("update", false, "write the pictures of testdata anew")
+var update = flag.Bool("update", false, "rewrite the screens in testdata")
 
 // view returns the view of a recording at a time.
 func view(t *testing.T, name string, until float64) watch.View {
@@ -146,7 +146,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("speed %g", got)
 	}
 	if !press("space").canvas.Paused || press("space").canvas.Paused {
-		t.Error("space does not pause and go on")
+		t.Error("space does not pause and resume")
 	}
 	if _, quit := m.key("q"); quit == nil {
 		t.Error("q does not quit")
