@@ -24,7 +24,7 @@ var (
 	stepWord  = pattern.New(`(?i)\b(?:global[ _]?)?(?:step|iter|iteration|batch)\b["']?[ =:#]*\[?\s*(\d+)`, "step", "Step", "STEP", "iter", "Iter", "ITER", "batch", "Batch", "BATCH")
 	bracketed = pattern.New(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
 	progress  = pattern.New(`(?:^|[\s|])([1-9]\d*)/(\d+)\b`, "/")
-	// chores are progress bars for other work than steps.
+	// chores matches progress bars for work other than steps.
 	chores    = pattern.New(`(?i)\b(?:(?:down|up|pre)?load\w*|fetch\w*|map|mapping|token\w*|filter\w*|group\w*|(?:pre)?process\w*|prepar\w*|compil\w*|captur\w*|shards?|cach\w*|unpack\w*|extract\w*|convert\w*|quantiz\w*|generating|running|sav\w*|pack\w*|truncat\w*|files)\b`)
 	trainers  = pattern.New(`'loss': '?[\d.]`, "'loss'")
 	memory    = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`, "mem", "Mem", "MEM", "alloc", "Alloc", "ALLOC", "eserved", "RESERVED", "vram", "VRAM", "gpu", "GPU")
@@ -61,7 +61,7 @@ func withoutFigures(text string) string {
 	return text
 }
 
-// chore reports whether a progress bar is for other work than steps, judging by its title, before the count, or by
+// chore reports whether a progress bar is for work other than steps, judging by its title, before the count, or by
 // its unit.
 func chore(text string, count int) bool {
 	title := text[:count]

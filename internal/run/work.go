@@ -95,7 +95,7 @@ func removeWork(path string) error {
 func removeOutside(work string) error {
 	f, err := os.Open(filepath.Join(work, outsideName))
 	if err != nil {
-		return nil // there was nothing
+		return nil // nothing was listed
 	}
 	defer f.Close()
 	var failed error

@@ -89,8 +89,8 @@ func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
 		"no JSON":        {"\x00\x01", "not a tokenizer.json"},
 		"no model":       {`{"version": "1.0"}`, "not a tokenizer.json"},
-		"model":          {`{"model": {"type": "Magic"}}`, "model Magic is not known"},
-		"normalizer":     {`{"model": {"type": "WordLevel"}, "normalizer": {"type": "Magic"}}`, "normalizer Magic is not known"},
+		"model":          {`{"model": {"type": "Magic"}}`, "model Magic is not supported"},
+		"normalizer":     {`{"model": {"type": "WordLevel"}, "normalizer": {"type": "Magic"}}`, "normalizer Magic is not supported"},
 		"pre-tokenizer":  {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "UnicodeScripts"}}`, "pre-tokenizer UnicodeScripts"},
 		"pattern":        {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a(?=b)"}, "behavior": "Isolated"}}`, "pattern a(?=b)"},
 		"post-processor": {`{"model": {"type": "WordLevel"}, "post_processor": {"type": "Magic"}}`, "post-processor Magic"},

@@ -99,7 +99,7 @@ func TestBadQuestions(t *testing.T) {
 		says               string
 	}{
 		"no JSON":         {"POST", "/estimate", "{", 400, "JSON"},
-		"two objects":     {"POST", "/estimate", gpt2 + gpt2, 400, "more data after"},
+		"two objects":     {"POST", "/estimate", gpt2 + gpt2, 400, "data after its JSON object"},
 		"no setup":        {"POST", "/estimate", "{}", 400, "setup is missing"},
 		"unknown field":   {"POST", "/estimate", `{"setup": {}, "gpus": 1}`, 400, "gpus"},
 		"unknown setting": {"POST", "/estimate", `{"setup": {"model": {"name": "gpt2"}, "batch": 1, "seq": 8, "batchsize": 3}}`, 400, "batchsize"},

@@ -78,7 +78,7 @@ func TestNoLibrary(t *testing.T) {
 // TestOtherLibrary loads an existing library that is not NVML.
 func TestOtherLibrary(t *testing.T) {
 	_, err := Source{Paths: []string{"libc.so.6"}}.Report(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "lacks the functions") {
+	if err == nil || !strings.Contains(err.Error(), "lacks NVML") {
 		t.Errorf("got %v", err)
 	}
 }
