@@ -74,7 +74,7 @@ class Answers(unittest.TestCase):
             with self.assertRaises(snug.Error) as caught:
                 snug.estimate(**fields)  # type: ignore[arg-type]
             self.assertIn(want, str(caught.exception))
-        with self.assertRaisesRegex(snug.Error, "give a list"):
+        with self.assertRaisesRegex(snug.Error, "pass a list"):
             snug.optimize(model="gpt2", batch=1, seq=8, gpu="L4", lock="precision")
 
     def test_no_program(self) -> None:
