@@ -18,7 +18,7 @@ warnings.simplefilter("ignore")
 
 from readers import accelerate, assigned, bash, deepspeed, hf, hf_flags, hjson, hydra, lightning, nanogpt, omegaconf, parsed, plain_json, preload, script, toml, trl, yaml
 
-# The package of each reader, or the part of Python.
+# The package of each reader, or the Python module.
 LIBRARIES = {accelerate: "accelerate", deepspeed: "deepspeed", hf: "transformers", hf_flags: "transformers", hjson: "hjson",
              hydra: "hydra-core", lightning: "lightning", omegaconf: "omegaconf", trl: "trl", yaml: "pyyaml",
              toml: "tomllib", plain_json: "json", nanogpt: "exec", assigned: "ast", parsed: "argparse", script: "transformers", bash: "bash"}
@@ -130,7 +130,7 @@ def look(value, path):
 
 
 def compare(pipe, folder, file, reader, values):
-    """Reads the file, in a separate process, and sends what is wrong with it."""
+    """Reads the file, in a separate process, and reports what is wrong with it."""
     os.chdir(folder)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -141,7 +141,7 @@ def compare(pipe, folder, file, reader, values):
         for path, want in values.items():
             if (value := look(got, path)) != want or type(value) is not type(want):
                 wrong.append(f"{file}: {path} is {value!r} and should be {want!r}")
-    except (Exception, SystemExit) as err:  # any complaint of the library about the file
+    except (Exception, SystemExit) as err:  # any error that the library raises for the file
         wrong.append(f"{file}: {type(err).__name__}: {err}")
     pipe.send(wrong)
     pipe.close()
@@ -163,7 +163,7 @@ def read(folder, file, reader, values):
 
 
 def check(snug, archive, expected):
-    """Changes and reverts one fixture, and returns the list of what is wrong."""
+    """Changes and reverts one fixture, and returns a list of problems."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         files, options = unpack(archive, folder)
@@ -184,7 +184,7 @@ def check(snug, archive, expected):
 
 
 def named(reader):
-    """Returns the library with its version, or with Python's version if it is part of Python."""
+    """Returns the library with its version, or Python's version for the standard library."""
     library = LIBRARIES[getattr(reader, "func", reader)]
     try:
         return f"{library} {importlib.metadata.version(library)}"
@@ -201,7 +201,7 @@ def main():
             continue  # it changes nothing
         if archive.stem not in CASES:
             failed += 1
-            print(f"configs: {archive.stem} is read by no library here; add it to CASES")
+            print(f"configs: {archive.stem} is not read by any library here; add it to CASES")
             continue
         readings.update(named(reader) for _, reader, _ in CASES[archive.stem])
         for line in check(snug, archive, CASES[archive.stem]):

@@ -1,4 +1,4 @@
-"""Counts the tests in `go test -json` output, prints what failed, ends with one line."""
+"""Counts the tests in `go test -json` output, prints the failures, and ends with a one-line summary."""
 import collections
 import json
 import sys

@@ -1,7 +1,7 @@
-"""Puts the same files before the libraries' own parsers and before snug, and compares what they read.
+"""Reads the same files with the libraries' own parsers and with snug, and compares the results.
 
-The files are generated in the forms that people write, with a fixed seed: keys in any order, left out or with their
-defaults, numbers as 1e-5, switches as true, True and yes, comments, quotes; flags with and without an equals sign, over
+The files are generated with a fixed seed in the forms that people use: keys in any order, missing or with their
+default values, numbers as 1e-5, switches as true, True and yes, comments, quotes; flags with and without an equals sign, over
 several lines, through variables. Usage: parsing.py SNUG"""
 import concurrent.futures
 import json
@@ -24,7 +24,7 @@ EACH = int(os.environ.get("EACH", "36"))  # files of each form
 MODEL = "HuggingFaceTB/SmolLM2-135M"
 LEFT_OUT = object()
 
-# What a library calls an optimizer, and snug.
+# The names of optimizers in a library and in snug.
 OPTIMIZERS = {"adamw_torch": "adamw", "adamw_torch_fused": "adamw-fused", "sgd": "sgd", "adafactor": "adafactor", "adamw_bnb_8bit": "adamw-8bit", "adamw_8bit": "adamw-8bit", "lion_8bit": "lion-8bit"}
 
 TRAINER = {
@@ -45,7 +45,7 @@ def chosen(rng, keys):
 def trainer(rng):
     got = {"model_name_or_path": MODEL, "output_dir": "out", "max_seq_length": rng.choice([128, 512]), **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
     if "gradient_accumulation_steps" not in got:
-        got.setdefault("per_device_train_batch_size", 8)  # one of the keys by which the file is the trainer's
+        got.setdefault("per_device_train_batch_size", 8)  # one of the keys that identify a Trainer file
     if got.get("fp16"):
         got["torch_dtype"] = "float32"  # the weights are saved in bfloat16, which a gradient scaler refuses
     return got
@@ -54,7 +54,7 @@ def trainer(rng):
 def trl(rng):
     got = {"model_name_or_path": MODEL, "dataset_name": "trl-lib/Capybara", "output_dir": "out", **chosen(rng, TRAINER), **rng.choice(PRECISIONS), **chosen(rng, {"gradient_checkpointing": SWITCH})}
     got |= chosen(rng, {"max_length": [256, 1024, 2048, LEFT_OUT], "packing": [True, False, LEFT_OUT], "dtype": ["bfloat16", "float32", LEFT_OUT, LEFT_OUT], "eos_token": ["<|im_end|>", LEFT_OUT]})
-    got.setdefault("packing", False)  # one of the keys by which the file is TRL's
+    got.setdefault("packing", False)  # one of the keys that identify a TRL file
     if rng.random() < 0.5:
         got |= {"use_peft": True, **chosen(rng, {"lora_r": [8, 32, 64, LEFT_OUT], "lora_alpha": [16, 32, LEFT_OUT], "lora_dropout": [0.05, LEFT_OUT]}), "lora_target_modules": rng.choice(["all-linear", ["q_proj", "v_proj"]])}
         if "dtype" not in got and rng.random() < 0.4:
@@ -119,7 +119,7 @@ def json_of(rng, values):
 
 
 def flags_of(rng, values, command):
-    """A script with the values as flags, and the words that its program gets."""
+    """A script with the values as flags, and the arguments that its program gets."""
     keys, lines, variables = list(values), [], []
     rng.shuffle(keys)
     for k in keys:
@@ -177,7 +177,7 @@ FORMS = [
 
 
 def differences(library, setup, notes):
-    """What snug read otherwise."""
+    """What snug read differently."""
     out = []
     for key in ("batch", "accumulation", "checkpointing", "seq", "rank", "bits"):
         if key in library and library[key] != setup[key]:
@@ -193,7 +193,7 @@ def differences(library, setup, notes):
 
 
 def apart(by, path):
-    """What a library reads, in a process of its own, because parsers leave state behind; a text if it refuses the file."""
+    """What a library reads, in a separate process, because parsers leave state behind; a string if it refuses the file."""
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)
 
@@ -251,7 +251,7 @@ def main():
         counts[title] = counts.get(title, 0) + 1
     for title, n in counts.items():
         print(f"{n:4} files of {title}")
-    print(f"parsing: {len(read) - refused} generated files read by their libraries and by snug, {refused} that the libraries refuse; {failed} different")
+    print(f"parsing: {len(read) - refused} generated files read by their libraries and by snug, {refused} refused by the libraries; {failed} different")
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
 """Reads a config file with the library that would read it in a training run. Each reader
 takes the path of a file and returns what the library sees; the settings of a run are read
-from the library's own objects. Each is called in a separate process, in the folder of the
-project, because these libraries have much global state."""
+from the library's own objects. Each is called in a separate process, in the project's
+folder, because these libraries have much global state."""
 import argparse
 import ast
 import dataclasses
@@ -17,7 +17,7 @@ import types
 
 
 def preload():
-    """Imports what takes seconds to import, once for all processes."""
+    """Imports the slow modules, once for all processes."""
     logging.disable(logging.WARNING)
     import accelerate.commands.launch
     import deepspeed
@@ -28,7 +28,7 @@ def preload():
 
 
 def pretend(gpus):
-    """Makes this the first process of a run of that many: PyTorch's fake backend knows the
+    """Makes this the first process of a run of that many: PyTorch's fake backend reports the
     number and sends nothing."""
     import deepspeed
     import torch.distributed
@@ -77,7 +77,7 @@ def hf_flags(path):
 
 
 def trl(path):
-    """Uses TRL's parser with the three groups of arguments of its SFT script."""
+    """Uses TRL's parser with the three argument groups of its SFT script."""
     from trl import ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
     got = TrlParser((ScriptArguments, SFTConfig, ModelConfig)).parse_args_and_config(["--config", str(path), "--use_cpu"])
@@ -85,7 +85,7 @@ def trl(path):
 
 
 def script(path):
-    """Makes the arguments that a script makes, from the values that can be read without
+    """Creates the arguments that a script creates, from the values that can be read without
     running it."""
     import transformers
     import trl
@@ -98,8 +98,8 @@ def script(path):
 
 
 def accelerate(path):
-    """Uses accelerate's loader. Under "launch" is what `accelerate launch` makes of the file,
-    and under "env" the variables that it sets for the run."""
+    """Uses accelerate's loader. "launch" is how `accelerate launch` interprets the file,
+    and "env" contains the variables that it sets for the run."""
     from accelerate.commands import launch
     from accelerate.commands.config.config_args import load_config_from_file
     from accelerate.utils.launch import prepare_deepspeed_cmd_env
@@ -220,7 +220,7 @@ def parsed(path):
 
 
 def words(path):
-    """Runs the script with bash, with stand-ins for its programs that record their arguments."""
+    """Runs the script with bash, with programs replaced by ones that record their arguments."""
     bin, given = pathlib.Path("stand-ins").resolve(), pathlib.Path("given").resolve()
     bin.mkdir()
     for program in ("torchrun", "python", "accelerate", "deepspeed", "swift", "llamafactory-cli", "srun"):

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package browser drives the page of snug serve in a real Chromium. It is a module of its own, so that snug itself
-// does not depend on the driver; .ci/page runs it.
+// Package browser drives snug serve's page in a real Chromium. It is a separate module, so that snug itself does not
+// depend on the driver; .ci/page runs it.
 //
-// SNUG is the program to test, AXE the file axe.min.js of axe-core. With PICTURES set to a folder, the pictures of the
-// docs are written there.
+// SNUG is the program to test, and AXE the file axe.min.js from axe-core. If PICTURES is a folder, the screenshots
+// for the docs are written there.
 package browser
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// serve starts the program and returns the address of its page.
+// serve starts the program and returns its page's address.
 func serve(t *testing.T) string {
 	t.Helper()
 	program := os.Getenv("SNUG")
@@ -47,7 +47,7 @@ func serve(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-// browser opens a window and collects everything that the console complains about.
+// browser opens a window and collects all console errors and warnings.
 func browser(t *testing.T) (context.Context, func() []string) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
@@ -63,7 +63,7 @@ func browser(t *testing.T) (context.Context, func() []string) {
 	go func() {
 		for m, err := range messages {
 			if err != nil {
-				return // the window is closed
+				return // the window has been closed
 			}
 			if m.IsException() || m.Type == "error" {
 				mu.Lock()
@@ -75,10 +75,10 @@ func browser(t *testing.T) (context.Context, func() []string) {
 	return ctx, func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), said...) }
 }
 
-// step is something to do in the window.
+// step is an action in the window.
 type step = chromedp.Action[chromedp.Void]
 
-// do runs steps, and fails the test with what was being done.
+// do runs steps; if one fails, it fails the test with the description.
 func do(t *testing.T, ctx context.Context, what string, actions ...step) {
 	t.Helper()
 	if err := chromedp.Do(ctx, actions...); err != nil {
@@ -112,7 +112,7 @@ func script(text string) step {
 	})
 }
 
-// shows waits until an element's text has a part.
+// shows waits until an element's text contains part.
 func shows(id, part string) step {
 	return until(fmt.Sprintf(`document.getElementById(%q).innerText.includes(%q)`, id, part))
 }
@@ -126,7 +126,7 @@ func text(t *testing.T, ctx context.Context, id string) string {
 	return out
 }
 
-// differs waits until an element's text is another one.
+// differs waits until an element's text has changed.
 func differs(id, was string) step {
 	return until(fmt.Sprintf(`document.getElementById(%q).innerText !== %q`, id, was))
 }
@@ -160,7 +160,7 @@ func TestPlanner(t *testing.T) {
 
 	do(t, ctx, "a mistake", chromedp.Click(chromedp.CSS("#forget")), chromedp.SetValue(chromedp.CSS("#model"), "gpt-17"), script(`document.getElementById("model").dispatchEvent(new Event("input"))`), shows("verdict", "gpt-17"))
 	for _, c := range complaints() {
-		if !strings.Contains(c, "400 (Bad Request)") { // the mistake
+		if !strings.Contains(c, "400 (Bad Request)") { // the intended mistake
 			t.Errorf("console: %s", c)
 		}
 	}
@@ -181,7 +181,7 @@ func sameOnTheCommandLine(t *testing.T, ctx context.Context) {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("%.2f GiB", answer.DevicePeak/(1<<30)); !strings.Contains(text(t, ctx, "verdict"), want) {
-		t.Errorf("%v says %s, the page %q", words, want, text(t, ctx, "verdict"))
+		t.Errorf("%v prints %s, the page %q", words, want, text(t, ctx, "verdict"))
 	}
 }
 
@@ -204,7 +204,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestKeyboard: everything can be reached and used without a mouse.
+// TestKeyboard checks that everything can be reached and used without a mouse.
 func TestKeyboard(t *testing.T) {
 	at := serve(t)
 	ctx, _ := browser(t)
@@ -254,7 +254,7 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestPictures writes the pictures of the docs, at three widths, and fails if the page is wider than the screen.
+// TestPictures writes the screenshots for the docs, at three widths, and fails if the page is wider than the screen.
 func TestPictures(t *testing.T) {
 	at := serve(t)
 	ctx, _ := browser(t)
@@ -271,7 +271,7 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wide {
-			t.Errorf("at %d pixels the page has to be scrolled sideways", width)
+			t.Errorf("at %d pixels the page must be scrolled sideways", width)
 		}
 		if folder := os.Getenv("PICTURES"); folder != "" {
 			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%d.jpg", width)), picture, 0o644); err != nil {

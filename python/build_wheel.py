@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a wheel per platform that carries the program snug, with nothing but Python's standard library and Go.
+"""Builds a wheel with the program snug for each platform, using only Go and Python's standard library.
 
     python3 python/build_wheel.py                      all platforms, into dist/
     python3 python/build_wheel.py linux-amd64 -o out   one of them
 
-The program is cross-compiled without cgo. The same commit and the same Go give the same bytes: times are fixed, names are
-sorted, and paths of this machine are left out.
+The program is cross-compiled without cgo. The build is reproducible: the same commit and the same Go give the same bytes.
+Times are fixed, names are sorted, and local paths are removed.
 """
 import argparse
 import base64
@@ -26,15 +26,15 @@ ROOT = os.path.dirname(HERE)
 
 @dataclass(frozen=True)
 class Platform:
-    """A system that snug is built for, and its names in wheels."""
+    """A platform that snug is built for, and its wheel tags."""
 
     goos: str
     goarch: str
     tags: str
-    go_tags: str = ""  # static: without a dynamic linker, which musl would need; then nvidia-smi is asked instead of NVML
+    go_tags: str = ""  # static: needs no dynamic linker, which musl lacks; uses nvidia-smi instead of NVML
 
 
-# Go 1.26 needs macOS 12. Without cgo the program calls glibc only to open NVML, with functions that 2.17 has.
+# Go 1.26 needs macOS 12. Without cgo the program calls glibc only to open NVML, with functions that exist in 2.17.
 PLATFORMS: Dict[str, Platform] = {
     "linux-amd64": Platform("linux", "amd64", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
     "linux-arm64": Platform("linux", "arm64", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
@@ -49,7 +49,7 @@ Entry = Tuple[str, bytes, bool]  # path, contents, whether it is executable
 
 
 def source_version() -> str:
-    """Returns the version that the program's source gives."""
+    """Returns the version in the program's source."""
     with open(os.path.join(ROOT, "cmd/snug/main.go"), encoding="utf-8") as f:
         found = re.search(r'^var version = "([^"]+)"$', f.read(), re.M)
     if found is None:
@@ -58,7 +58,7 @@ def source_version() -> str:
 
 
 def python_version(version: str) -> str:
-    """Returns a version as PEP 440 writes it: 0.5.0-dev is 0.5.0.dev0, 1.0.0-rc.2 is 1.0.0rc2."""
+    """Returns a version in PEP 440 form: 0.5.0-dev is 0.5.0.dev0, 1.0.0-rc.2 is 1.0.0rc2."""
     found = re.match(r"^(\d+\.\d+\.\d+)(?:-(dev|rc)\.?(\d*))?$", version)
     if found is None:
         sys.exit("build_wheel: the version is %r; write 1.2.3, 1.2.3-rc.1 or 1.2.3-dev" % version)
@@ -69,7 +69,7 @@ def python_version(version: str) -> str:
 
 
 def git_commit() -> str:
-    """Returns the commit of the source, or "" if there is none or files differ from it."""
+    """Returns the source's commit, or "" if there is none or files differ from it."""
     def ask(*args: str) -> str:
         try:
             return subprocess.run(["git", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8").stdout.strip()
@@ -116,7 +116,7 @@ def wheel_file(p: Platform) -> bytes:
 
 
 def entries(p: Platform, version: str, program: bytes) -> List[Entry]:
-    """Returns everything in the wheel but RECORD."""
+    """Returns everything in the wheel except RECORD."""
     info = "snug-%s.dist-info/" % version
     name = "snug.exe" if p.goos == "windows" else "snug"
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
@@ -144,7 +144,7 @@ def write_wheel(path: str, files: List[Entry]) -> None:
         for name, data, executable in files:
             about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             about.external_attr = (0o100755 if executable else 0o100644) << 16
-            about.create_system = 3  # Unix, on every system
+            about.create_system = 3  # Unix, whatever the build system
             about.compress_type = zipfile.ZIP_DEFLATED
             z.writestr(about, data)
     os.replace(part, path)
@@ -160,14 +160,14 @@ def build(name: str, version: str, into: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build wheels that carry the program snug.")
+    parser = argparse.ArgumentParser(description="Build wheels that contain the program snug.")
     parser.add_argument("platforms", nargs="*", help="which ones: %s (default: all)" % ", ".join(PLATFORMS))
     parser.add_argument("-o", "--out", default=os.path.join(ROOT, "dist"), help="folder for the wheels (default: dist)")
     parser.add_argument("--version", default=source_version(), help="version of the release (default: the source's, %(default)s)")
     options = parser.parse_args()
     for name in options.platforms:
         if name not in PLATFORMS:
-            parser.error("%s is no platform; known are %s" % (name, ", ".join(PLATFORMS)))
+            parser.error("%s is not a platform; the platforms are %s" % (name, ", ".join(PLATFORMS)))
     os.makedirs(options.out, exist_ok=True)
     for name in options.platforms or PLATFORMS:
         print(build(name, options.version, options.out))

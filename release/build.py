@@ -5,7 +5,7 @@
     python3 release/build.py -o dist                     everything
     python3 release/build.py -o dist linux-amd64         one platform, without wheels
 
-The same commit and the same Go give the same bytes. Needs Go, git and Python's standard library.
+The build is reproducible: the same commit and the same Go give the same bytes. Needs Go, git and Python's standard library.
 """
 import argparse
 import gzip
@@ -26,8 +26,8 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 import build_wheel  # noqa: E402
 from build_wheel import Platform  # noqa: E402
 
-# Static: no dynamic linker is needed, on any distribution. NVML cannot be opened then, so nvidia-smi is asked. On macOS there
-# is no NVML, and snug only plans.
+# Static binaries need no dynamic linker, so they run on any distribution. They cannot load NVML and use nvidia-smi instead.
+# macOS has no NVML, and snug only plans there.
 PLATFORMS: Dict[str, Platform] = {
     "linux-amd64": Platform("linux", "amd64", "", "static"),
     "linux-arm64": Platform("linux", "arm64", "", "static"),
@@ -50,7 +50,7 @@ def run(*args: str) -> str:
 
 
 def release_date(version: str) -> str:
-    """Returns the date of a version in CHANGELOG.md. A version in development has the date of its commit."""
+    """Returns the date of a version in CHANGELOG.md. For a development version it is the date of its commit."""
     if version.endswith("-dev"):
         return run("git", "log", "-1", "--format=%cd", "--date=format:%Y-%m-%d")
     with open(os.path.join(ROOT, "CHANGELOG.md"), encoding="utf-8") as f:
@@ -81,7 +81,7 @@ def documents() -> Files:
 
 
 def archive(top: str, files: Files) -> bytes:
-    """Returns a .tar.gz of files below a folder, without names, times and owners of this machine."""
+    """Returns a .tar.gz of files below a folder, without local names, times and owners."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name in sorted(files):
@@ -96,7 +96,7 @@ def archive(top: str, files: Files) -> bytes:
 
 
 def sbom(version: str, commit: str, listing: str) -> Dict[str, Any]:
-    """Returns the modules of a binary, as `go version -m` lists them, in CycloneDX 1.5."""
+    """Returns a binary's modules, as `go version -m` lists them, in CycloneDX 1.5."""
     components = []
     go = re.match(r"^.*: go(\S+)", listing)
     if go:
@@ -165,9 +165,9 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.platforms:
         if name not in PLATFORMS:
-            parser.error("%s is no platform; known are %s" % (name, ", ".join(PLATFORMS)))
+            parser.error("%s is not a platform; the platforms are %s" % (name, ", ".join(PLATFORMS)))
     if not options.version.endswith("-dev") and not build_wheel.git_commit():
-        fail("files differ from the commit, or there is none; commit them, so that the release can be built again")
+        fail("files differ from the commit, or there is none; commit them, so that the release can be reproduced")
     os.makedirs(options.out, exist_ok=True)
     names = build(options.platforms or list(PLATFORMS), options.version, options.out)
     if not options.platforms:

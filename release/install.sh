@@ -3,11 +3,11 @@
 # Installs snug from a release: the program, its man pages and shell completions.
 #
 #   SNUG_FROM=dist sh install.sh                    from a folder with the release's files
-#   SNUG_FROM=https://... sh install.sh             from where they are served
-#   SNUG_PREFIX=/usr/local sh install.sh            to another place than ~/.local
+#   SNUG_FROM=https://... sh install.sh             from a URL
+#   SNUG_PREFIX=/usr/local sh install.sh            to a folder other than ~/.local
 #   SNUG_VERSION=0.5.0 sh install.sh                a version, if there are several
 #
-# The archive's checksum has to be the one in SHA256SUMS.
+# The archive's checksum must match SHA256SUMS.
 set -eu
 
 fail() { echo "install.sh: $1" >&2; exit 2; }
@@ -31,7 +31,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-get() { # NAME: puts a file of the release into $work
+get() { # NAME: copies a release file into $work
   case $from in
     *://*)
       if command -v curl >/dev/null; then curl -fsSL -o "$work/$1" "$from/$1"
@@ -54,7 +54,7 @@ top=$work/${archive%.tar.gz}
 mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
 cp "$top/bin/snug" "$prefix/bin/.snug.new"
 chmod 755 "$prefix/bin/.snug.new"
-mv -f "$prefix/bin/.snug.new" "$prefix/bin/snug" # at once, even if snug is running
+mv -f "$prefix/bin/.snug.new" "$prefix/bin/snug" # atomic, even if snug is running
 cp "$top"/man/man1/*.1 "$prefix/share/man/man1/"
 cp "$top/completions/snug.bash" "$prefix/share/bash-completion/completions/snug"
 cp "$top/completions/_snug" "$prefix/share/zsh/site-functions/_snug"

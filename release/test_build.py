@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the release that need no build."""
+"""Tests the parts of a release that need no build."""
 import io
 import os
 import sys

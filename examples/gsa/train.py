@@ -1,4 +1,4 @@
-"""A decoder whose attention looks at the keys that a light indexer picks.
+"""A decoder that attends only to keys chosen by a lightweight indexer.
 
     torchrun --nproc_per_node=4 train.py --config configs/pretrain.yaml
 """

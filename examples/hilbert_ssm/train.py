@@ -1,4 +1,4 @@
-"""A state-space classifier of long sequences, run chunk by chunk in both directions.
+"""A state-space classifier for long sequences, run chunk by chunk in both directions.
 
     python train.py --config configs/gesture.yaml
 """

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 class LoRALinear(nn.Module):
-    """A frozen layer with a trained correction of low rank."""
+    """A frozen layer with a trainable low-rank correction."""
 
     def __init__(self, size, r, alpha=16):
         super().__init__()
@@ -28,7 +28,7 @@ class LoRALinear(nn.Module):
 
 
 class Layer(nn.Module):
-    """A BERT layer; queries and values are adapted, all else is frozen."""
+    """A BERT layer; queries and values are adapted, the rest is frozen."""
 
     def __init__(self, hidden, heads, r):
         super().__init__()

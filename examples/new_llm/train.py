@@ -1,4 +1,4 @@
-"""A language model that carries one context vector along, a token at a time.
+"""A language model that carries one context vector from token to token.
 
     python train.py --batch-size 32 --max-length 256 --context-dim 512
 """

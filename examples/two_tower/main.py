@@ -1,4 +1,4 @@
-"""Two towers: queries and documents into one space, trained on triplets.
+"""Two towers that map queries and documents into one space, trained on triplets.
 
     python main.py --batch-size 256 --accumulation-steps 2
 """
@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Triplets(Dataset):
-    """Made-up token ids: a query, a document that answers it, one that does not."""
+    """Synthetic token ids: a query, a document that answers it, and one that does not."""
 
     def __init__(self, samples, vocab, query_len, doc_len):
         self.samples, self.vocab, self.lens = samples, vocab, (query_len, doc_len, doc_len)

@@ -16,7 +16,7 @@ var ErrUnsupported = errors.New("programs cannot be traced here")
 // Program is the program to run. Its standard input is empty.
 type Program struct {
 	Path   string   // of the executable
-	Args   []string // with its name
+	Args   []string // including its name
 	Env    []string // its environment, NAME=value
 	Dir    string   // its working directory
 	Output string   // the file for its output
@@ -33,7 +33,7 @@ const (
 	Fail                // the call fails
 )
 
-// Fault says what happens, and at which call, counted from 1.
+// Fault describes what happens, and at which call.
 type Fault struct {
 	Kind  Kind          // what happens: a kill or an error
 	At    int           // the number of the system call, from 1

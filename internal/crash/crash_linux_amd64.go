@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Run runs a program with a fault in it.
+// Run runs a program and injects a fault.
 func Run(p Program, f Fault) (Result, error) {
 	type ended struct {
 		Result
@@ -33,13 +33,13 @@ func Supported() bool {
 	return err == nil
 }
 
-// tracer follows the threads of one program, but not the programs that it starts.
+// tracer traces the threads of one program, but not the programs that it starts.
 type tracer struct {
 	Fault
 	Result
 	pid     int
-	inside  map[int]bool // threads that are within a call
-	failing map[int]bool // threads whose current call is to fail
+	inside  map[int]bool // threads that are inside a call
+	failing map[int]bool // threads whose current call must fail
 	known   map[int]bool
 }
 
@@ -71,7 +71,7 @@ func run(p Program, f Fault) (Result, error) {
 	return t.Result, err
 }
 
-// follow handles the events of the threads until the program has ended.
+// follow handles the threads' events until the program has ended.
 func (t *tracer) follow() error {
 	const ofThisThread = 0x20000000 // __WNOTHREAD: other tests have children, too
 	for {
@@ -157,7 +157,7 @@ func (t *tracer) finish(pid int, r *syscall.PtraceRegs) {
 	_ = syscall.PtraceSetRegs(pid, r)
 }
 
-// changing are calls that always change something.
+// changing lists the calls that always change something.
 var changing = map[uint64]string{
 	syscall.SYS_MKDIRAT: "mkdir", syscall.SYS_MKDIR: "mkdir", syscall.SYS_UNLINKAT: "unlink", syscall.SYS_UNLINK: "unlink", syscall.SYS_RMDIR: "rmdir",
 	syscall.SYS_RENAMEAT: "rename", syscall.SYS_RENAME: "rename", 316: "rename", syscall.SYS_FTRUNCATE: "truncate", syscall.SYS_FSYNC: "sync", syscall.SYS_FDATASYNC: "sync",

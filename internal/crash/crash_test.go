@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMain is also the program that the tests run.
+// TestMain also serves as the program that the tests run.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CRASH_TEST_DIR"); dir != "" {
 		os.Exit(program(dir))
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program makes a folder and a file in it.
+// program creates a folder and a file in it.
 func program(dir string) int {
 	dir = filepath.Join(dir, "made")
 	if err := os.Mkdir(dir, 0o700); err != nil {

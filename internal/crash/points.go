@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// share is the fraction of points that are run by default: one in share.
+// share is the inverse of the fraction of points that are run by default.
 const share = 10
 
-// Points chooses which of the failure points 1 to n a test runs: a tenth of them, spread evenly and with
-// the first and the last, or all if SNUG_TEST_ALL=1. It logs how many.
+// Points chooses which of the failure points 1 to n a test runs: a tenth of them, evenly spaced and including the
+// first and the last, or all if SNUG_TEST_ALL=1. It logs how many.
 func Points(t testing.TB, n int) []int {
 	t.Helper()
 	points := spread(n, os.Getenv("SNUG_TEST_ALL") == "1")

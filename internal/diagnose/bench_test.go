@@ -16,7 +16,7 @@ import (
 	"snug/internal/stream"
 )
 
-// BenchmarkSnapshot reads and judges a recording of 1.4 million entries, without stacks.
+// BenchmarkSnapshot reads and diagnoses a recording of 1.4 million entries, without stacks.
 func BenchmarkSnapshot(b *testing.B) {
 	in, err := os.Open("../../testdata/measured/traces/hilbert-b1-s8192-amp-bf16-adamw.pickle.gz")
 	if err != nil {
@@ -45,8 +45,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(events)*1e6, "s/million-entries")
 }
 
-// BenchmarkMillionEvents judges recordings with stacks in which a request failed, made longer to a million
-// events: one with a leak, and one that is fragmented, which is played again.
+// BenchmarkMillionEvents diagnoses recordings with stacks and a failed request, lengthened to a million events: one
+// with a leak, and a fragmented one, which is replayed.
 func BenchmarkMillionEvents(b *testing.B) {
 	for _, name := range []string{"outputs_kept", "ragged"} {
 		b.Run(name, func(b *testing.B) {
@@ -68,8 +68,7 @@ func BenchmarkMillionEvents(b *testing.B) {
 	}
 }
 
-// lengthened puts allocations that are freed at once in front of a recording, with the stacks and sizes of
-// its own.
+// lengthened prepends allocations that are freed at once to a recording, with the recording's own stacks and sizes.
 func lengthened(d *snapshot.Device, n int) *snapshot.Device {
 	out := *d
 	trace := stream.Trace{Queues: d.Trace.Queues, Initial: d.Trace.Initial}

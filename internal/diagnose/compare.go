@@ -15,17 +15,16 @@ type Change struct {
 	What          string
 	Where         Frame // zero if no stack was recorded
 	Before, After uint64
-	Count         int // more tensors than before
+	Count         int // change in the number of tensors
 }
 
-// Grown returns the bytes that were added, negative if some went.
+// Grown returns the bytes that were added; negative if memory shrank.
 func (c *Change) Grown() int64 { return int64(c.After) - int64(c.Before) }
 
-// Place returns where the memory was made, "" if that is unknown.
+// Place returns where the memory was allocated, "" if unknown.
 func (c *Change) Place() string { return Held{Where: c.Where}.Place() }
 
-// Compare returns what changed from one snapshot to another, what grew most first. Both are taken as they
-// ended.
+// Compare returns the changes from one snapshot to another, largest growth first. It compares their final states.
 func Compare(before, after *Recorded) (out []Change) {
 	type holder struct {
 		what  string
@@ -60,7 +59,7 @@ func Compare(before, after *Recorded) (out []Change) {
 	return out
 }
 
-// atEnd returns who held the memory when the recording ended.
+// atEnd returns what held the memory when the recording ended.
 func (r *Recorded) atEnd() []Held {
 	if !r.AtPeak {
 		return r.Held
@@ -68,7 +67,7 @@ func (r *Recorded) atEnd() []Held {
 	return r.walked.held(r.device)
 }
 
-// between is the rule for two snapshots: if what is kept grew by a good part of all memory, something is
+// between is the rule for two snapshots: if persistent memory grew by a large fraction of all memory, something is
 // kept from step to step.
 func (c *failure) between() (v Verdict, ok bool) {
 	if c.Earlier == nil || c.Recorded == nil {
@@ -83,13 +82,13 @@ func (c *failure) between() (v Verdict, ok bool) {
 			continue
 		}
 		at := c.keeper(change.Where).Where()
-		return Verdict{Code: Leak, Confidence: Likely, Where: at, Why: fmt.Sprintf("from the first snapshot to the second, memory grew by %v; most of that, %v in %d tensors, was made at %s and is kept",
+		return Verdict{Code: Leak, Confidence: Likely, Where: at, Why: fmt.Sprintf("from the first snapshot to the second, memory grew by %v; most of that, %v in %d tensors, was allocated at %s and is kept",
 			units.Bytes(grown), units.Bytes(change.Grown()), change.Count, change.Where.Where())}, true
 	}
 	return v, false
 }
 
-// kept reports whether a change is of a kind that should not grow once the run is under way.
+// kept reports whether a change is of a kind that should not grow after the first steps.
 func (c *Change) kept() bool {
 	switch c.What {
 	case Parameters, Optimizer, Temporaries, Gradients, Workspace:

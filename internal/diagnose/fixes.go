@@ -9,11 +9,11 @@ import (
 	"snug/internal/units"
 )
 
-// Fix is something that helps, the smallest first.
+// Fix is something that helps. Fixes are sorted, the smallest change first.
 type Fix struct {
 	Change  string
 	Saves   uint64 // bytes; 0 if unknown
-	Command string // what shows or does it; "" if nothing does
+	Command string // a command that shows or does it; "" if there is none
 }
 
 // Text returns a fix as one sentence.
@@ -28,8 +28,8 @@ func (f Fix) Text() string {
 	return text
 }
 
-// halve is the advice without numbers, which Compute replaces.
-const halve = "halve the micro-batch and double the accumulation: the effective batch stays as it is"
+// halve is the general advice, which Compute replaces with simulated fixes.
+const halve = "halve the micro-batch and double the accumulation: the effective batch stays the same"
 
 // Compute puts fixes that were simulated for this run before the general ones.
 func (v *Verdict) Compute(fixes []Fix) {
@@ -47,7 +47,7 @@ func (c *failure) fixes(v *Verdict) []Fix {
 		}
 		return append(c.raiseCap(), Fix{Change: halve}, Fix{Change: "turn gradient checkpointing on"}, optimize)
 	case LogitsTooBig:
-		return append(c.raiseCap(), Fix{Change: "use a loss that never holds all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
+		return append(c.raiseCap(), Fix{Change: "use a loss that never stores all logits at once (Liger's fused cross-entropy, a chunked loss)", Saves: c.of(Logits)}, Fix{Change: halve}, optimize)
 	case Loading:
 		return append(c.raiseCap(), Fix{Change: "load the weights in 16 bits (torch_dtype=torch.bfloat16), or quantized for LoRA", Saves: c.of(Parameters) / 2}, Fix{Change: "shard the model over several GPUs (FSDP, ZeRO-3)"}, optimize)
 	case FirstOptimizerStep:
@@ -74,20 +74,20 @@ func (c *failure) fixes(v *Verdict) []Fix {
 	return nil
 }
 
-// raiseCap returns the fix for a cap below what the card has left: the fraction of the card that the request
-// would have needed.
+// raiseCap returns the fix for a cap below what the card has left: the fraction of the card that the request would
+// have needed.
 func (c *failure) raiseCap() []Fix {
 	m := c.message
 	need := m.Allocated + m.Unallocated + m.Tried
 	if m.Limit == 0 || m.Total == 0 || need <= m.Limit || m.Free < need-min(need, m.Limit)+slack || need > m.Total {
 		return nil
 	}
-	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in all (set_per_process_memory_fraction of at least %.3f)",
+	return []Fix{{Change: fmt.Sprintf("raise the limit of %v, if the card is yours: it has %v free, and the request needs %v in total (set_per_process_memory_fraction of at least %.3f)",
 		units.Bytes(m.Limit), units.Bytes(m.Free), units.Bytes(need), float64(need)/float64(m.Total)+0.0005)}}
 }
 
-// joined returns what helps against fragmentation. Expandable segments that were tried and do not help are
-// not among it.
+// joined returns what helps against fragmentation. It omits expandable segments if a replay showed that they do not
+// help.
 func (c *failure) joined(r *Retry) (out []Fix) {
 	set := Fix{Change: "set " + c.message.variable(), Saves: c.message.Unallocated}
 	if r != nil {

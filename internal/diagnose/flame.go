@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// Flame is a call of the program with the memory that it and what it called had made and that was still
-// alive: a node of a flame graph.
+// Flame is a node of a flame graph: a call, with the memory that it and its callees had allocated and that was still
+// alive.
 type Flame struct {
 	Name  string   `json:"n"`           // function and place
-	Bytes int64    `json:"b"`           // with those below
+	Bytes int64    `json:"b"`           // including the nodes below
 	Kind  string   `json:"k,omitempty"` // of a leaf
 	Below []*Flame `json:"c,omitempty"` // largest first
 }
 
-// The limits of a flame graph: nobody sees more.
+// Limits on a flame graph: more cannot be seen.
 const (
-	leastFlame  = 1.0 / 2000 // of the whole: smaller nodes are left out
+	leastFlame  = 1.0 / 2000 // of the whole; smaller nodes are omitted
 	mostFlames  = 20_000
 	deepestCall = 120
 )
@@ -79,7 +79,7 @@ func child(below map[*Flame]map[string]*Flame, of *Flame, name string) *Flame {
 	return f
 }
 
-// prune leaves out nodes that are too small to be seen, and sorts the others.
+// prune removes nodes that are too small to be seen, and sorts the others.
 func (f *Flame) prune(least int64, left *int) {
 	f.Below = slices.DeleteFunc(f.Below, func(b *Flame) bool { return b.Bytes < least })
 	slices.SortFunc(f.Below, func(a, b *Flame) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzReadLog reads any bytes as a log and judges them.
+// FuzzReadLog reads arbitrary bytes as a log and diagnoses them.
 func FuzzReadLog(f *testing.F) {
 	f.Add([]byte("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 1.00 GiB of which 0 bytes is free. Of the allocated memory 1.00 GiB is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated."))
 	f.Add([]byte("\r\x1b[31mstep 7 mem 3.1GiB\rMemoryError\n"))

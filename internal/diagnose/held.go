@@ -9,42 +9,42 @@ import (
 	"snug/internal/stream"
 )
 
-// Held is memory that was alive at the end of a recording, by who made it.
+// Held is memory that was alive at the end of a recording, grouped by the code that allocated it.
 type Held struct {
 	What   string // parameters, activations, …
 	Where  Frame  // the user's line; zero if no stack was recorded
 	Bytes  uint64
 	Count  int    // tensors
-	grown  uint64 // bytes that were made while the recording ran
-	visits int    // how often the line was reached, counting only visits that left something alive
+	grown  uint64 // bytes allocated during the recording
+	visits int    // how often the line ran and left something alive
 	recent bool   // whether the last visits left something alive
 }
 
-// growing reports whether memory is left alive each time its line is reached.
+// growing reports whether the line leaves memory alive each time it runs.
 func (h *Held) growing() bool { return h.visits >= leastVisits && h.recent }
 
-// leastVisits is how many visits to a line must have left something alive before it is called growth. A data
+// leastVisits is the number of visits to a line that must leave something alive before it counts as growth. A data
 // loader and a loss that is kept for the next step leave up to three.
 const leastVisits = 4
 
-// Recorded is what a snapshot shows of the memory at the request that failed; if none failed, at its peak.
+// Recorded is what a snapshot shows about the memory at the failed request or, if none failed, at the peak.
 type Recorded struct {
 	Held      []Held // largest first
-	AtPeak    bool   // whether Held is of the peak, which came before the end
+	AtPeak    bool   // whether Held is from the peak, before the end
 	Frames    []Frame
-	OOM       *snapshot.OOM // the last request that failed; nil if none did
-	Allocated uint64        // in tensors at the end
-	Reserved  uint64        // taken from the driver
-	Private   uint64        // unused in pools of CUDA graphs
-	Steps     int           // updates by the optimizer that were recorded
-	Longest   float64       // how much larger the last step's tensors are than those of all steps before; 0 if unknown
+	OOM       *snapshot.OOM // the last failed request, or nil
+	Allocated uint64        // bytes in tensors at the end
+	Reserved  uint64        // bytes obtained from the driver
+	Private   uint64        // unused bytes in CUDA graph pools
+	Steps     int           // recorded optimizer updates
+	Longest   float64       // size of the last step's tensors relative to all earlier steps; 0 if unknown
 
 	rec    *snapshot.Recording
 	device *snapshot.Device
 	walked *collector
 }
 
-// stacks holds what is known about each stack of a recording.
+// stacks contains what is known about each stack in a recording.
 type stacks struct {
 	rec   *snapshot.Recording
 	known []stackFacts
@@ -53,11 +53,11 @@ type stacks struct {
 type stackFacts struct {
 	frames []Frame // outermost first
 	kind   string
-	site   int // index into sites; -1 if the user's code is not in the stack
+	site   int // index into sites; -1 if the stack has no user code
 	done   bool
 }
 
-// collector walks through a recording.
+// collector processes a recording.
 type collector struct {
 	stacks
 	sites  []Frame
@@ -68,7 +68,7 @@ type collector struct {
 	sizes  map[uint32]*extent // by stack
 }
 
-// mark is an allocation: where and on which visit it was made.
+// mark is an allocation: where and on which visit it was allocated.
 type mark struct {
 	size  uint64
 	visit int32
@@ -76,13 +76,13 @@ type mark struct {
 	alive bool
 }
 
-// extent is the largest allocation of a stack on its last visit, and before that.
+// extent is the largest allocation with a stack on its last visit, and before that.
 type extent struct {
 	visit        int32
 	last, before uint64
 }
 
-// ReadRecording gathers what a recording shows of one device.
+// ReadRecording returns what a recording shows about one device.
 func ReadRecording(rec *snapshot.Recording, d *snapshot.Device) *Recorded {
 	c := &collector{stacks: stacks{rec, make([]stackFacts, len(rec.Stacks))}, number: map[Frame]int{}, now: -1, sizes: map[uint32]*extent{}}
 	for i, e := range d.Trace.Events {
@@ -156,7 +156,7 @@ func (c *collector) facts(id uint32) *stackFacts {
 	return f
 }
 
-// alloc takes an allocation. A site is visited anew when the program comes back to it from another.
+// alloc processes an allocation. A site is visited anew when the program returns to it from another.
 func (c *collector) alloc(e stream.Event, stack uint32) {
 	f := c.facts(stack)
 	if f.site != c.now {
@@ -176,7 +176,7 @@ func (c *collector) alloc(e stream.Event, stack uint32) {
 	c.alive[e.ID] = m
 }
 
-// updates returns the number of steps: how often the line was reached on which the optimizer runs.
+// updates returns the number of steps: how often the line that runs the optimizer was reached.
 func (c *collector) updates() (n int) {
 	for i, f := range c.known {
 		if f.done && (f.kind == Optimizer || f.kind == Temporaries) && f.site >= 0 && len(c.rec.Stacks[i]) > 0 {
@@ -186,7 +186,7 @@ func (c *collector) updates() (n int) {
 	return n
 }
 
-// extend notes the size of an allocation.
+// extend records the size of an allocation.
 func (c *collector) extend(stack uint32, m mark) {
 	x := c.sizes[stack]
 	if x == nil {
@@ -199,7 +199,7 @@ func (c *collector) extend(stack uint32, m mark) {
 	x.last = max(x.last, m.size)
 }
 
-// longest compares the last visits with all that came before them, in the activations.
+// longest compares the activations of the last visits with those of all earlier ones.
 func (c *collector) longest() float64 {
 	var last, before uint64
 	for id, x := range c.sizes {
@@ -215,20 +215,20 @@ func (c *collector) longest() float64 {
 	return float64(last) / float64(before)
 }
 
-// group is what is held by one kind of tensors of one site.
+// group is the memory of one kind of tensor from one site.
 type group struct {
 	kind string
 	site int
 }
 
-// held returns what is alive at the end.
+// held returns the memory that is alive at the end.
 func (c *collector) held(d *snapshot.Device) (out []Held) {
 	all, seen := map[group]*Held{}, map[group]map[int32]bool{}
 	add := func(stack uint32, size uint64, visit int32) {
 		f := c.facts(stack)
 		g := group{f.kind, f.site}
 		if g.kind == Temporaries && (f.site != c.now || visit < c.visits[f.site]) {
-			g.kind = Optimizer // what outlives its update is state, as SGD's momentum
+			g.kind = Optimizer // memory that outlives its update is state, like SGD's momentum
 		}
 		h := all[g]
 		if h == nil {
@@ -260,7 +260,7 @@ func (c *collector) held(d *snapshot.Device) (out []Held) {
 	return out
 }
 
-// older adds the tensors that were made before the recording, or whose entries it no longer has.
+// older adds the tensors that were allocated before the recording, or whose entries were overwritten.
 func (c *collector) older(d *snapshot.Device, add func(stack uint32, size uint64, visit int32)) {
 	recorded := map[uint64]bool{}
 	for id, m := range c.alive {

@@ -10,50 +10,50 @@ import (
 	"strings"
 )
 
-// Log is what the output of a run shows about the memory it ran out of.
+// Log is what a run's output shows about its lack of memory.
 type Log struct {
 	Messages []Found    // in order
-	Steps    []StepLine // lines that tell of a finished step
-	Lines    int        // of the whole log
-	Resumed  int        // line that says that a checkpoint is loaded; 0 if none does
-	Binary   bool       // whether it begins with bytes that no text has
+	Steps    []StepLine // lines that report a finished step
+	Lines    int        // number of lines in the log
+	Resumed  int        // line that reports loading a checkpoint; 0 if there is none
+	Binary   bool       // whether it begins with bytes that cannot be text
 }
 
-// Found is a message with the traceback that it ends.
+// Found is a message with the traceback before it.
 type Found struct {
 	Message
 	Frames []Frame
 	Text   string // the line, without its prefix
 }
 
-// The limits that keep the memory of reading a log bounded, whatever it holds.
+// Limits that bound the memory for reading a log, whatever it contains.
 const (
-	longestLine  = 64 << 10 // of a longer line only the start is read
+	longestLine  = 64 << 10 // only the start of a longer line is read
 	mostFrames   = 400      // per traceback
 	mostMessages = 1000
 	mostSteps    = 200_000
 	mostPrefixes = 4096
-	joined       = 24 // lines that a message of several lines may have
+	joined       = 24 // most lines of a multi-line message
 )
 
 var (
 	ansi = pattern.New(`\x1b\[[0-9;?]*[A-Za-z]`)
-	// stamps are times as loggers, Slurm and Kubernetes print them. Lines of one traceback differ in them.
+	// stamps are times as loggers, Slurm and Kubernetes print them. They differ between the lines of one traceback.
 	stamps  = pattern.New(`\d{4}[-/]\d{2}[-/]\d{2}[T _]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:\d{2}[-/]\d{2}(?:[-/]\d{2,4})? |[IWEF]\d{4} )\d{2}:\d{2}:\d{2}(?:[.,]\d+)?|^\W*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?`)
 	resumes = pattern.New(`(?i)\bresum(?:ing|ed)\b|\bcontinuing training from|load(?:ing|ed) (?:the )?(?:checkpoint\b[^s]*$|checkpoint (?:from|at|'|"|/)|optimizer)|restor(?:ing|ed) (?:all )?(?:states|optimizer|checkpoint|from)`, "esum", "ESUM", "ontinuing", "oad", "LOAD", "estor", "ESTOR")
 )
 
-// reader gathers a log line by line.
+// reader reads a log line by line.
 type reader struct {
 	log   Log
-	open  map[string][]Frame // frames of tracebacks that have not ended, by prefix
-	await string             // the prefix whose last frame waits for its source line
-	lists bool               // whether that frame's source lines come with their numbers
-	whole [2]string          // the last message so far, while further lines may belong to it: with spaces between lines, and without
+	open  map[string][]Frame // frames of unfinished tracebacks, by prefix
+	await string             // the prefix whose last frame still needs its source line
+	lists bool               // whether that frame's source lines are numbered
+	whole [2]string          // the last message so far, while more lines may follow: joined with spaces, and without
 	more  int                // the number of lines that may still belong to it
 }
 
-// ReadLog reads the output of a run. It reads to the end, however long.
+// ReadLog reads a run's output to the end, however long.
 func ReadLog(r io.Reader) (*Log, error) {
 	in := bufio.NewReaderSize(inUTF8(bufio.NewReader(r)), longestLine)
 	g := &reader{open: map[string][]Frame{}}
@@ -78,7 +78,7 @@ func ReadLog(r io.Reader) (*Log, error) {
 	}
 }
 
-// line takes one line. Progress bars rewrite theirs with carriage returns: each part counts as a line.
+// line processes one line. Progress bars rewrite their line with carriage returns; each part counts as a line.
 func (g *reader) line(text string) {
 	g.log.Lines++
 	text = strings.TrimRight(text, "\r\n")
@@ -95,8 +95,7 @@ func (g *reader) line(text string) {
 	}
 }
 
-// hasTime reports whether a line has a time like 09:41:07. Most lines have none, and a search for all forms
-// takes long.
+// hasTime reports whether a line has a time like 09:41:07. Most lines have none, and searching for all forms is slow.
 func hasTime(text string) bool {
 	for i := 2; i+5 < len(text); i++ {
 		if text[i] == ':' && text[i+3] == ':' && digit(text[i-1]) && digit(text[i+1]) && digit(text[i+4]) {
@@ -118,7 +117,7 @@ func (g *reader) part(text string) {
 	}
 }
 
-// continued takes a line that completes the last message: its text has several lines, or was wrapped when it
+// continued processes a line that completes the last message: the message has several lines, or was wrapped when it
 // was copied, at spaces or anywhere.
 func (g *reader) continued(text string) bool {
 	if g.more == 0 {
@@ -153,7 +152,7 @@ func (g *reader) continued(text string) bool {
 	return completed
 }
 
-// shared returns what a launcher put in front of two lines, such as "[rank1]: ".
+// shared returns the prefix that a launcher added to two lines, such as "[rank1]: ".
 func shared(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -166,7 +165,7 @@ func shared(a, b string) string {
 	return a[:at+1]
 }
 
-// frame takes the line of a frame.
+// frame processes the line of a frame.
 func (g *reader) frame(text string) bool {
 	f, prefix, lists, ok := frameIn(text)
 	if !ok {
@@ -179,7 +178,7 @@ func (g *reader) frame(text string) bool {
 	return true
 }
 
-// code takes the source line below a frame, or the marks below that.
+// code processes the source line below a frame, or the markers below that.
 func (g *reader) code(text string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), g.await)
 	frames := g.open[g.await]
@@ -207,7 +206,7 @@ func indented(text, prefix string) bool {
 	return at >= 0 && strings.HasPrefix(text[at+len(prefix):], "    ") || strings.HasPrefix(text, "    ")
 }
 
-// other takes a line that is in no traceback.
+// other processes a line outside any traceback.
 func (g *reader) other(text string) {
 	if prefix, ok := heads(text); ok {
 		delete(g.open, prefix)
@@ -244,7 +243,7 @@ func (g *reader) message(text string) (Found, bool) {
 	return f, true
 }
 
-// traceback returns the open traceback that a message ends: that of the longest prefix of its line.
+// traceback returns the open traceback that a message ends: the one with the longest matching prefix.
 func (g *reader) traceback(text string) (prefix string, frames []Frame) {
 	found := false
 	for p := range g.open {

@@ -9,35 +9,35 @@ import (
 	"snug/internal/units"
 )
 
-// Message is one report of missing memory, as a program or the system printed it. A figure that the text
-// does not have, or that cannot be true, is 0.
+// Message is one out-of-memory message, as a program or the system printed it. A figure that is missing or cannot be
+// true is 0.
 type Message struct {
-	Form        Form   // which text it is
+	Form        Form   // the kind of text
 	Device      string // CUDA, HIP, XPU or NPU, if PyTorch's allocator wrote it
 	Line        int    // of the log, from 1
-	Prefix      string // what stands before it on its line: a rank or a time
-	GPU         int    // index of the card; -1 if the text does not say
-	Tried       uint64 // bytes that could not be had
+	Prefix      string // the text before it on its line: a rank or a time
+	GPU         int    // index of the card; -1 if not in the text
+	Tried       uint64 // bytes that could not be allocated
 	Total       uint64 // of the card
-	Free        uint64 // of the card, after PyTorch gave back its cache
-	Process     uint64 // held by this process, with what is not PyTorch's
-	Others      uint64 // held by other processes
+	Free        uint64 // on the card, after PyTorch released its cache
+	Process     uint64 // used by this process, including memory outside PyTorch
+	Others      uint64 // used by other processes
 	Allocated   uint64 // in tensors
-	Unallocated uint64 // reserved by PyTorch and in no tensor
+	Unallocated uint64 // reserved by PyTorch but not in tensors
 	Private     uint64 // unused in the private pools of CUDA graphs
 	Limit       uint64 // limit for this process
 	Impossible  bool   // whether the text has a figure that cannot be true
-	elements    uint64 // of the tensor that could not be had, if only its shape is printed
+	elements    uint64 // of the tensor that could not be allocated, if only its shape is printed
 	known       known
 }
 
-// known says which figures a message has, since 0 bytes is a figure too.
+// known records which figures a message has, because 0 bytes is a figure too.
 type known struct{ free, allocated, unallocated, private bool }
 
-// Form is the kind of text that a message is.
+// Form is the kind of a message's text.
 type Form string
 
-// The forms, by who wrote the text.
+// The forms, by the author of the text.
 const (
 	Torch      Form = "PyTorch's allocator"
 	TorchAsync Form = "PyTorch's cudaMallocAsync allocator"
@@ -53,7 +53,7 @@ const (
 	TensorFlow Form = "TensorFlow"
 )
 
-// figures returns the number of figures that a message has.
+// figures returns the number of figures in a message.
 func (m *Message) figures() (n int) {
 	for _, v := range []uint64{m.Tried, m.Total, m.Allocated, m.Limit, m.Process, m.Others} {
 		if v > 0 {
@@ -71,7 +71,7 @@ func (m *Message) figures() (n int) {
 // mostPlausible is more memory than any card has. NVML's "not available" is printed as 17179869184.00 GiB.
 const mostPlausible = 64 * units.TiB
 
-// bytes reads an amount. One that cannot be true is 0, and is remembered.
+// bytes parses an amount. An impossible one becomes 0, and is remembered.
 func (m *Message) bytes(s string) uint64 {
 	b, ok := amount(s)
 	if !ok || b > mostPlausible {
@@ -81,9 +81,8 @@ func (m *Message) bytes(s string) uint64 {
 	return uint64(b)
 }
 
-// amount reads a size as these programs print it: "20.00 MiB", "512 bytes", "1.60G". Their units are binary,
-// also where they write GB: PyTorch's text for Apple GPUs says GB up to 2.5 and GiB since, with the same
-// numbers.
+// amount parses a size as these programs print it: "20.00 MiB", "512 bytes", "1.60G". Their units are binary even if
+// they write GB: PyTorch's text for Apple GPUs had GB up to 2.5 and has GiB since, with the same numbers.
 func amount(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	digits := strings.TrimRight(s, "bytesKMGTi B")
@@ -98,8 +97,7 @@ func amount(s string) (float64, bool) {
 	return v * map[byte]float64{'K': units.KiB, 'M': units.MiB, 'G': units.GiB, 'T': units.TiB}[unit[0]], true
 }
 
-// messageIn returns the message in some lines of a log, if there is one. Texts of several lines are found at
-// the first of them.
+// messageIn returns the message in some lines of a log, if any. A multi-line text is found at its first line.
 func messageIn(text string) (Message, bool) {
 	if m, ok := torchMessage(text); ok {
 		return m, true

@@ -9,34 +9,34 @@ import (
 	"snug/internal/pattern"
 )
 
-// form is one known text: its pattern, and the fields of a Message that its groups are, in order.
+// form is one known text: its pattern, and the fields of a Message that its groups set, in order.
 type form struct {
 	form    Form
 	pattern *pattern.Pattern
 	fields  []func(*Message, string)
 }
 
-// bare reports whether a text has no figures, so that a hint may look like it.
+// bare reports whether a text has no figures, so that advice may look like it.
 func (f *form) bare() bool { return len(f.fields) == 0 }
 
-// conditional matches the words before a mention of missing memory that is advice, not a report.
+// conditional matches words before a mention of missing memory that make it advice, not a report.
 var conditional = pattern.New(`(?i)\b(?:if|in case|when|whenever|avoid|prevent|reduce|may|might|could|would|should|to fix|catch|not a failure|helps?)\b`)
 
-// hypothetical reports whether what stands before a text makes it advice.
+// hypothetical reports whether the words before a text make it advice.
 func hypothetical(before string) bool {
 	return conditional.In(before[max(0, len(before)-80):])
 }
 
-// remote matches what else is called an exhausted resource: quotas and messages of remote calls.
+// remote matches other uses of "resource exhausted": quotas and remote calls.
 var remote = pattern.New(`(?i)\bgrpc|quota|rate limit|larger than max`)
 
 // xlaSize is an amount as XLA prints it.
 const xlaSize = `([\d.]+ ?(?:bytes|[KMGT]i?B?|B))`
 
-// figure is the setter of one figure.
+// figure sets one figure of a message.
 type figure = func(*Message, string)
 
-// forms lists the texts other than that of PyTorch's allocator, those with more figures first.
+// forms lists the texts that are not from PyTorch's allocator, those with more figures first.
 var forms = []form{
 	{TorchAsync, pattern.New(`Allocation on device (\d+) would exceed allowed memory\. \(out of memory\)\s*Currently allocated\s*: `+size+`\s*Requested\s*: `+size+
 		`\s*Device limit\s*: `+size+`\s*Free \(according to CUDA\)\s*: `+size+`(?:\s*PyTorch limit \(set by user-supplied memory fraction\)\s*: `+size+`)?`, "would exceed allowed memory"),
@@ -79,7 +79,7 @@ var forms = []form{
 	{Torch, pattern.New(`(?:Error|Exception|ERROR)\b[^\n]*\b(?:CUDA|HIP|XPU|NPU|GPU) out of memory|^\W*(?:CUDA|HIP|XPU|NPU) out of memory\b`, "out of memory"), nil},
 }
 
-// notLimit is the cap of cudaMallocAsync, which prints the largest number there is if none was set.
+// notLimit parses the cap in cudaMallocAsync's text, which is the largest possible number if none was set.
 func notLimit(m *Message, s string) {
 	before := m.Impossible
 	limit(m, s)
@@ -90,8 +90,8 @@ func plainBytes(m *Message, s string) {
 	m.Tried, _ = strconv.ParseUint(strings.ReplaceAll(s, ",", ""), 10, 64)
 }
 
-// shape sets Tried to the number of elements of "[8,512,50257]", and elementType multiplies it. Without a
-// type the size is unknown.
+// shape sets Tried to the number of elements of "[8,512,50257]", and elementType multiplies it. Without a type the
+// size is unknown.
 func shape(m *Message, s string) {
 	n := uint64(1)
 	for d := range strings.SplitSeq(strings.Trim(s, "[]"), ",") {

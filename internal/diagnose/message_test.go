@@ -19,7 +19,7 @@ const (
 
 func size2(v float64, unit float64) uint64 { return uint64(v * unit) }
 
-// TestMessages reads every text that PyTorch and its neighbours have printed, in its usual surroundings.
+// TestMessages reads every text that PyTorch and related programs have printed, in its usual surroundings.
 func TestMessages(t *testing.T) {
 	hint := " If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF"
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWrappedMessage: texts are copied from terminals of eighty columns.
+// TestWrappedMessage reads texts copied from an 80-column terminal.
 func TestWrappedMessage(t *testing.T) {
 	text := "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 500.00 MiB. GPU 0\nhas a total capacity of 79.25 GiB of which 132.28 MiB is free. Including\nnon-PyTorch memory, this process has 79.10 GiB memory in use. Of the allocated\nmemory 74.45 GiB is allocated by PyTorch, and 4.01 GiB is reserved by PyTorch\nbut unallocated.\n"
 	log, err := ReadLog(strings.NewReader(text))
@@ -87,7 +87,7 @@ func TestWrappedMessage(t *testing.T) {
 	}
 }
 
-// TestAsyncMessage: the text of cudaMallocAsync has a line per figure.
+// TestAsyncMessage reads cudaMallocAsync's text, which has one figure per line.
 func TestAsyncMessage(t *testing.T) {
 	text := "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\nCurrently allocated     : 21.45 GiB\nRequested               : 1.50 GiB\nDevice limit            : 23.69 GiB\nFree (according to CUDA): 18.81 MiB\nPyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n"
 	log, err := ReadLog(strings.NewReader(text))
@@ -99,7 +99,7 @@ func TestAsyncMessage(t *testing.T) {
 	}
 }
 
-// TestUsersFrames: neither snug's probe nor C++ is the user's code.
+// TestUsersFrames checks that neither snug's probe nor C++ counts as the user's code.
 func TestUsersFrames(t *testing.T) {
 	for file, want := range map[string]bool{
 		"train.py": true, "/home/me/project/model.py": true,

@@ -10,31 +10,30 @@ import (
 	"snug/internal/units"
 )
 
-// The text of PyTorch's allocator has changed with every second release, and differs between CUDA, ROCm,
-// Intel's and Huawei's cards (spec §13). The labels beside its figures have changed less. So a text is found
-// by its first words, and each figure by its label: a text that is cut off, wrapped or new loses only the
-// figures that are not there.
+// The text of PyTorch's allocator has changed in every second release, and differs between CUDA, ROCm, Intel's and
+// Huawei's cards (spec §13). The labels of its figures have changed less. So a text is found by its first words, and
+// each figure by its label: a text that is cut off, wrapped or new loses only the figures that are missing.
 
 // size is an amount of memory, in one group.
 const size = `(\d+(?:\.\d+)? ?(?:bytes|[KMGT]i?B))`
 
 var (
-	// opening is the start of a text with figures. The words before "Tried" are missing where people copied
-	// the end of a line, and differ on cards that limit single requests.
+	// opening is the start of a text with figures. The words before "Tried" are missing if someone copied only the
+	// end of a line, and differ on cards that limit single requests.
 	opening = pattern.New(`(?:\b(\w+) out of memory[.!]?\s+)?Tried to allocate (?:(more than 1EB memory)|`+size+`)(\. \w+ +\d+ has a|\s*\(\w+ +\d+;?)?`, "Tried to allocate")
 	rejects = pattern.New(`\b(\w+) out of memory\. Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit\. Requested size: `+size, "preemptively rejected")
 )
 
-// longestText is the most bytes that a text takes: it may list a hundred processes.
+// longestText is the maximum size of a text in bytes: it may list a hundred processes.
 const longestText = 16 << 10
 
-// label is a figure of PyTorch's text: where it stands, and what it sets.
+// label is a figure in PyTorch's text: the words around it, and the field that it sets.
 type label struct {
 	pattern *pattern.Pattern
 	set     func(*Message, string)
 }
 
-// labels lists the figures, allocated before reserved, which is their sum.
+// labels lists the figures, allocated before reserved, because reserved includes allocated.
 var labels = []label{
 	{pattern.New(`\b\w+ +(\d+)(?: has a total|; )`), gpu},
 	{pattern.New(`total capac\w*ty of ` + size), total},
@@ -77,7 +76,7 @@ func torchMessage(text string) (m Message, ok bool) {
 	return m, true
 }
 
-// section cuts a text off where the next message begins.
+// section cuts a text off at the start of the next message.
 func section(text string, from int) string {
 	if next := opening.Index(text[from:]); next != nil {
 		text = text[:from+next[0]]
@@ -85,7 +84,7 @@ func section(text string, from int) string {
 	return text[:min(len(text), longestText)]
 }
 
-// read sets the figures of a text by their labels.
+// read sets the figures in a text by their labels.
 func (m *Message) read(text string) {
 	for _, l := range labels {
 		if g := l.pattern.Find(text); g != nil {
@@ -109,15 +108,15 @@ func private(m *Message, s string)   { m.Private, m.known.private = m.bytes(s), 
 
 func unallocated(m *Message, s string) { m.Unallocated, m.known.unallocated = m.bytes(s), true }
 
-// reserved is allocated and unallocated together.
+// reserved sets the unallocated memory from the sum of allocated and unallocated.
 func reserved(m *Message, s string) {
 	if r := m.bytes(s); r >= m.Allocated {
 		m.Unallocated, m.known.unallocated = r-m.Allocated, true
 	}
 }
 
-// cached is what PyTorch up to 1.3 kept beside the tensors. Where it cannot be that, since it is more than the
-// card has left, it is the sum.
+// cached is what PyTorch up to 1.3 cached in addition to tensors. If it is larger than what the card has left, it
+// must be the sum of both.
 func cached(m *Message, s string) {
 	if c := m.bytes(s); m.Total > 0 && m.Allocated+c > m.Total {
 		reserved(m, s)
@@ -146,15 +145,15 @@ func processes(m *Message, s string) {
 		case p[1] == "this process":
 			m.Process = n
 		case m.Process == 0 && m.known.unallocated && outside >= -rounding && outside < contextSize && !strings.Contains(s, "this process"):
-			m.Process = n // in a container the process does not know its own number
+			m.Process = n // in a container the process does not know its own PID on the host
 		default:
 			m.Others += n
 		}
 	}
 }
 
-// rounding is how far sums of printed figures may be off: they have two decimals.
+// rounding is how far sums of printed figures may be off, because they have only two decimals.
 const rounding = 32 * units.MiB
 
-// whole reports whether a text of PyTorch's has its last figure, so that no further line belongs to it.
+// whole reports whether a PyTorch text has its last figure, so that no more lines belong to it.
 func (m *Message) whole() bool { return m.Form == Torch && m.known.unallocated }

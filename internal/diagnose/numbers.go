@@ -2,13 +2,13 @@
 
 package diagnose
 
-// Number is one figure of a verdict, with its name in JSON and for people.
+// Number is one figure of a verdict, with its names for JSON and for people.
 type Number struct {
 	Name, Text string
 	Bytes      uint64
 }
 
-// Numbers returns the figures that are known, in the order in which they are shown.
+// Numbers returns the known figures, in display order.
 func (v *Verdict) Numbers() (out []Number) {
 	m := v.Message
 	if m == nil {
@@ -22,8 +22,8 @@ func (v *Verdict) Numbers() (out []Number) {
 		{Number{"total", "the card", m.Total}, m.Total > 0},
 		{Number{"free", "free on the card", m.Free}, m.known.free && m.Total > 0},
 		{Number{"limit", "limit for this process", m.Limit}, m.Limit > 0},
-		{Number{"process", "held by this process", m.Process}, m.Process > 0},
-		{Number{"others", "held by other processes", m.Others}, m.Others > 0},
+		{Number{"process", "used by this process", m.Process}, m.Process > 0},
+		{Number{"others", "used by other processes", m.Others}, m.Others > 0},
 		{Number{"allocated", "in tensors", m.Allocated}, m.known.allocated || m.Allocated > 0},
 		{Number{"reserved_unallocated", "reserved, not in tensors", m.Unallocated}, m.known.unallocated || m.Unallocated > 0},
 		{Number{"private_pools", "unused in CUDA graphs' pools", m.Private}, m.Private > 0},
@@ -35,7 +35,7 @@ func (v *Verdict) Numbers() (out []Number) {
 	return out
 }
 
-// Title returns what a code means, for people.
+// Title returns a readable description of a code.
 func (c Code) Title() string { return titles[c] }
 
 var titles = map[Code]string{
@@ -47,7 +47,7 @@ var titles = map[Code]string{
 	LongBatch:          "One batch is longer than the others",
 	Leak:               "Memory is kept from step to step",
 	Fragmentation:      "Memory is fragmented",
-	OtherProcess:       "Other processes hold the card's memory",
+	OtherProcess:       "Other processes use the card's memory",
 	PrivatePool:        "CUDA graphs hold their own memory",
 	Resume:             "The checkpoint does not fit next to the run",
 	HostMemory:         "Host memory ran out",
@@ -55,7 +55,7 @@ var titles = map[Code]string{
 	None:               "No sign of an out-of-memory error",
 }
 
-// Place returns where held memory was made, "" if that is unknown.
+// Place returns where held memory was allocated, "" if unknown.
 func (h Held) Place() string {
 	if h.Where == (Frame{}) {
 		return ""
@@ -63,7 +63,7 @@ func (h Held) Place() string {
 	return h.Where.Where()
 }
 
-// Add adds a log to the evidence. Of several, the messages and steps of all count.
+// Add adds a log to the evidence. With several logs, the messages and steps of all are used.
 func (e *Evidence) Add(l *Log) {
 	if e.Log == nil || len(e.Log.Messages) == 0 && len(l.Messages) > 0 {
 		if e.Log != nil {

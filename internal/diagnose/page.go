@@ -12,14 +12,14 @@ import (
 	"snug/internal/units"
 )
 
-// pageText is the page, in which the data takes the place of a marker. It loads nothing from elsewhere.
+// pageText is the page, in which the data replaces a marker. It loads nothing from elsewhere.
 //
 //go:embed page.html
 var pageText string
 
 const pageMarker = `"DATA"`
 
-// pageData is what the page draws.
+// pageData is the data that the page draws.
 type pageData struct {
 	Title    string     `json:"title"`
 	Why      string     `json:"why"`
@@ -28,13 +28,13 @@ type pageData struct {
 	Holders  []pageHeld `json:"holders"`
 	Growth   string     `json:"growth"`
 	Fixes    []string   `json:"fixes"`
-	Moment   string     `json:"moment"` // of the flame graph and the holders
+	Moment   string     `json:"moment"` // the moment shown in the flame graph and the list of holders
 	Kinds    []string   `json:"kinds"`
 	Bytes    [][]int64  `json:"bytes"` // by column and kind
 	Reserved []uint64   `json:"reserved"`
 	Seconds  float64    `json:"seconds"`
 	Events   int        `json:"events"`
-	Asked    uint64     `json:"asked"` // the request that failed; 0 if none did
+	Asked    uint64     `json:"asked"` // bytes of the failed request; 0 if none failed
 	Flames   *Flame     `json:"flames"`
 	Parts    []pagePart `json:"parts"`
 	Pieces   string     `json:"pieces"`
@@ -49,21 +49,21 @@ type pageHeld struct {
 	Before int64  `json:"before"`
 }
 
-// pagePart is a segment: its size, its pool, and its blocks as offset, size and 1 for those in use.
+// pagePart is a segment: its size, its pool, and its blocks as offset, size and 1 if in use.
 type pagePart struct {
 	Size   uint64      `json:"size"`
 	Pool   string      `json:"pool"`
 	Blocks [][3]uint64 `json:"blocks"`
 }
 
-// pageColumns is the width of the timeline, and mostParts how many segments are drawn, the largest.
+// pageColumns is the width of the timeline, and mostParts is how many segments, the largest ones, are drawn.
 const (
 	pageColumns = 900
 	mostParts   = 400
 	mostBlocks  = 20_000
 )
 
-// WritePage writes a verdict and the snapshot that it rests on as one HTML file.
+// WritePage writes a verdict and its snapshot as one HTML file.
 func WritePage(w io.Writer, v *Verdict, r *Recorded) error {
 	t := r.Timeline(pageColumns)
 	p := pageData{Title: v.Code.Title(), Why: v.Why, Where: v.Where, Kinds: t.Kinds, Seconds: t.Seconds, Events: t.Events, Flames: r.Flames(), Moment: "when the recording ended"}
@@ -100,7 +100,7 @@ func WritePage(w io.Writer, v *Verdict, r *Recorded) error {
 	return err
 }
 
-// text says how the reserved memory is divided.
+// text describes how the reserved memory is divided.
 func (p *Pieces) text() string {
 	return fmt.Sprintf("%d segments, %v; %d unused pieces, %v together, the largest %v", p.Segments, units.Bytes(p.Reserved), p.Free, units.Bytes(p.Unused), units.Bytes(p.Largest))
 }

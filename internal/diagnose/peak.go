@@ -10,12 +10,12 @@ import (
 	"snug/internal/stream"
 )
 
-// earlier is the stack of allocations that were made before the recording and freed while it ran: nothing
-// is known of them. It is no index of a recording's stacks.
+// earlier is the stack of allocations that were made before the recording and freed during it, about which nothing is
+// known. It is not an index into the recording's stacks.
 const earlier = ^uint32(0)
 
-// initial returns the allocations that were alive at the start, by ID. A snapshot has the stacks of those
-// that lived to its end.
+// initial returns the allocations that were alive at the start, by ID. A snapshot has stacks only for those that
+// lived to its end.
 func (c *collector) initial(d *snapshot.Device) []mark {
 	stacks := map[uint64]uint32{}
 	for _, s := range d.Final {
@@ -52,8 +52,8 @@ func (c *collector) made(initial []mark, id uint32) mark {
 	return mark{stack: earlier}
 }
 
-// walk goes through a recording and calls visit after each event that changes what is allocated: by how many
-// bytes, and which allocation it is.
+// walk goes through a recording and calls visit after each event that changes the allocated memory, with the change
+// in bytes and the allocation.
 func (c *collector) walk(d *snapshot.Device, initial []mark, visit func(event int, change int64, id uint32)) {
 	for i, e := range d.Trace.Events {
 		switch e.Kind {
@@ -65,7 +65,7 @@ func (c *collector) walk(d *snapshot.Device, initial []mark, visit func(event in
 	}
 }
 
-// peak returns the event after which the most was allocated, and how much; -1 is before the first.
+// peak returns the event after which the most memory was allocated, and how much; -1 is before the first.
 func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	initial := c.initial(d)
 	now := int64(0)
@@ -81,7 +81,7 @@ func (c *collector) peak(d *snapshot.Device) (event int, bytes uint64) {
 	return event, uint64(max(0, most))
 }
 
-// aliveAt returns the bytes of each stack that were alive after an event.
+// aliveAt returns, by stack, the bytes that were alive after an event.
 func (c *collector) aliveAt(d *snapshot.Device, event int) map[uint32]*sum {
 	initial, out := c.initial(d), map[uint32]*sum{}
 	add := func(stack uint32, bytes int64, n int) {
@@ -115,7 +115,7 @@ type sum struct {
 	count int
 }
 
-// kind returns the kind of a stack.
+// kind returns a stack's kind.
 func (c *collector) kind(stack uint32) string {
 	if stack == earlier {
 		return Unknown
@@ -123,7 +123,7 @@ func (c *collector) kind(stack uint32) string {
 	return c.facts(stack).kind
 }
 
-// heldAt returns who held the memory after an event, largest first.
+// heldAt returns what held the memory after an event, largest first.
 func (c *collector) heldAt(d *snapshot.Device, event int) (out []Held) {
 	all := map[group]*Held{}
 	now := ""
@@ -136,7 +136,7 @@ func (c *collector) heldAt(d *snapshot.Device, event int) (out []Held) {
 		}
 		g := group{c.kind(stack), -1}
 		if g.kind == Temporaries && now != Temporaries && now != Optimizer {
-			g.kind = Optimizer // what outlives its update is state
+			g.kind = Optimizer // memory that outlives its update is state
 		}
 		if stack != earlier {
 			g.site = c.facts(stack).site

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The kinds of memory, by the code that made it.
+// The kinds of memory, by the code that allocated it.
 const (
 	Parameters  = "parameters"
 	Gradients   = "gradients"
@@ -24,15 +24,15 @@ const (
 var (
 	// evaluates matches names of functions that evaluate: evaluate, validation_step, run_eval, do_test.
 	evaluates = pattern.New(`(?i)(?:^|_)(?:eval|evals|evaluate|evaluation|validate|validation|val|valid|test|predict|prediction|predictions|inference|infer|generate)(?:_|$)`)
-	// heldOut matches names of data for evaluation in source lines: val_loader, eval_batch, x_test.
+	// heldOut matches names of evaluation data in source lines: val_loader, eval_batch, x_test.
 	heldOut = pattern.New(`\b(?:(?:val|valid|validation|eval|evaluation|test)_(?:dl|loader|dataloader|data|batch|batches|set|dataset|ids|inputs?|images?|x)|x_(?:val|test|eval))\b`, "val", "eval", "test")
-	// losses matches what turns logits into a loss, in names and in source lines.
+	// losses matches code that turns logits into a loss, in names and in source lines.
 	losses = pattern.New(`(?i)cross_entropy|log_softmax|CausalLMLoss|nll_loss|\blogits\.float\(\)|lm_head\(|compute_logits|logsumexp`)
 	// restores matches functions that read a checkpoint.
 	restores = pattern.New(`(?i)^(?:load_state_dict|_load_optimizer_and_scheduler|load_checkpoint|resume\w*|_?restore\w*|load_state|_load_from_checkpoint|load_training_state)$`)
-	// steps matches the functions of PyTorch's optimizers that compute the update, after the state was made.
+	// steps matches the functions of PyTorch's optimizers that compute the update, after the state was allocated.
 	steps = pattern.New(`^_(?:multi|single)_tensor_|^_fused_|^_foreach_`)
-	// builds matches functions that make or move a model.
+	// builds matches functions that create or move a model.
 	builds = pattern.New(`^(?:from_pretrained|_load_pretrained_model|_from_pretrained|load_model|dispatch_model|load_checkpoint_and_dispatch|load_checkpoint_in_model|_init_weights|convert|prepare_model|_load_state_dict_into_meta_model|to_empty|materialize\w*)$`)
 )
 
@@ -40,7 +40,7 @@ func (f Frame) optimizes() bool {
 	return f.of("torch/optim/") && f.Func != "zero_grad" || f.of("bitsandbytes/optim/") || f.of("apex/optimizers/") || f.of("deepspeed/ops/adam") || f.of("transformers/optimization") || f.of("torchao/optim")
 }
 
-// evaluates is true in functions that evaluate, and on the user's lines that use data for evaluation.
+// evaluates reports whether the function evaluates, or the user's line uses evaluation data.
 func (f Frame) evaluates() bool {
 	return evaluates.In(f.Func) || f.users() && heldOut.In(f.Code)
 }
@@ -51,14 +51,14 @@ func (f Frame) restores() bool {
 	return restores.In(f.Func) || f.of("torch/serialization.py") || strings.Contains(f.Code, "load_state_dict(") || strings.Contains(f.Code, "torch.load(")
 }
 
-// builds is true in code that makes a module or moves it to the card.
+// builds reports whether the code creates a module or moves it to the card.
 func (f Frame) builds() bool {
 	return f.of("torch/nn/modules/") && (f.Func == "__init__" || f.Func == "_apply" || f.Func == "reset_parameters") || builds.In(f.Func)
 }
 
 func (f Frame) moves() bool { return f.of("torch/nn/modules/module.py") && f.Func == "_apply" }
 
-// calls is true in PyTorch's code around the forward of a module.
+// calls reports whether the frame is PyTorch's code around a module's forward.
 func (f Frame) calls() bool {
 	return f.of("torch/nn/modules/module.py") && (f.Func == "_call_impl" || f.Func == "_wrapped_call_impl")
 }
@@ -67,8 +67,8 @@ func (f Frame) backward() bool {
 	return f.of("torch/autograd/") && (f.Func == "backward" || f.Func == "_engine_run_backward" || f.Func == "grad")
 }
 
-// site returns the user's line that caused an allocation: the innermost of their frames outside any
-// module. It is in the loop, not in the model.
+// site returns the user's line that caused an allocation: their innermost frame outside any module. It is in the
+// loop, not in the model.
 func site(frames []Frame) (Frame, bool) {
 	for i, f := range frames {
 		if f.calls() {
@@ -81,8 +81,8 @@ func site(frames []Frame) (Frame, bool) {
 	return innermost(frames, Frame.users)
 }
 
-// updates reports whether the innermost code is the optimizer's. Lightning runs the whole step inside of the
-// optimizer's, as a closure.
+// updates reports whether the innermost code is the optimizer's. Lightning runs the whole step inside the optimizer's
+// step, as a closure.
 func updates(frames []Frame) bool {
 	for i := len(frames) - 1; i >= 0; i-- {
 		switch f := frames[i]; {
@@ -97,8 +97,8 @@ func updates(frames []Frame) bool {
 	return false
 }
 
-// ownStep reports whether the user's innermost frames are the step of an optimizer that they wrote: PyTorch calls
-// it through a wrapper.
+// ownStep reports whether the user's innermost frames are the step of their own optimizer: PyTorch calls it through a
+// wrapper.
 func ownStep(frames []Frame) bool {
 	inStep := false
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -114,17 +114,17 @@ func ownStep(frames []Frame) bool {
 	return false
 }
 
-// pins is true in code that moves batches to page-locked host memory.
+// pins reports whether the code moves batches to page-locked host memory.
 func (f Frame) pins() bool {
 	return f.of("torch/utils/data/_utils/pin_memory.py") || f.of("torch/") && f.Func == "pin_memory"
 }
 
 func (f Frame) computesUpdate() bool { return steps.In(f.Func) && f.optimizes() }
 
-// workspace is true in the code of CUDA libraries' workspaces, which stacks with C++ frames show.
+// workspace reports whether the code allocates a CUDA library's workspace, which stacks with C++ frames show.
 func (f Frame) workspace() bool { return strings.Contains(f.Func, "orkspace") && !f.users() }
 
-// kindOf returns what an allocation is for, judging by its stack.
+// kindOf returns the purpose of an allocation, judging by its stack.
 func kindOf(frames []Frame) string {
 	switch {
 	case len(frames) == 0:

@@ -10,23 +10,23 @@ import (
 
 // Pieces is how the memory that PyTorch reserved was divided at the end of a recording.
 type Pieces struct {
-	Segments int    // taken from the driver
-	Free     int    // pieces in no tensor
-	Largest  uint64 // the largest of them
-	Unused   uint64 // all of them
-	Reserved uint64 // all segments
+	Segments int    // number obtained from the driver
+	Free     int    // number of unused pieces
+	Largest  uint64 // bytes in the largest unused piece
+	Unused   uint64 // bytes in all unused pieces
+	Reserved uint64 // bytes in all segments
 	Parts    []Part // segments in the order of their addresses
 }
 
 // Part is one segment.
 type Part struct {
 	Size   uint64
-	Small  bool // of the pool for small tensors
-	Graph  bool // of a CUDA graph's private pool
+	Small  bool // in the pool for small tensors
+	Graph  bool // in a CUDA graph's private pool
 	Blocks []Block
 }
 
-// Block is a stretch of a segment that is in use, or is not.
+// Block is a range of a segment that is either in use or free.
 type Block struct {
 	Offset, Size uint64
 	Used         bool
@@ -51,7 +51,7 @@ func pieces(segments []snapshot.Segment) *Pieces {
 	return p
 }
 
-// add appends a block, or makes the last one longer if both are in use.
+// add appends a block, or extends the last one if both are in use.
 func (p *Part) add(b Block) {
 	if n := len(p.Blocks); n > 0 && p.Blocks[n-1].Used && b.Used {
 		p.Blocks[n-1].Size += b.Size
@@ -60,7 +60,7 @@ func (p *Part) add(b Block) {
 	p.Blocks = append(p.Blocks, b)
 }
 
-// Map returns how much of each of n equal stretches of the reserved memory is in use, from 0 to 1.
+// Map returns the used fraction, from 0 to 1, of each of n equal ranges of the reserved memory.
 func (p *Pieces) Map(n int) []float64 {
 	out := make([]float64, n)
 	if p.Reserved == 0 {
@@ -81,7 +81,7 @@ func (p *Pieces) Map(n int) []float64 {
 	return out
 }
 
-// spread adds a stretch of bytes to the cells that it touches.
+// spread adds a range of bytes to the cells that it overlaps.
 func spread(cells []float64, cell, from, size float64) {
 	for i := int(from / cell); i < len(cells) && float64(i)*cell < from+size; i++ {
 		cells[i] += min(from+size, float64(i+1)*cell) - max(from, float64(i)*cell)

@@ -13,20 +13,20 @@ import (
 	"snug/internal/units"
 )
 
-// Retry is a recorded run played again under another setting, with the request that failed.
+// Retry is the result of replaying a recorded run, including its failed request, under another setting.
 type Retry struct {
 	Conf   string // the setting
 	Set    string // the line that sets it
-	Fits   bool   // whether the request is met
-	Unsure bool   // the cap is not known well enough to say
+	Fits   bool   // whether the request succeeds
+	Unsure bool   // the cap is not known well enough to decide
 	Needs  uint64 // bytes reserved at the end, with the request
 }
 
 const expandableConf = "expandable_segments:True"
 
-// retry plays the recording with expandable segments in the room that the run had. low and high are what
-// the room is at least and at most. It returns nil if nothing can be said: no request failed, the run had
-// them, or its version does not.
+// retry replays the recording with expandable segments in the memory that was available to the run, which is between
+// low and high. It returns nil if there is no answer: no request failed, the run already used them, or its version
+// lacks them.
 func (r *Recorded) retry(low, high uint64) *Retry {
 	version, opt, err := replay.Settings(r.rec, r.device)
 	if err != nil || r.OOM == nil || opt.Expandable || r.rec.Torch == "2.0" {
@@ -52,8 +52,7 @@ func (r *Recorded) retry(low, high uint64) *Retry {
 	return out
 }
 
-// withRequest returns the device's recording up to the request that failed, and that request as one that is
-// met.
+// withRequest returns the device's recording up to the failed request, with that request as a successful one.
 func (r *Recorded) withRequest() *snapshot.Device {
 	d := *r.device
 	until := min(r.OOM.Event, len(d.Trace.Events))
@@ -70,8 +69,8 @@ func (r *Recorded) withRequest() *snapshot.Device {
 	return &d
 }
 
-// rooms returns the least and the most that the process could reserve. Without a cap in the text, it had
-// at least what it reserved, and less than that and the request.
+// rooms returns the least and the most that the process could reserve. Without a cap in the text, it could reserve at
+// least what it did, and less than that plus the request.
 func (c *failure) rooms() (low, high uint64) {
 	r := c.Recorded
 	free := uint64(max(0, r.OOM.DeviceFree))
@@ -84,7 +83,7 @@ func (c *failure) rooms() (low, high uint64) {
 	return r.Reserved, r.Reserved + r.OOM.Size
 }
 
-// why says what playing again showed.
+// why describes what the replay showed.
 func (r *Retry) why() string {
 	switch {
 	case r == nil:
@@ -92,7 +91,7 @@ func (r *Retry) why() string {
 	case r.Fits:
 		return fmt.Sprintf("; replayed with expandable segments, the allocation succeeds with %v reserved", units.Bytes(r.Needs))
 	case r.Unsure:
-		return "; whether expandable segments would have helped depends on the limit, which the snapshot does not contain: give the log too"
+		return "; whether expandable segments would have helped depends on the limit, which the snapshot does not contain; add the log"
 	}
 	return "; replayed with expandable segments, the allocation fails too"
 }

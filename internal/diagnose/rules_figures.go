@@ -8,7 +8,7 @@ import (
 	"snug/internal/units"
 )
 
-// The rules that rest on the figures of a message or a snapshot.
+// The rules based on the figures in a message or a snapshot.
 
 func (c *failure) onHost() (v Verdict, ok bool) {
 	why := map[Form]string{
@@ -30,26 +30,26 @@ func (c *failure) onHost() (v Verdict, ok bool) {
 	return v, true
 }
 
-// slack is how much a driver keeps to itself: a request may fail although this much more is free.
+// slack is how much a driver reserves for itself: a request may fail although this much more is free.
 const slack = 64 * units.MiB
 
-// spare returns how much more than a request must be free before its failure is strange. Of a large card the
-// driver keeps more, and what is free may lie apart.
+// spare returns how much more than a request must be free before its failure is unusual. On a large card the driver
+// reserves more, and free memory may not be contiguous.
 func (m *Message) spare() uint64 { return max(slack, m.Total/100) }
 
-// impossible recognises requests that the driver refused although it had the memory.
+// impossible recognizes requests that the driver refused although it had the memory.
 func (c *failure) impossible() (v Verdict, ok bool) {
 	m := c.message
 	if m.Form == Driver && m.figures() == 0 && len(c.steps) == 0 && !c.started() {
 		return Verdict{Code: OtherProcess, Confidence: Possible,
-			Why: "the driver did not even have enough memory to start: most often other processes hold the card's memory (nvidia-smi lists them)"}, true
+			Why: "the driver did not even have enough memory to start: most often other processes use the card's memory (nvidia-smi lists them)"}, true
 	}
 	if held := m.Allocated + m.Unallocated; m.Total > 0 && held > m.Total+m.spare() && m.Form == Torch {
 		return Verdict{Code: BadDriver, Confidence: Likely, Why: fmt.Sprintf("PyTorch holds %v of a card with %v: the driver is using host memory (as on Windows), or its figures are wrong",
 			units.Bytes(held), units.Bytes(m.Total))}, true
 	}
 	left, confidence := m.Free, Likely
-	if !m.known.free { // the texts for Intel's cards
+	if !m.known.free { // as in the texts for Intel cards
 		held := m.Allocated + m.Unallocated
 		if !m.known.allocated || m.Total < 2*(held+m.Tried) {
 			return v, false
@@ -69,7 +69,7 @@ func (c *failure) started() bool {
 	return some(c.frames, Frame.calls) || some(c.frames, Frame.backward) || updates(c.frames)
 }
 
-// leastOthers is the part of a card from which other processes are a cause, not a detail.
+// leastOthers is the fraction of a card from which other processes are a cause, not a detail.
 const leastOthers = 0.1
 
 func (c *failure) byOthers() (v Verdict, ok bool) {
@@ -78,7 +78,7 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		return v, false
 	}
 	others, confidence := m.Others, Certain
-	if m.Process == 0 && others == 0 && m.known.free && m.Allocated > 0 { // NVML said nothing: what neither PyTorch nor its context holds
+	if m.Process == 0 && others == 0 && m.known.free && m.Allocated > 0 { // NVML reported nothing: use what neither PyTorch nor its context accounts for
 		if rest := int64(m.Total) - int64(m.Free) - int64(m.Allocated+m.Unallocated+m.Private) - contextSize; rest > 0 {
 			others, confidence = uint64(rest), Possible
 		}
@@ -90,10 +90,10 @@ func (c *failure) byOthers() (v Verdict, ok bool) {
 		confidence = Likely
 	}
 	return Verdict{Code: OtherProcess, Confidence: confidence,
-		Why: fmt.Sprintf("other processes hold %v of the card's %v; without them the allocation of %v would have succeeded", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
+		Why: fmt.Sprintf("other processes use %v of the card's %v; without them the allocation of %v would have succeeded", units.Bytes(others), units.Bytes(m.Total), units.Bytes(m.Tried))}, true
 }
 
-// contextSize is a generous bound of what a CUDA context and its libraries take outside PyTorch.
+// contextSize is a generous upper bound on what a CUDA context and its libraries use outside PyTorch.
 const contextSize = 2 * units.GiB
 
 func (c *failure) inPools() (v Verdict, ok bool) {
@@ -105,10 +105,10 @@ func (c *failure) inPools() (v Verdict, ok bool) {
 		units.Bytes(m.Private), units.Bytes(m.Tried))}, true
 }
 
-// leastApart is the part of PyTorch's memory that must lie unused before fragmentation is the cause.
+// leastApart is the fraction of PyTorch's memory that must be unused before fragmentation is the cause.
 const leastApart = 0.08
 
-// apart recognises fragmentation: what is reserved and unused would do, but not in one piece.
+// apart recognizes fragmentation: the reserved but unused memory would be enough, but is not in one piece.
 func (c *failure) apart() (v Verdict, ok bool) {
 	m := c.message
 	if m.Unallocated < m.Tried || m.Tried == 0 || float64(m.Unallocated) < leastApart*float64(m.Allocated+m.Unallocated) {

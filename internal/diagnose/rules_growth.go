@@ -12,10 +12,10 @@ import (
 
 // The rules about memory that grows from step to step.
 
-// leastGrowth is the part of the memory that must have grown before growth is the cause.
+// leastGrowth is the fraction of the memory that must have grown before growth is the cause.
 const leastGrowth = 0.15
 
-// growing returns what each step left alive, and its bytes.
+// growing returns the memory that each step left alive, and its bytes.
 func (r *Recorded) growing() (out []Held, bytes uint64) {
 	for _, h := range r.Held {
 		if h.growing() && h.Where != (Frame{}) && h.What != Optimizer && h.What != Parameters && h.What != Temporaries {
@@ -26,7 +26,7 @@ func (r *Recorded) growing() (out []Held, bytes uint64) {
 	return out, bytes
 }
 
-// leaks reports whether what grows is a large part of all memory.
+// leaks reports whether the growing memory is a large fraction of all memory.
 func (c *failure) leaks() bool {
 	if c.Recorded == nil {
 		return false
@@ -51,7 +51,7 @@ func (c *failure) growth() *Growth {
 	return &Growth{BytesPerStep: bytes / uint64(steps), Where: c.keeper(all[0].Where).Where()}
 }
 
-// keeper returns the line that keeps what a line makes, if the source shows it; otherwise the line itself.
+// keeper returns the line that keeps what another line allocates, if the source shows it; otherwise that line itself.
 func (c *failure) keeper(made Frame) Frame {
 	if c.Keeper != nil {
 		if line, ok := c.Keeper(made.File, made.Line); ok {
@@ -69,7 +69,7 @@ func (c *failure) grows() (v Verdict, ok bool) {
 	all, bytes := c.Recorded.growing()
 	at := all[0]
 	made, kept := at.Where.Where(), c.keeper(at.Where).Where()
-	by := "made by " + made
+	by := "allocated by " + made
 	if kept != made {
 		by += " and kept by " + kept
 	}
@@ -77,15 +77,15 @@ func (c *failure) grows() (v Verdict, ok bool) {
 		Why: fmt.Sprintf("%v %s is still alive: each of the last %d passes left something behind", units.Bytes(bytes), by, at.visits)}
 	if at.Where.evaluates() {
 		v.Code = Evaluation
-		v.Why = fmt.Sprintf("evaluation keeps what each batch makes: %v %s is alive after %d batches", units.Bytes(bytes), by, at.visits)
+		v.Why = fmt.Sprintf("evaluation keeps what each batch creates: %v %s is alive after %d batches", units.Bytes(bytes), by, at.visits)
 	}
 	return v, true
 }
 
-// longer is how much larger than all before the last batch must be to be the cause.
+// longer is how much larger than all earlier ones the last batch must be to be the cause.
 const longer = 1.3
 
-// lengthens recognises a batch that is longer than all before it.
+// lengthens recognizes a batch that is longer than all earlier ones.
 func (c *failure) lengthens() (v Verdict, ok bool) {
 	if r := c.Recorded; r != nil && r.Longest >= longer && (r.Steps > 1 || len(c.steps) > 1) {
 		return Verdict{Code: LongBatch, Confidence: Certain, Why: fmt.Sprintf("the batch that failed is larger than all %d before it: its largest tensor is %.1f times theirs", max(r.Steps, len(c.steps)), r.Longest)}, true
@@ -100,7 +100,7 @@ func (c *failure) lengthens() (v Verdict, ok bool) {
 	return v, false
 }
 
-// lengths returns the shortest and the longest batch that the log prints.
+// lengths returns the shortest and the longest batch in the log.
 func (c *failure) lengths() (low, high int) {
 	for _, s := range c.steps {
 		if len(s.Shape) == 0 {
@@ -115,7 +115,7 @@ func (c *failure) lengths() (low, high int) {
 	return low, high
 }
 
-// memoryGrew reports whether the memory that the log prints rises from its first third to its last.
+// memoryGrew reports whether the memory figures in the log rise from its first third to its last.
 func (c *failure) memoryGrew() bool {
 	var seen []uint64
 	for _, s := range c.steps {
@@ -130,14 +130,14 @@ func (c *failure) memoryGrew() bool {
 	return float64(slices.Min(seen[len(seen)-third:])) > 1.1*float64(slices.Max(seen[:third]))
 }
 
-// ordinary is the part of the room below which a request is one of many like it.
+// ordinary is the fraction of the available memory below which a request is one of many.
 const ordinary = 0.03
 
-// keepsCode matches source lines that keep or copy what they make.
+// keepsCode matches source lines that keep or copy what they create.
 var keepsCode = pattern.New(`\.(?:append|extend|insert|setdefault)\(|deepcopy\(|\.clone\(\)|\.state_dict\(\)`)
 
-// grewInLog is the rule for growth that only the log shows: many steps went well, and then an ordinary
-// request failed.
+// grewInLog is the rule for growth that only the log shows: many steps succeeded, and then an ordinary request
+// failed.
 func (c *failure) grewInLog() (v Verdict, ok bool) {
 	at, users := innermost(c.frames, Frame.users)
 	keeps := users && keepsCode.In(at.Code)
@@ -147,18 +147,18 @@ func (c *failure) grewInLog() (v Verdict, ok bool) {
 	case c.finished() < leastSteps || c.Recorded != nil:
 		return v, false
 	case keeps:
-		return Verdict{Code: Leak, Confidence: Likely, Where: at.Where(), Why: fmt.Sprintf("%d steps went well, and the request failed in a line that keeps what it makes: %s", c.finished(), at.Code)}, true
+		return Verdict{Code: Leak, Confidence: Likely, Where: at.Where(), Why: fmt.Sprintf("%d steps succeeded, and the request failed in a line that keeps what it creates: %s", c.finished(), at.Code)}, true
 	case c.share(c.tried) < ordinary:
-		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
+		return Verdict{Code: Leak, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then a request of only %v failed: something is kept from step to step (or the batches differ in length)", c.finished(), units.Bytes(c.tried))}, true
 	}
-	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps went well, and then %v could not be allocated: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
+	return Verdict{Code: LongBatch, Confidence: Possible, Why: fmt.Sprintf("%d steps succeeded, and then %v could not be allocated: one batch needs more than those before it", c.finished(), units.Bytes(c.tried))}, true
 }
 
-// leastSteps is the number of good steps after which a failure is not the size of the run alone: the
-// allocator and the optimizer have taken what they need.
+// leastSteps is the number of successful steps after which a failure is not just the size of the run, because the
+// allocator and the optimizer have already allocated what they need.
 const leastSteps = 5
 
-// finished returns the number of training steps that the log shows, at least.
+// finished returns the minimum number of training steps that the log shows.
 func (c *failure) finished() int {
 	n, highest := 0, 0
 	for _, s := range c.steps {

@@ -8,12 +8,12 @@ import (
 	"snug/internal/units"
 )
 
-// The rules that rest on what the program was doing: on its stack.
+// The rules based on what the program was doing, judging by its stack.
 
-// leastPart is the part of the memory that a cause must hold to be one.
+// leastPart is the fraction of the memory that a cause must account for.
 const leastPart = 0.15
 
-// of returns the bytes that a snapshot shows of a kind.
+// of returns the bytes of some kinds in a snapshot.
 func (c *failure) of(kinds ...string) (bytes uint64) {
 	if c.Recorded == nil {
 		return 0
@@ -47,7 +47,7 @@ func (c *failure) restoring() (v Verdict, ok bool) {
 	return v, true
 }
 
-// part returns a part of what was allocated at the end of a recording.
+// part returns bytes as a fraction of what was allocated at the end of a recording.
 func (c *failure) part(bytes uint64) float64 {
 	if c.Recorded == nil {
 		return 0
@@ -59,7 +59,7 @@ func (f Frame) loadsModel() bool {
 	return f.Func == "from_pretrained" || f.Func == "load_checkpoint_and_dispatch" || f.Func == "load_model"
 }
 
-// resumed reports whether the log says, shortly before the failure, that a checkpoint is used.
+// resumed reports whether the log shows, shortly before the failure, that a checkpoint is used.
 func (c *failure) resumed() bool {
 	return c.Log != nil && c.Log.Resumed > 0 && c.Log.Resumed < c.message.Line
 }
@@ -83,13 +83,13 @@ func (c *failure) firstStep() (v Verdict, ok bool) {
 		return v, false
 	}
 	return Verdict{Code: FirstOptimizerStep, Confidence: Certain,
-		Why: "forward and backward went well; memory ran out in the first update, when the optimizer makes its state and its temporaries: " + c.request()}, true
+		Why: "forward and backward succeeded; memory ran out in the first update, when the optimizer allocates its state and its temporaries: " + c.request()}, true
 }
 
 func (c *failure) evaluating() (v Verdict, ok bool) {
 	at, found := innermost(c.frames, Frame.evaluates)
 	if n := len(c.steps); !found && n > 0 && c.steps[n-1].Evaluates && c.steps[n-1].Ongoing && !some(c.frames, Frame.backward) && !updates(c.frames) {
-		return Verdict{Code: Evaluation, Confidence: Likely, Why: "memory ran out while the log shows an evaluation under way: " + c.request()}, true
+		return Verdict{Code: Evaluation, Confidence: Likely, Why: "according to the log, memory ran out during an evaluation: " + c.request()}, true
 	}
 	if !found {
 		return v, false
@@ -105,12 +105,12 @@ func (c *failure) evaluating() (v Verdict, ok bool) {
 	return Verdict{Code: Evaluation, Confidence: Certain, Why: why + ": " + c.request()}, true
 }
 
-// largeRequest is the part of the room from which a single request says what is too large.
+// largeRequest is the fraction of the available memory from which a single request shows what is too large.
 const largeRequest = 0.05
 
 func (c *failure) inLogits() (v Verdict, ok bool) {
 	if !some(c.frames, Frame.loses) || c.share(c.tried) < largeRequest && c.share(c.of(Logits)) < 0.3 {
 		return v, false
 	}
-	return Verdict{Code: LogitsTooBig, Confidence: Likely, Why: "the logits (batch × length × vocabulary) and what the loss computes from them are too large: " + c.request()}, true
+	return Verdict{Code: LogitsTooBig, Confidence: Likely, Why: "the logits (batch × length × vocabulary) and the tensors that the loss computes from them are too large: " + c.request()}, true
 }

@@ -17,8 +17,8 @@ import (
 	"snug/internal/snapshot"
 )
 
-// TestRetry plays ragged runs again with expandable segments: under the cap that the log names, the request is
-// met; without the log the cap is not known well enough.
+// TestRetry replays ragged runs with expandable segments: under the cap in the log, the request succeeds; without the
+// log the cap is not known well enough.
 func TestRetry(t *testing.T) {
 	log, recorded := readLog(t, "ragged"), readRecorded(t, "ragged")
 	v := Judge(Evidence{Log: log, Recorded: recorded})
@@ -29,13 +29,13 @@ func TestRetry(t *testing.T) {
 		t.Errorf("%q, want %q", v.Fixes[0].Change, want)
 	}
 	v = Judge(Evidence{Recorded: recorded})
-	if v.Retry == nil || v.Retry.Fits || !v.Retry.Unsure || !strings.Contains(v.Why, "give the log too") {
+	if v.Retry == nil || v.Retry.Fits || !v.Retry.Unsure || !strings.Contains(v.Why, "add the log") {
 		t.Errorf("without the log: %+v (%s)", v.Retry, v.Why)
 	}
 	if r := recorded.retry(recorded.Allocated/2, recorded.Allocated/2); r == nil || r.Fits || r.Unsure {
-		t.Errorf("in half of what its tensors take: %+v", r)
+		t.Errorf("in half of its tensors' memory: %+v", r)
 	}
-	// What does not help is not advised.
+	// A setting that does not help is not recommended.
 	c := &failure{message: v.Message}
 	for _, f := range c.joined(&Retry{}) {
 		if strings.Contains(f.Change, "expandable") {
@@ -44,7 +44,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestCompare: the earlier state of a run is its later one without what grew, so only that is listed.
+// TestCompare checks that only what grew is listed: the earlier state is the later one without it.
 func TestCompare(t *testing.T) {
 	later, earlier := readRecorded(t, "outputs_kept"), readRecorded(t, "outputs_kept")
 	if changes := Compare(earlier, later); len(changes) != 0 {
@@ -63,15 +63,15 @@ func TestCompare(t *testing.T) {
 		later.Held[i].visits = 0
 	}
 	v := Judge(Evidence{Recorded: later, Earlier: earlier, Keeper: keeperIn})
-	if v.Code != Leak || v.Where != "outputs_kept.py:15" || !strings.Contains(v.Why, "3.00 GiB in 90 tensors, was made at outputs_kept.py:10") {
+	if v.Code != Leak || v.Where != "outputs_kept.py:15" || !strings.Contains(v.Why, "3.00 GiB in 90 tensors, was allocated at outputs_kept.py:10") {
 		t.Errorf("%s at %s: %s", v.Code, v.Where, v.Why)
 	}
 	if v := Judge(Evidence{Recorded: earlier, Earlier: later}); v.Code == Leak && v.Confidence == Likely {
-		t.Errorf("memory that went is called a leak: %s", v.Why)
+		t.Errorf("freed memory was reported as a leak: %s", v.Why)
 	}
 }
 
-// TestPeak: of a run that ended well, the holders are those of its peak, not of its end.
+// TestPeak checks that the holders of a successful run are from its peak, not from its end.
 func TestPeak(t *testing.T) {
 	f, err := os.Open("../../testdata/measured/traces/llama-160m-b2-s512-amp-bf16-adamw-stacks.pickle.gz")
 	if err != nil {
@@ -94,12 +94,12 @@ func TestPeak(t *testing.T) {
 	}
 	for _, k := range []string{Parameters, Gradients, Optimizer, Activations, Logits} {
 		if !kinds[k] {
-			t.Errorf("nobody holds %s", k)
+			t.Errorf("nothing holds %s", k)
 		}
 	}
 }
 
-// TestPieces: the map of a fragmented card adds up to what is in use.
+// TestPieces checks that the map of a fragmented card adds up to the memory in use.
 func TestPieces(t *testing.T) {
 	r := readRecorded(t, "ragged")
 	p := pieces(r.device.Final)
@@ -122,7 +122,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestTimeline: the last column of a run that failed is what its tensors took.
+// TestTimeline checks that the last column of a failed run equals its tensors' memory.
 func TestTimeline(t *testing.T) {
 	r := readRecorded(t, "graph_kept")
 	line := r.Timeline(300)
@@ -142,7 +142,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestFlames: below each call are no more bytes than it has, and the leaves are kinds.
+// TestFlames checks that the nodes below a call have no more bytes than the call, and that the leaves are kinds.
 func TestFlames(t *testing.T) {
 	r := readRecorded(t, "graph_kept")
 	root := r.Flames()
@@ -163,7 +163,8 @@ func TestFlames(t *testing.T) {
 	}
 }
 
-// TestPage: the page holds all of its data, which parses, and asks for nothing from elsewhere.
+// TestPage checks that the page contains all of its data, that the data parses, and that nothing is loaded from
+// elsewhere.
 func TestPage(t *testing.T) {
 	r := readRecorded(t, "ragged")
 	r.Held[0].Where.File = `</script><script>alert("x")</script>.py`
@@ -186,7 +187,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// FuzzSnapshot judges whatever can be read as a snapshot, and draws it.
+// FuzzSnapshot diagnoses and draws anything that can be read as a snapshot.
 func FuzzSnapshot(f *testing.F) {
 	for _, name := range []string{"too_big", "loading"} {
 		in, err := os.Open(filepath.Join(oomData, name+".pickle.gz"))

@@ -10,12 +10,12 @@ import (
 	"snug/internal/units"
 )
 
-// StepLine is a line of the log that tells of a finished step.
+// StepLine is a line in the log that reports a finished step.
 type StepLine struct {
 	Step      int    // its number as printed, or -1
-	Memory    uint64 // bytes that it says are allocated or in use; 0 if it does not
-	Shape     []int  // the batch's shape or length, if it is printed
-	Evaluates bool   // whether it tells of an evaluation
+	Memory    uint64 // reported bytes allocated or in use; 0 if not reported
+	Shape     []int  // the batch's shape or length, if printed
+	Evaluates bool   // whether it reports an evaluation
 	Ongoing   bool   // whether it is a progress bar that has not reached its end
 	line      int
 }
@@ -24,7 +24,7 @@ var (
 	stepWord  = pattern.New(`(?i)\b(?:global[ _]?)?(?:step|iter|iteration|batch)\b["']?[ =:#]*\[?\s*(\d+)`, "step", "Step", "STEP", "iter", "Iter", "ITER", "batch", "Batch", "BATCH")
 	bracketed = pattern.New(`^\W*\[\s*(\d+)\s*(?:/\s*\d+)?\]`)
 	progress  = pattern.New(`(?:^|[\s|])([1-9]\d*)/(\d+)\b`, "/")
-	// chores are progress bars of other work than steps.
+	// chores matches progress bars for work other than steps.
 	chores    = pattern.New(`(?i)\b(?:(?:down|up|pre)?load\w*|fetch\w*|map|mapping|token\w*|filter\w*|group\w*|(?:pre)?process\w*|prepar\w*|compil\w*|captur\w*|shards?|cach\w*|unpack\w*|extract\w*|convert\w*|quantiz\w*|generating|running|sav\w*|pack\w*|truncat\w*|files)\b`)
 	trainers  = pattern.New(`'loss': '?[\d.]`, "'loss'")
 	memory    = pattern.New(`(?i)\b(?:mem\w*|alloc\w*|reserved|vram|gpu)\b[^\d\n]{0,12}(\d+(?:\.\d+)?) ?(GiB|GB|MiB|MB|G\b|M\b)`, "mem", "Mem", "MEM", "alloc", "Alloc", "ALLOC", "eserved", "RESERVED", "vram", "VRAM", "gpu", "GPU")
@@ -33,7 +33,7 @@ var (
 	lossWord  = pattern.New(`(?i)\bloss\b`, "loss", "Loss", "LOSS")
 )
 
-// stepLine reads a line that tells of a step: a number of it, a loss, or a progress bar.
+// stepLine parses a line that reports a step: a step number, a loss, or a progress bar.
 func stepLine(text string) (StepLine, bool) {
 	s := StepLine{Step: -1}
 	for _, p := range []*pattern.Pattern{stepWord, bracketed, progress} {
@@ -53,7 +53,7 @@ func stepLine(text string) (StepLine, bool) {
 	return s, true
 }
 
-// withoutFigures cuts the figures off a progress bar: they may name the loss of the last evaluation.
+// withoutFigures cuts the figures off a progress bar, because they may include the loss of the last evaluation.
 func withoutFigures(text string) string {
 	if bar := strings.Index(text, "%|"); bar >= 0 {
 		return text[:bar]
@@ -61,8 +61,8 @@ func withoutFigures(text string) string {
 	return text
 }
 
-// chore reports whether a progress bar is about other work than steps: by its title, which stands before the
-// count, or by its unit.
+// chore reports whether a progress bar is for work other than steps, judging by its title, before the count, or by
+// its unit.
 func chore(text string, count int) bool {
 	title := text[:count]
 	if bar := strings.Index(title, "%|"); bar >= 0 {
@@ -71,7 +71,7 @@ func chore(text string, count int) bool {
 	return strings.Contains(text, "examples/s") || chores.In(title)
 }
 
-// memoryIn returns the amount of memory that a line prints, the first if there are several.
+// memoryIn returns the first amount of memory in a line.
 func memoryIn(text string) uint64 {
 	m := memory.Find(text)
 	if m == nil {
@@ -85,7 +85,7 @@ func memoryIn(text string) uint64 {
 	return uint64(v * map[string]float64{"G": units.GiB, "M": units.MiB}[unit])
 }
 
-// shapeIn returns the shape or length that a line prints.
+// shapeIn returns the shape or length in a line.
 func shapeIn(text string) (out []int) {
 	m := shapeOf.Find(text)
 	if m == nil {
@@ -97,7 +97,7 @@ func shapeIn(text string) (out []int) {
 	return out
 }
 
-// atoi reads a number that a pattern has matched; one that is too large is the largest.
+// atoi parses a number that a pattern has matched; one that is too large becomes the largest int.
 func atoi(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

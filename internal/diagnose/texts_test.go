@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestTexts reads the texts of testdata/texts: all figures must be right, those that are not listed must be 0,
-// and the verdict and the line must be those given.
+// TestTexts reads the texts in testdata/texts: all figures must be right, unlisted ones must be 0, and the verdict
+// and the line must match.
 func TestTexts(t *testing.T) {
 	books, err := filepath.Glob("testdata/texts/*.txtar")
 	if err != nil || len(books) == 0 {
@@ -38,7 +38,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// wanted is what a .want file says.
+// wanted is the content of a .want file.
 type wanted struct {
 	message        Message
 	verdict, where string
@@ -102,7 +102,7 @@ func readWanted(t *testing.T, text string) wanted {
 	return w
 }
 
-// sizeOf reads "20.00 MiB" on its own, without the code under test; of several with a plus, the sum.
+// sizeOf parses "20.00 MiB" independently of the code under test; sizes joined with a plus are added.
 func sizeOf(t *testing.T, text string) uint64 {
 	t.Helper()
 	if first, rest, ok := strings.Cut(text, " + "); ok {

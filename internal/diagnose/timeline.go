@@ -6,20 +6,20 @@ import "snug/internal/snapshot"
 
 // Timeline is the memory in tensors over a recording, by kind.
 type Timeline struct {
-	Kinds   []string // in the order in which they are stacked
-	Columns []Column // stretches of the recording, in order
+	Kinds   []string // in stacking order
+	Columns []Column // intervals of the recording, in order
 	Seconds float64  // of the recording; 0 if it has no times
 	Events  int      // of the recording
 }
 
-// Column is a stretch of a recording: what was held at its highest moment.
+// Column is an interval of a recording, at its highest moment.
 type Column struct {
 	Bytes    []int64 // by kind
-	Reserved uint64  // taken from the driver
+	Reserved uint64  // bytes obtained from the driver
 	total    int64
 }
 
-// stacked is the order of kinds in a timeline: what stays at the bottom.
+// stacked is the order of kinds in a timeline, persistent ones at the bottom.
 var stacked = []string{Unknown, Parameters, Optimizer, Checkpoint, Gradients, Workspace, Data, Activations, Logits, Temporaries}
 
 // Timeline returns the memory over the recording in at most n columns.
@@ -56,7 +56,7 @@ func (r *Recorded) Timeline(n int) *Timeline {
 	return t
 }
 
-// fill copies the column before into columns without events.
+// fill copies the previous column into columns without events.
 func (t *Timeline) fill() {
 	for i := range t.Columns[1:] {
 		if t.Columns[i+1].total < 0 {
@@ -65,7 +65,7 @@ func (t *Timeline) fill() {
 	}
 }
 
-// reserve sets what was taken from the driver in each column.
+// reserve sets each column's reserved memory.
 func (t *Timeline) reserve(r *Recorded) {
 	d := r.device
 	now := uint64(0)
@@ -84,7 +84,7 @@ func (t *Timeline) reserve(r *Recorded) {
 	}
 }
 
-// after returns the reserved bytes after an event of the driver.
+// after returns the reserved bytes after a segment event.
 func after(now uint64, e snapshot.SegmentEvent) uint64 {
 	switch e.Kind {
 	case snapshot.SegmentAlloc, snapshot.SegmentMap:

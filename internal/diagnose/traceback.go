@@ -18,19 +18,19 @@ type Frame struct {
 	Code string // the source line, if it was printed
 }
 
-// Where returns the frame's place as people say it: train.py:33.
+// Where returns the frame's location in short form: train.py:33.
 func (f Frame) Where() string {
 	return path.Base(strings.ReplaceAll(f.File, `\`, "/")) + ":" + strconv.Itoa(f.Line)
 }
 
-// libraries are parts of the paths of code that the user did not write. sitecustomize.py is how snug's probe is loaded,
-// and the last ones are frames of C++, which snapshots with all stacks contain.
+// libraries are parts of the paths of code that the user did not write. sitecustomize.py is snug's probe, and the
+// last ones are C++ frames, which snapshots with all stacks contain.
 var libraries = []string{
 	"site-packages/", "dist-packages/", "/lib/python3", "/lib64/python3", "<frozen", "<string>", `\Lib\`, `site-packages\`, "importlib",
 	"sitecustomize.py", ".cpp", ".cc", "??",
 }
 
-// ownTorch matches PyTorch's files where it is not installed as a package, as in NVIDIA's containers.
+// ownTorch matches PyTorch's files if it is not installed as a package, as in NVIDIA's containers.
 var ownTorch = pattern.New(`(?:^|/)torch/(?:nn|optim|autograd|utils|distributed|cuda|amp|fx|jit|multiprocessing|_\w+|functional\.py|serialization\.py|storage\.py|overrides\.py)`, "torch/")
 
 // users reports whether a frame is in the user's own code.
@@ -46,12 +46,12 @@ func (f Frame) users() bool {
 	return true
 }
 
-// of reports whether a frame is in a file of a library, such as "torch/optim/".
+// of reports whether a frame is in a library's file, such as "torch/optim/".
 func (f Frame) of(part string) bool {
 	return strings.Contains(strings.ReplaceAll(f.File, `\`, "/"), part)
 }
 
-// innermost returns the last frame for which is holds.
+// innermost returns the last frame that satisfies is.
 func innermost(frames []Frame, is func(Frame) bool) (Frame, bool) {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if is(frames[i]) {
@@ -61,7 +61,7 @@ func innermost(frames []Frame, is func(Frame) bool) (Frame, bool) {
 	return Frame{}, false
 }
 
-// some reports whether is holds for a frame.
+// some reports whether some frame satisfies is.
 func some(frames []Frame, is func(Frame) bool) bool {
 	_, ok := innermost(frames, is)
 	return ok

@@ -8,14 +8,13 @@ import (
 	"snug/internal/pattern"
 )
 
-// Tracebacks come in four styles: Python's own, Rich's boxes (accelerate, Lightning, Typer), and those of
-// IPython before and since version 8. All but Python's list source lines around each frame, and mark the
-// line of the frame with an arrow.
+// Tracebacks come in four styles: Python's own, Rich's boxes (accelerate, Lightning, Typer), and IPython's before and
+// since version 8. All but Python's list source lines around each frame, and mark the frame's line with an arrow.
 
-// style is a way to print the line of a frame.
+// style is a way of printing a frame's line.
 type style struct {
 	pattern *pattern.Pattern
-	lists   bool // whether source lines with their numbers follow
+	lists   bool // whether numbered source lines follow
 	read    func(groups []string) Frame
 }
 
@@ -34,10 +33,10 @@ var styles = []style{
 		func(g []string) Frame { return Frame{File: g[2], Func: g[3]} }},
 }
 
-// listed is a source line below a frame, with its number and perhaps an arrow.
+// listed matches a numbered source line below a frame, perhaps with an arrow.
 var listed = pattern.New(`^[│|\s]*(❱|-+>)?\s*(\d+)[ │|](.*?)[│|]?\s*$`)
 
-// frameIn reads the line of a frame.
+// frameIn parses the line of a frame.
 func frameIn(text string) (f Frame, prefix string, lists, ok bool) {
 	for _, s := range styles {
 		if g := s.pattern.Find(text); g != nil {
@@ -47,7 +46,7 @@ func frameIn(text string) (f Frame, prefix string, lists, ok bool) {
 	return Frame{}, "", false, false
 }
 
-// atoiOr reads a number that may be missing.
+// atoiOr parses a number that may be missing.
 func atoiOr(s string, otherwise int) int {
 	if s == "" {
 		return otherwise
@@ -55,8 +54,8 @@ func atoiOr(s string, otherwise int) int {
 	return atoi(s)
 }
 
-// heads returns the prefix of the line that begins a traceback. Rich draws a box around it, and notebooks
-// write the name of the exception before it.
+// heads returns the prefix of the line that begins a traceback. Rich draws a box around it, and notebooks write the
+// exception's name before it.
 func heads(text string) (prefix string, ok bool) {
 	at := strings.Index(text, "Traceback (most recent call last)")
 	if at < 0 {
@@ -69,13 +68,13 @@ func heads(text string) (prefix string, ok bool) {
 	return prefix, true
 }
 
-// isFrame reports whether a line is that of a frame.
+// isFrame reports whether a line belongs to a frame.
 func isFrame(text string) bool {
 	_, _, _, ok := frameIn(text)
 	return ok
 }
 
-// list takes a source line of a listing. The one with the arrow is the frame's.
+// list processes a numbered source line. The one with the arrow is the frame's.
 func (f *Frame) list(text string) bool {
 	g := listed.Find(text)
 	if g == nil {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// inUTF8 returns a reader of the same text in UTF-8. PowerShell writes what it redirects in UTF-16, with a
-// mark at its beginning.
+// inUTF8 returns a reader of the same text in UTF-8. PowerShell redirects output as UTF-16, with a byte order mark.
 func inUTF8(in *bufio.Reader) io.Reader {
 	mark, _ := in.Peek(2)
 	if len(mark) < 2 {
@@ -25,7 +24,7 @@ func inUTF8(in *bufio.Reader) io.Reader {
 	return in
 }
 
-// utf16Reader turns UTF-16 into UTF-8.
+// utf16Reader converts UTF-16 to UTF-8.
 type utf16Reader struct {
 	in   *bufio.Reader
 	high int // which byte of a pair is the high one
@@ -55,7 +54,7 @@ func (r *utf16Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// unit returns the next two bytes; half of a unit at the end is the end.
+// unit returns the next two bytes; half a unit at the end counts as the end.
 func (r *utf16Reader) unit() (rune, error) {
 	var pair [2]byte
 	if _, err := io.ReadFull(r.in, pair[:]); err != nil {

@@ -10,7 +10,7 @@ import (
 	"snug/internal/units"
 )
 
-// Code is the cause of a lack of memory.
+// Code is the cause of an out-of-memory error.
 type Code string
 
 // The codes, as FORMATS.md lists them.
@@ -31,7 +31,7 @@ const (
 	None               Code = "none"
 )
 
-// Confidence is how far the evidence goes.
+// Confidence is how strong the evidence is.
 type Confidence string
 
 // The levels of confidence.
@@ -41,20 +41,20 @@ const (
 	Possible Confidence = "possible"
 )
 
-// Verdict is the answer.
+// Verdict is the result of a diagnosis.
 type Verdict struct {
 	Code       Code
 	Why        string // one sentence
 	Where      string // the user's line; "" if none is known
-	Script     string // the user's file that the program began in, as the traceback names it; "" if unknown
+	Script     string // the user's main file, as named in the traceback; "" if unknown
 	Confidence Confidence
-	Message    *Message // the text that it rests on; nil if there is none
+	Message    *Message // the message that it is based on, or nil
 	Holders    []Held   // largest first
 	Growth     *Growth  // nil if nothing grows
 	Fixes      []Fix
-	Retry      *Retry   // the run played again with expandable segments; nil if it was not
+	Retry      *Retry   // the run replayed with expandable segments; nil if it was not replayed
 	Pieces     *Pieces  // of the snapshot; nil if there is none
-	AtPeak     bool     // whether Holders are those of the peak, not of the end
+	AtPeak     bool     // whether Holders are from the peak, not from the end
 	Compared   bool     // whether two snapshots were given
 	Changes    []Change // from the first of them to the second
 }
@@ -71,16 +71,16 @@ type Evidence struct {
 	Recorded *Recorded // nil if no snapshot was given
 	Earlier  *Recorded // the first of two snapshots to compare; nil otherwise
 
-	// Keeper returns the line of a source file that keeps what another line of it makes. It may be nil.
+	// Keeper returns the line of a source file that keeps what another of its lines allocates. It may be nil.
 	Keeper func(file string, line int) (int, bool)
 }
 
-// Judge decides between the causes. The order of the rules is the order of their evidence: what the figures
-// prove comes before what the traceback shows, and that before what the steps suggest.
+// Judge decides between the causes. The rules are in order of the strength of their evidence: what the figures prove
+// comes before what the traceback shows, and that before what the steps suggest.
 func Judge(e Evidence) *Verdict {
 	c := newCase(e)
 	if c == nil {
-		v := &Verdict{Code: None, Confidence: Certain, Why: "no message says that memory ran out, and no request failed in a snapshot"}
+		v := &Verdict{Code: None, Confidence: Certain, Why: "no message reports an out-of-memory error, and no request failed in a snapshot"}
 		v.describe(e)
 		return v
 	}
@@ -97,7 +97,7 @@ func Judge(e Evidence) *Verdict {
 	return v
 }
 
-// describe adds what the snapshots show, whatever the verdict.
+// describe adds what the snapshots show, independently of the verdict.
 func (v *Verdict) describe(e Evidence) {
 	if e.Recorded == nil {
 		return
@@ -109,7 +109,7 @@ func (v *Verdict) describe(e Evidence) {
 	}
 }
 
-// rule is one way to recognise a cause; ok is false if the evidence is missing.
+// rule is one way to recognize a cause; ok is false if the evidence is missing.
 type rule func(*failure) (v Verdict, ok bool)
 
 var rules = []rule{
@@ -117,17 +117,17 @@ var rules = []rule{
 	(*failure).restoring, (*failure).loading, (*failure).firstStep, (*failure).evaluating, (*failure).lengthens, (*failure).grewInLog, (*failure).inLogits,
 }
 
-// failure is the request that failed, with all evidence about it.
+// failure is the failed request, with all evidence about it.
 type failure struct {
 	Evidence
 	message *Message
 	frames  []Frame
-	steps   []StepLine // finished before it
+	steps   []StepLine // steps finished before it
 	tried   uint64
 	room    uint64 // what the process may use: the card, or its cap
 }
 
-// newCase picks the request that the verdict is about: the first that failed, unless the program caught that
+// newCase picks the request that the verdict is about: the first that failed, unless the program caught that failure
 // and failed again.
 func newCase(e Evidence) *failure {
 	c := &failure{Evidence: e}
@@ -167,8 +167,8 @@ func newCase(e Evidence) *failure {
 	return c
 }
 
-// deciding returns the index of the message that a verdict is about. Messages about the card come before
-// those about the host: a launcher kills the other ranks once one has failed.
+// deciding returns the index of the message that a verdict is about. Messages about the card take precedence over
+// those about the host, because a launcher kills the other ranks once one has failed.
 func deciding(all []Found) int {
 	first := -1
 	for i := range all {
@@ -182,7 +182,7 @@ func deciding(all []Found) int {
 	return first
 }
 
-// supersedes reports whether a message says more about the failure that another is about: it is the same text
+// supersedes reports whether a message has more information about the same failure as another: it is the same text
 // with its traceback, or the text below a heading.
 func (f *Found) supersedes(of *Found) bool {
 	after := f.Line - of.Line
@@ -192,8 +192,8 @@ func (f *Found) supersedes(of *Found) bool {
 	return f.Prefix == of.Prefix && after < apart && len(f.Frames) > 0 && of.figures() <= f.figures()
 }
 
-// The most lines between two messages about one failure: a heading and its text, and a text and the traceback
-// that repeats it.
+// The most lines between two messages about one failure: between a heading and its text, and between a text and the
+// traceback that repeats it.
 const (
 	near  = 5
 	apart = 400
@@ -239,14 +239,15 @@ func (c *failure) decide() *Verdict {
 	return &v
 }
 
-// enoughInPieces reports whether what was free on the card and what PyTorch held unused would have met the request
-// together, so that the figures do not show a run larger than the card.
+// enoughInPieces reports whether the free memory on the card and PyTorch's unused memory together would have been
+// enough for the request, so that the figures do not prove that the run is larger than the card.
 func (c *failure) enoughInPieces() bool {
 	m := c.message
 	return m.Tried > m.Free && m.Free > 0 && m.Unallocated > 0 && m.Free+m.Unallocated >= m.Tried
 }
 
-// wentOn reports whether the log shows steps after a message that ended no traceback: the program caught it.
+// wentOn reports whether the log shows steps after a message without a traceback, which means that the program caught
+// it.
 func (c *failure) wentOn() bool {
 	if c.Log == nil || len(c.frames) > 0 || len(c.Log.Messages) == 0 {
 		return false
@@ -255,7 +256,7 @@ func (c *failure) wentOn() bool {
 	return slices.ContainsFunc(c.Log.Steps, func(s StepLine) bool { return s.line > last.Line })
 }
 
-// request says what could not be had, with the figures that are known.
+// request describes what could not be allocated, with the known figures.
 func (c *failure) request() string {
 	m := c.message
 	var parts []string
@@ -278,7 +279,7 @@ func (c *failure) request() string {
 	return strings.Join(parts, ", ")
 }
 
-// where returns the user's line at which the request failed.
+// where returns the user's line where the request failed.
 func (c *failure) where() string {
 	f, ok := innermost(c.frames, Frame.users)
 	if !ok {
@@ -297,7 +298,7 @@ func (c *failure) script() string {
 	return ""
 }
 
-// share returns a part of the room, 0 if the room is unknown.
+// share returns bytes as a fraction of the available memory; 0 if that is unknown.
 func (c *failure) share(bytes uint64) float64 {
 	if c.room == 0 {
 		return 0
@@ -305,8 +306,8 @@ func (c *failure) share(bytes uint64) float64 {
 	return float64(bytes) / float64(c.room)
 }
 
-// room returns what the process could use. If the card had enough left, a cap was in force, and what was
-// reserved is near it.
+// room returns how much memory the process could use. If the card had enough left, a cap applied, and the reserved
+// memory is close to it.
 func (r *Recorded) room() uint64 {
 	free := uint64(max(0, r.OOM.DeviceFree))
 	if free > r.OOM.Size+slack {

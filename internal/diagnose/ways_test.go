@@ -11,7 +11,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// way is one way to run out of memory: the verdict, from the log alone and from the snapshot, and the line.
+// way is one way to run out of memory: the verdict from the log alone and from the snapshot, and the line.
 type way struct {
 	name          string
 	log, snapshot Code
@@ -29,11 +29,11 @@ var ways = []way{
 	{"graph_kept", Leak, Leak, "graph_kept.py:13", 171_000_000},
 	{"growing_cache", Leak, Leak, "growing_cache.py:10", 16 * 256 * 512 * 4},
 	{"hook_keeps", Leak, Leak, "hook_keeps.py:10", 4 * 8 * 128 * 512 * 4},
-	{"lightning_keeps", TooBig, Leak, "lightning_keeps.py:16", 8 * 128 * 8000 * 4}, // its log says nothing of steps
+	{"lightning_keeps", TooBig, Leak, "lightning_keeps.py:16", 8 * 128 * 8000 * 4}, // its log does not mention steps
 	{"loading", Loading, Loading, "loading.py:6", 0},
 	{"logits", LogitsTooBig, LogitsTooBig, "logits.py:11", 0},
 	{"long_batch", LongBatch, LongBatch, "net.py:20", 0},
-	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot knows only its own process
+	{"other_process", OtherProcess, TooBig, "net.py:19", 0}, // a snapshot shows only its own process
 	{"outputs_kept", Leak, Leak, "outputs_kept.py:15", 4 * 256 * 8000 * 4},
 	{"ragged", Fragmentation, Fragmentation, "", 0},
 	{"resume", Resume, Resume, "resume.py:18", 0},
@@ -46,7 +46,7 @@ var ways = []way{
 	{"workers_killed", HostMemory, "", "", 0},
 }
 
-// TestWays diagnoses runs that really ran out of memory: testdata/oom.
+// TestWays diagnoses runs that really ran out of memory (testdata/oom).
 func TestWays(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func (w way) checkGrowth(t *testing.T, got *Growth) {
 	}
 }
 
-// keeperIn looks for the line that keeps memory in the programs of testdata/oom.
+// keeperIn looks for the line that keeps memory in the programs in testdata/oom.
 func keeperIn(file string, line int) (int, bool) {
 	src, err := os.ReadFile(filepath.Join(oomData, "ways", filepath.Base(file)))
 	if err != nil {

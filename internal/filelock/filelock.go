@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock locks files against other processes. The operating system releases a lock when its
-// process ends, however it ends, so no lock outlives its process.
+// Package filelock locks files against other processes. The operating system releases a lock when its process ends,
+// however it ends, so no lock outlives its process.
 package filelock
 
 import (
@@ -12,10 +12,9 @@ import (
 // ErrHeld means that another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
-// ErrUnsupported means that the file system has no locks: some network file systems are mounted without
-// them.
+// ErrUnsupported means that the file system does not support locks, as on some network mounts.
 var ErrUnsupported = errors.New("this file system has no locks")
 
-// Try takes the lock on an open file, or fails at once with ErrHeld or
-// ErrUnsupported. Closing the file gives the lock back.
+// Try takes the lock on an open file, or fails at once with ErrHeld or ErrUnsupported. Closing the file releases the
+// lock.
 func Try(f *os.File) error { return try(f) }

@@ -2,10 +2,9 @@
 
 // Package files opens every file that snug reads.
 //
-// A project folder is not snug's own and may contain anything: a link to /dev/zero named config.json
-// never ends, opening a FIFO blocks, and a sparse file of a terabyte takes no disk space. So a file that
-// was found in a folder, or that another file names, must be a regular file, and no file is read beyond a
-// limit that the caller sets for its kind.
+// A project folder is untrusted and may contain anything: a link to /dev/zero named config.json never ends, opening a
+// FIFO blocks, and a sparse file of a terabyte takes no disk space. So a file that was found in a folder, or that
+// another file names, must be a regular file, and no file is read beyond a limit that the caller sets for its kind.
 //
 // A file that the user names on the command line may also be one that the shell opened for snug, as in
 // `snug estimate --setup <(make-setups)`. The limit applies to it too.
@@ -31,9 +30,9 @@ func Open(name string) (*os.File, error) {
 	return checked(f, name, func(m fs.FileMode) bool { return m.IsRegular() })
 }
 
-// OpenNamed opens a file that the user named on the command line: a regular file, or anything if the name
-// refers to an open file of this process. Another pipe might never get a writer, so it is refused without
-// blocking, and so are devices.
+// OpenNamed opens a file that the user named on the command line: a regular file, or anything if the name refers to
+// one of this process's open files. Another pipe might never get a writer, so it is refused without blocking, and so
+// are devices.
 func OpenNamed(name string) (*os.File, error) {
 	if !descriptor(name) {
 		f, err := Open(name)
@@ -51,8 +50,8 @@ func OpenNamed(name string) (*os.File, error) {
 	})
 }
 
-// descriptor reports whether a name refers to a file that is already open: standard input, or what a shell
-// substitutes for <(...).
+// descriptor reports whether a name refers to an already open file: standard input, or what a shell substitutes for
+// <(...).
 func descriptor(name string) bool {
 	name = path.Clean(filepath.ToSlash(name))
 	if name == "/dev/stdin" {
@@ -66,8 +65,8 @@ func descriptor(name string) bool {
 	return false
 }
 
-// checked returns f, or an error if ok refuses the kind of file that was really opened: a name may refer
-// to something else a moment later.
+// checked returns f, or an error if ok refuses the kind of file that was really opened: a name may refer to something
+// else a moment later.
 func checked(f *os.File, name string, ok func(fs.FileMode) bool) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !ok(info.Mode()) {
@@ -88,7 +87,7 @@ func notRegular(m fs.FileMode) error {
 	return notRegularError{what: Kind(m)}
 }
 
-// Kind returns the kind of a file in words.
+// Kind returns a description of a file's kind.
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -114,10 +113,10 @@ var (
 	ErrNotRegular = errors.New("only regular files are read here")
 )
 
-// notRegularError is ErrNotRegular with a description of what is there.
+// notRegularError is ErrNotRegular with a description of the file.
 type notRegularError struct {
 	what  string
-	named bool // by the user, who can do something about it
+	named bool // the user named the file, and can copy it
 }
 
 func (e notRegularError) Error() string {
@@ -130,7 +129,7 @@ func (e notRegularError) Error() string {
 // Is reports whether target is ErrNotRegular.
 func (e notRegularError) Is(target error) bool { return target == ErrNotRegular }
 
-// Read reads a regular file of at most that many bytes.
+// Read reads a regular file of at most "most" bytes.
 func Read(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
@@ -144,8 +143,7 @@ func Read(name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadOpen reads a file that is open, which has to be a regular one of at most that
-// many bytes.
+// ReadOpen reads an open file, which must be a regular file of at most "most" bytes.
 func ReadOpen(f *os.File, most int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err == nil {
@@ -160,7 +158,7 @@ func ReadOpen(f *os.File, most int64) ([]byte, error) {
 	return readAll(f, info.Size(), most)
 }
 
-// Regular returns an error if info is not that of a regular file.
+// Regular returns an error if info does not describe a regular file.
 func Regular(info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -171,8 +169,8 @@ func Regular(info fs.FileInfo) error {
 // ReadAll reads all of r, and fails if that is more than most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return readAll(r, 0, most) }
 
-// readAll reads a stream that is expected to have size bytes. A file may grow while it is read, and the
-// kernel's files claim to be empty.
+// readAll reads a stream with an expected size. A file may grow while it is read, and the kernel's files claim to be
+// empty.
 func readAll(r io.Reader, size, most int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, most)+512)
 	for {

@@ -23,14 +23,14 @@ func TestRead(t *testing.T) {
 	}
 	_, err := Read(name, 7)
 	if !errors.As(err, &TooLargeError{}) || !strings.Contains(err.Error(), "larger than 7 bytes") {
-		t.Errorf("one byte more than may be: %v", err)
+		t.Errorf("one byte more than allowed: %v", err)
 	}
 	if _, err := Read(name+".not", 8); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 }
 
-// A file of a terabyte that takes no disk is refused by its size alone.
+// A sparse file of a terabyte is refused because of its size alone.
 func TestReadSparse(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.json")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -64,7 +64,7 @@ func TestReadAll(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(data), err)
 		}
 		if _, err := ReadAll(r(), 4095); !errors.As(err, &TooLargeError{}) {
-			t.Errorf("one byte more than may be: %v", err)
+			t.Errorf("one byte more than allowed: %v", err)
 		}
 		if data, err := io.ReadAll(Limit(r(), 4096)); err != nil || string(data) != text {
 			t.Errorf("limited: %d bytes, %v", len(data), err)
@@ -91,12 +91,12 @@ func TestReadDir(t *testing.T) {
 		t.Errorf("got %v, %v", entries, err)
 	}
 	if _, err := ReadDir(dir, 2); !errors.As(err, &TooManyError{}) {
-		t.Errorf("one more than may be: %v", err)
+		t.Errorf("one more than allowed: %v", err)
 	}
 	if _, err := ReadDir(t.TempDir(), 2); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
 	if _, err := ReadDir(filepath.Join(dir, "not"), 2); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Things in the place of a file are recognized without blocking.
+// Anything other than a regular file is recognized without blocking.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "config.json")
@@ -40,7 +40,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A pipe or device that the user names is refused without being waited for.
+// A pipe or device that the user names is refused without waiting for it.
 func TestOpenNamedRefuses(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -66,7 +66,7 @@ func TestOpenNamedRefuses(t *testing.T) {
 	}
 }
 
-// A pipe that the shell opened is read, by the name that the shell gives it.
+// A pipe that the shell opened is read, under the name that the shell gives it.
 func TestOpenNamedDescriptor(t *testing.T) {
 	for _, name := range []string{"/dev/fd/%d", "/proc/self/fd/%d", "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/%d"} {
 		r, w, err := os.Pipe()

@@ -4,8 +4,8 @@ package files
 
 import "path/filepath"
 
-// Inside reports whether a file is inside a folder when all links are followed. A name is relative to the
-// folder or absolute.
+// Inside reports whether a file, with all links followed, is inside a folder. A name is absolute or relative to the
+// folder.
 func Inside(folder, name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(folder, name)
@@ -14,8 +14,7 @@ func Inside(folder, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved returns an absolute name without links. If the file does not exist, only the part that exists
-// is resolved.
+// resolved returns an absolute name without links. If the file does not exist, only the existing part is resolved.
 func resolved(name string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {

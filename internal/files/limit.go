@@ -18,7 +18,7 @@ func (e TooLargeError) Error() string {
 	return "larger than " + whole(e.Most) + ", the most that snug reads; is it the right file?"
 }
 
-// whole returns a limit as text, which is usually a whole number of MiB.
+// whole formats a limit, which is usually a whole number of MiB.
 func whole(n int64) string {
 	switch {
 	case n%units.MiB == 0:
@@ -38,7 +38,7 @@ type limited struct {
 	left, most int64
 }
 
-// Read asks for one byte more than is allowed, so that a file of exactly the limit ends like any other.
+// Read requests one byte more than is allowed, so that a file of exactly the limit ends like any other.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left < 0 {
 		return 0, TooLargeError{l.most}

@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// ReadDir lists a folder by name, and fails if it has more than most entries: listing ten million files
-// takes gigabytes.
+// ReadDir lists a folder by name, and fails if it has more than most entries: listing ten million files takes
+// gigabytes.
 func ReadDir(name string, most int) ([]fs.DirEntry, error) {
 	f, err := open(name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// open opens a file without blocking, as a FIFO without a writer otherwise would. A terminal does not
-// become the process's controlling terminal.
+// open opens a file without blocking, even a FIFO without a writer. A terminal does not become the process's
+// controlling terminal.
 func open(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gpu is a catalogue of GPUs: how much memory each leaves to a process, how fast it is, and what
-// decides which kernels PyTorch runs on it. The catalogue is for planning without a GPU; Detect lists the
-// GPUs of this machine through the sources it is given.
+// Package gpu is a catalogue of GPUs: how much memory each offers a process, how fast it is, and what decides which
+// kernels PyTorch runs on it. The catalogue allows planning without a GPU; Detect lists this machine's GPUs through
+// the given sources.
 package gpu
 
 import (
@@ -14,37 +14,36 @@ import (
 // Maker is the manufacturer of a card.
 type Maker string
 
-// The makers whose cards PyTorch trains on.
+// The manufacturers whose cards PyTorch supports.
 const (
 	NVIDIA Maker = "NVIDIA" // GeForce, RTX, A100, H100, …
 	AMD    Maker = "AMD"    // Instinct and Radeon
 )
 
-// Card is one model of GPU.
+// Card is one GPU model.
 type Card struct {
 	Name       string  // as in "RTX 4090"
 	Maker      Maker   // manufacturer
-	Memory     int     // GB as sold
+	Memory     int     // nominal GB
 	Total      uint64  // bytes, as cudaMemGetInfo reports them
-	Seen       bool    // Total was read on such a card, not computed
-	Outside    uint64  // what a training process holds outside PyTorch's allocator: context, kernels
+	Seen       bool    // Total was read on this card model, not computed
+	Outside    uint64  // memory of a training process outside PyTorch's allocator: context, kernels
 	Measured   bool    // Outside was measured on this card, not assumed from another
 	Arch       string  // the compiler's name for it: sm_90, gfx942
 	Capability int     // compute capability: 90 for sm_90, 0 for AMD
 	SMs        int     // multiprocessors, or AMD's compute units
-	Bandwidth  float64 // of its memory, in bytes per second
+	Bandwidth  float64 // memory bandwidth, in bytes per second
 	Rates      Rates   // arithmetic throughput
-	Link       float64 // to another such card in the machine, in bytes per second and direction
-	Network    float64 // between two machines with such cards, in bytes per second
+	Link       float64 // bandwidth to another card in the same machine, in bytes per second and direction
+	Network    float64 // bandwidth between two machines with these cards, in bytes per second
 
-	Unnamed bool // nothing is known but Total: the rest is the reference's
-	Least   bool // Total is the least of the cards that are sold with Memory
-	Resized bool // Total was given by the user and is not that of such cards
+	Unnamed bool // only Total is known; the rest is the reference's
+	Least   bool // Total is the smallest among cards with this nominal Memory
+	Resized bool // Total was given by the user and differs from the card's
 }
 
-// Rates are peak rates in operations per second (a multiply-add is two), dense,
-// and with sums kept in fp32 as training does; 0 if the card has no
-// hardware for it.
+// Rates are peak dense rates in operations per second (a multiply-add is two), with fp32 accumulation as in training;
+// 0 if the card has no hardware for it.
 type Rates struct {
 	FP32 float64 // on the plain cores
 	TF32 float64 // fp32 matrices on the tensor cores
@@ -53,19 +52,19 @@ type Rates struct {
 	FP8  float64 // 8-bit floats on the tensor cores
 }
 
-// Reference is the card that the measurements were made on.
+// Reference is the card used for the measurements.
 var Reference = datacenter[slices.IndexFunc(datacenter, func(s spec) bool { return s.name == "H200" })].card(NVIDIA)
 
-// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training
-// runs (driver 580, CUDA 13.0, PyTorch 2.11), the lower figure without matrix products.
+// Memory of a process outside PyTorch's allocator on the reference card: 742 to 762 MiB in 165 training runs (driver
+// 580, CUDA 13.0, PyTorch 2.11), the lower figure without matrix products.
 const (
 	outsideMeasured = 758 * units.MiB
 	outsideOlder    = 520 * units.MiB
 )
 
-// outside returns the assumed memory outside PyTorch for a card on which it was not measured: the reference's
-// for its own and later generations and for AMD, and less for older ones, whose kernels are smaller. What older
-// versions of PyTorch and several GPUs add is in estimate/outside.go.
+// outside returns the assumed memory outside PyTorch for a card without measurements: the reference's for its own and
+// later generations and for AMD, and less for older ones, whose kernels are smaller. Additions for older PyTorch
+// versions and several GPUs are in estimate/outside.go.
 func outside(capability int) uint64 {
 	if capability > 0 && capability < 90 {
 		return outsideOlder
@@ -73,8 +72,7 @@ func outside(capability int) uint64 {
 	return outsideMeasured
 }
 
-// BF16 reports whether the card computes in bf16. Older cards emulate it, at a fraction of the speed of
-// fp16.
+// BF16 reports whether the card computes in bf16. Older cards emulate it, at a fraction of the speed of fp16.
 func (c Card) BF16() bool { return c.Rates.BF16 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 
 // LacksBF16 reports whether the card is known to have no hardware for bf16. It is false for a card of
@@ -86,11 +84,11 @@ func (c Card) LacksBF16() bool {
 // TF32 reports whether the tensor cores multiply fp32 matrices.
 func (c Card) TF32() bool { return c.Rates.TF32 > 0 || c.Maker == NVIDIA && c.Capability >= 80 }
 
-// FP8 reports whether the card multiplies in fp8.
+// FP8 reports whether the card multiplies fp8 matrices.
 func (c Card) FP8() bool { return c.Rates.FP8 > 0 || c.Maker == NVIDIA && c.Capability >= 89 }
 
-// Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, and from gfx90a
-// among AMD's data-centre cards, gfx1100 among others.
+// Flash reports whether PyTorch's flash attention has kernels for the card: from sm_80, from gfx90a
+// among AMD's data-centre cards, and from gfx1100 among its other cards.
 func (c Card) Flash() bool {
 	if c.Maker == AMD {
 		return c.Arch != "gfx908" && c.Arch != "gfx906"
@@ -98,11 +96,11 @@ func (c Card) Flash() bool {
 	return c.Capability >= 80
 }
 
-// LacksFlash reports whether the card is known to have no kernels for flash attention.
+// LacksFlash reports whether the card is known to have no flash attention kernels.
 func (c Card) LacksFlash() bool { return !c.Flash() && (c.Capability > 0 || c.Maker == AMD) }
 
-// Precisions returns the settings of `precision` that make sense on the card: fastest first, and among
-// equals the simplest.
+// Precisions returns the values of `precision` that make sense on the card: fastest first, and the simplest first
+// among equals.
 func (c Card) Precisions() []string {
 	if c.BF16() {
 		return []string{"bf16", "amp-bf16", "amp-fp16", "fp16", "fp32"}

@@ -11,11 +11,11 @@ import (
 	"snug/internal/units"
 )
 
-// spec is a row of the catalogue, in the units of data sheets. The rows are in catalogue_*.go; names as
-// people write them are matched in find.go.
+// spec is a row of the catalogue, in the units used in data sheets. The rows are in catalogue_*.go; find.go matches
+// names as people write them.
 type spec struct {
 	name      string
-	memory    int    // GB as sold
+	memory    int    // nominal GB
 	usable    usable // memory available to a process
 	arch      string
 	sms       int
@@ -27,32 +27,31 @@ type spec struct {
 // tera are rates in 10^12 operations per second: fp32, tf32, fp16, bf16, fp8.
 type tera [5]float64
 
-// usable is the memory of a card that a process can use.
+// usable is the part of a card's memory that a process can use.
 type usable struct {
 	bytes uint64
 	seen  bool
 }
 
-// seen returns a total that PyTorch printed on the card ("total capacity of 23.51
-// GiB"), the lowest where drivers differ.
+// seen returns a total that PyTorch printed on the card ("total capacity of 23.51 GiB"), the lowest if drivers
+// differ.
 func seen(gib float64) usable { return usable{uint64(gib * units.GiB), true} }
 
 // exact returns a total read to the byte.
 func exact(bytes uint64) usable { return usable{bytes, true} }
 
-// fromSMI returns a total assumed from the one that nvidia-smi shows: the driver keeps 384 MiB and half a
-// percent for itself. On the cards where both totals are known it kept between 290 MiB (V100) and 880
-// (A100 80GB); the rule is within 1.5 % of all of them, usually below.
+// fromSMI returns a total estimated from the one that nvidia-smi shows: the driver reserves 384 MiB and half a
+// percent. On cards where both totals are known it reserved between 290 MiB (V100) and 880 (A100 80GB); the rule is
+// within 1.5 % of all of them, usually below.
 func fromSMI(mib uint64) usable {
 	return usable{(mib - 384 - mib/200) * units.MiB, false}
 }
 
-// fromAMD returns the total assumed for an AMD card: the driver keeps 16 MiB of its memory.
+// fromAMD returns the estimated total for an AMD card: the driver reserves 16 MiB.
 func fromAMD(gib uint64) usable { return usable{gib*units.GiB - 16*units.MiB, false} }
 
-// The generations differ in how fast their tensor cores are relative to fp32. The ratios are from
-// the architecture white papers (GA102, AD102, GB202): on
-// GeForce, sums in fp32 run at half the speed that the same chip has on
+// The generations differ in how fast their tensor cores are relative to fp32. The ratios are from the architecture
+// white papers (GA102, AD102, GB202): on GeForce cards, fp32 accumulation runs at half the speed of the same chip on
 // professional cards.
 func turingPro(f float64) tera     { return tera{f, 0, 8 * f, 0, 0} }
 func turingGeForce(f float64) tera { return tera{f, 0, 4 * f, 0, 0} }
@@ -61,13 +60,13 @@ func ampereGeForce(f float64) tera { return tera{f, f, 2 * f, 2 * f, 0} }
 func adaPro(f float64) tera        { return tera{f, 2 * f, 4 * f, 4 * f, 8 * f} }
 func adaGeForce(f float64) tera    { return tera{f, f, 2 * f, 2 * f, 4 * f} }
 
-// entry is a card and the words that it is known by.
+// entry is a card and the words of its names.
 type entry struct {
 	Card
 	names [][]string // words of its name, then of its other names
 }
 
-// catalogue returns every card, in the order in which they are listed.
+// catalogue returns every card, in listing order.
 var catalogue = sync.OnceValue(func() []entry {
 	return slices.Concat(
 		entries(NVIDIA, datacenter), entries(NVIDIA, professional), withoutPeers(entries(NVIDIA, geforce)), entries(AMD, instinct))

@@ -2,9 +2,9 @@
 
 package gpu
 
-// instinct lists AMD's cards. A card with two dies appears as two GPUs, and each row is one of them. fp32
-// is the vector rate. Four totals were read on such cards: each is 16 MiB less than sold, and that is the
-// rule for the others.
+// instinct lists AMD's cards. A card with two dies appears as two GPUs, and each row is one of them. fp32 is the
+// vector rate. Four totals were read on real cards: each is 16 MiB less than the nominal memory, and the others
+// follow that rule.
 var instinct = []spec{
 	{"MI355X", 288, fromAMD(288), "gfx950", 256, 8000, tera{157.3, 0, 2516.6, 2516.6, 5033.2}, ""},               // MI355X data sheet
 	{"MI350X", 288, fromAMD(288), "gfx950", 256, 8000, tera{144.2, 0, 2306.9, 2306.9, 4613.7}, ""},               // MI350X data sheet

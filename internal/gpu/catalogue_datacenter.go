@@ -2,10 +2,9 @@
 
 package gpu
 
-// datacenter is NVIDIA's cards for servers. Rates, bandwidth and
-// multiprocessors are from the data sheet or white paper named at the end of
-// each row, without sparsity; "PyTorch" is where the usable total was seen,
-// "smi" that it is assumed from nvidia-smi's.
+// datacenter lists NVIDIA's cards for servers. Rates, bandwidth and multiprocessors are from the data sheet or white
+// paper named at the end of each row, without sparsity; "PyTorch" means that PyTorch printed the usable total, "smi"
+// that it is estimated from nvidia-smi's.
 var datacenter = []spec{
 	// Blackwell
 	{"B300", 288, fromSMI(275040), "sm_103", 148, 8000, tera{75, 1125, 2250, 2250, 4500}, ""},        // HGX B300 data sheet by 8; smi

@@ -2,8 +2,8 @@
 
 package gpu
 
-// geforce is NVIDIA's cards for desktops. Those in laptops share names but
-// neither memory nor speed and are not here.
+// geforce lists NVIDIA's desktop cards. Laptop cards share names with them, but differ in memory and speed, and are
+// not listed.
 var geforce = []spec{
 	// Blackwell: RTX Blackwell white paper and product pages
 	{"RTX-5090", 32, seen(31.34), "sm_120", 170, 1792, adaGeForce(104.8), ""},         // white paper GB202; PyTorch

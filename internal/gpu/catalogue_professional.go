@@ -2,8 +2,7 @@
 
 package gpu
 
-// professional is NVIDIA's cards for workstations. Their ECC is off by default; it would take a sixteenth
-// of the memory.
+// professional lists NVIDIA's workstation cards. ECC is off by default; it would take a sixteenth of the memory.
 var professional = []spec{
 	// Blackwell
 	{"RTX-PRO-6000", 96, seen(94.97), "sm_120", 188, 1792, tera{125, 251.9, 503.8, 503.8, 1007.6}, ""},         // RTX Blackwell PRO white paper, Workstation Edition; PyTorch

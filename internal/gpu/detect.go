@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Source is a way to list the GPUs of this machine: a library, a program, files of the kernel.
+// Source is a way to list this machine's GPUs: a library, a program, or the kernel's files.
 type Source interface {
-	// Name returns the program or library that is asked.
+	// Name returns the name of the program or library that is queried.
 	Name() string
-	// Maker returns the maker of the GPUs that it lists.
+	// Maker returns the manufacturer of the listed GPUs.
 	Maker() Maker
 	// Report lists the GPUs.
 	Report(context.Context) (*Report, error)
@@ -20,19 +20,19 @@ type Source interface {
 // Report is a source's answer.
 type Report struct {
 	Driver  string   // version
-	Runtime string   // the newest CUDA, or the ROCm, that the driver serves
+	Runtime string   // the newest CUDA, or the ROCm, that the driver supports
 	Devices []Device // in the source's order
 }
 
-// Machine holds the GPUs of this machine, and the sources that reported them.
+// Machine contains this machine's GPUs, and the sources that reported them.
 type Machine struct {
 	Devices []Device  // all GPUs
-	Drivers []Driver  // one for each maker with GPUs
-	Tried   []Attempt // every source that was asked
-	Notes   []string  // what the user should know about how GPUs are counted
+	Drivers []Driver  // one for each manufacturer with GPUs
+	Tried   []Attempt // every source that was queried
+	Notes   []string  // notes for the user about GPU numbering
 }
 
-// Driver is the driver of one maker's cards.
+// Driver is the driver for one manufacturer's cards.
 type Driver struct {
 	Maker   Maker  `json:"maker"`             // manufacturer of the GPUs
 	Version string `json:"version,omitempty"` // of the driver
@@ -43,11 +43,11 @@ type Driver struct {
 // Attempt is a source that was tried; Err is nil if it succeeded.
 type Attempt struct {
 	Source string // the name of the Source
-	Err    error  // nil if it answered
+	Err    error  // nil if it succeeded
 }
 
-// Detect tries the sources in order. Once one has listed a maker's GPUs, that maker's other sources are
-// not tried. A source that fails is an Attempt with its error, never a failure of Detect.
+// Detect tries the sources in order. Once a source has listed a manufacturer's GPUs, that manufacturer's other
+// sources are skipped. A source that fails becomes an Attempt with its error; Detect itself never fails.
 func Detect(ctx context.Context, sources []Source) *Machine {
 	m := &Machine{}
 	for _, s := range sources {
@@ -83,7 +83,7 @@ func (m *Machine) count() {
 	if next[NVIDIA] > 0 {
 		return
 	}
-	// If there are only slices, CUDA shows the first one alone.
+	// If there are only slices, CUDA shows just the first one.
 	for i := range m.Devices {
 		if s := m.Devices[i].Slices; len(s) > 0 {
 			s[0].Ordinal = 0
@@ -92,8 +92,8 @@ func (m *Machine) count() {
 	}
 }
 
-// Visible returns the cards that PyTorch would see, in its order, with the memory
-// that is free on each. If the user names no card, the first one is taken: here in cli/optimize_today.go.
+// Visible returns the cards that PyTorch would see, in its order, with the free memory on each. If the user names no
+// card, cli/optimize_today.go takes the first one.
 func (m *Machine) Visible() []Place {
 	var out []Place
 	for _, d := range m.Devices {

@@ -25,7 +25,7 @@ func (s source) Name() string                            { return s.name }
 func (s source) Maker() Maker                            { return s.maker }
 func (s source) Report(context.Context) (*Report, error) { return s.report, s.err }
 
-// nvidia returns a machine's NVIDIA cards by the ends of their UUIDs.
+// nvidia returns a machine's NVIDIA cards, given the ends of their UUIDs.
 func nvidia(uuids ...string) *Report {
 	r := &Report{Driver: "580"}
 	for i, u := range uuids {
@@ -52,11 +52,11 @@ func TestDetectAsksInOrder(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	if m.Devices[0].Ordinal != 0 || m.Devices[1].Ordinal != 0 {
-		t.Errorf("each maker counts for itself: %+v", m.Devices)
+		t.Errorf("each manufacturer should be numbered separately: %+v", m.Devices)
 	}
 }
 
-// ordinals returns the numbers of the devices, a slice's behind its device's.
+// ordinals returns the devices' ordinals, with each slice's after its device's.
 func ordinals(m *Machine) []int {
 	var out []int
 	for _, d := range m.Devices {
@@ -80,12 +80,12 @@ func TestVisibleDevices(t *testing.T) {
 		{"", []int{Hidden, Hidden, Hidden}, ""},
 		{"-1", []int{Hidden, Hidden, Hidden}, ""},
 		{"1,-1,2", []int{Hidden, 0, Hidden}, ""},
-		{"1,9,2", []int{Hidden, 0, Hidden}, `"9" is not a GPU of this machine`},
-		{"none", []int{Hidden, Hidden, Hidden}, `"none" is not a GPU of this machine`},
+		{"1,9,2", []int{Hidden, 0, Hidden}, `"9" is not a GPU in this machine`},
+		{"none", []int{Hidden, Hidden, Hidden}, `"none" is not a GPU in this machine`},
 		{"1,1", []int{Hidden, Hidden, Hidden}, "twice"},
 		{"GPU-bb,GPU-aa11", []int{1, Hidden, 0}, ""},
-		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "not a GPU of this machine"}, // two UUIDs begin like this
-		{"99999999999999999999", []int{Hidden, Hidden, Hidden}, "not a GPU of this machine"},
+		{"GPU-aa", []int{Hidden, Hidden, Hidden}, "not a GPU in this machine"}, // two UUIDs begin like this
+		{"99999999999999999999", []int{Hidden, Hidden, Hidden}, "not a GPU in this machine"},
 	}
 	for _, tt := range tests {
 		m := Detect(context.Background(), []Source{source{"x", NVIDIA, nvidia("aa11", "aa22", "bb33"), nil}})

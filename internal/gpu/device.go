@@ -10,51 +10,51 @@ import (
 // Hidden is the ordinal of a device that PyTorch would not see.
 const Hidden = -1
 
-// Device is a GPU of this machine.
+// Device is one of this machine's GPUs.
 type Device struct {
 	Maker      Maker     `json:"maker"`                     // manufacturer
-	Index      int       `json:"index"`                     // as nvidia-smi or amd-smi count
+	Index      int       `json:"index"`                     // index in nvidia-smi or amd-smi
 	Name       string    `json:"name"`                      // as the driver prints it
-	UUID       string    `json:"uuid,omitempty"`            // the GPU's unique name
+	UUID       string    `json:"uuid,omitempty"`            // the GPU's unique ID
 	Bus        string    `json:"bus,omitempty"`             // PCI address
-	Total      uint64    `json:"total"`                     // memory for processes, without the driver's own share
-	Reserved   uint64    `json:"reserved,omitempty"`        // the driver's own share, if it reports it
+	Total      uint64    `json:"total"`                     // bytes available to processes, without the driver's share
+	Reserved   uint64    `json:"reserved,omitempty"`        // bytes reserved by the driver, if it reports them
 	Used       uint64    `json:"used"`                      // bytes in use by all processes
-	Free       uint64    `json:"free"`                      // bytes that are not in use
+	Free       uint64    `json:"free"`                      // bytes not in use
 	Arch       string    `json:"arch,omitempty"`            // sm_90, or AMD's gfx942
 	Capability int       `json:"capability,omitempty"`      // compute capability: 90 for sm_90
-	SMs        int       `json:"multiprocessors,omitempty"` // AMD's compute units count too
+	SMs        int       `json:"multiprocessors,omitempty"` // or AMD's compute units
 	ECC        string    `json:"ecc,omitempty"`             // "on", "off", or unknown
 	Processes  []Process `json:"processes,omitempty"`       // the processes that use the GPU
-	MIG        bool      `json:"mig,omitempty"`             // cut into slices, or about to be
+	MIG        bool      `json:"mig,omitempty"`             // divided into slices, or about to be
 	Slices     []Slice   `json:"slices,omitempty"`          // its MIG slices
 	Ordinal    int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Slice is a part of a GPU that acts as a whole one (MIG).
+// Slice is a part of a GPU that acts as a complete GPU (MIG).
 type Slice struct {
-	Index           int       `json:"index"`                     // counts within the GPU
+	Index           int       `json:"index"`                     // index within the GPU
 	Profile         string    `json:"profile"`                   // 1g.10gb
-	UUID            string    `json:"uuid,omitempty"`            // the slice's unique name
+	UUID            string    `json:"uuid,omitempty"`            // the slice's unique ID
 	GPUInstance     int       `json:"gpu_instance"`              // NVIDIA's number for it
 	ComputeInstance int       `json:"compute_instance"`          // NVIDIA's number within the GPU instance
 	Total           uint64    `json:"total"`                     // bytes
 	Used            uint64    `json:"used"`                      // bytes
 	Free            uint64    `json:"free"`                      // bytes
-	SMs             int       `json:"multiprocessors,omitempty"` // its share of the GPU's
+	SMs             int       `json:"multiprocessors,omitempty"` // the slice's own
 	Processes       []Process `json:"processes,omitempty"`       // the processes that use the slice
 	Ordinal         int       `json:"ordinal"`                   // PyTorch's cuda:N, or Hidden
 }
 
-// Process is a process that holds memory on a GPU.
+// Process is a process that uses memory on a GPU.
 type Process struct {
 	PID  int    `json:"pid"`            // process ID
 	Name string `json:"name,omitempty"` // of the executable
 	Used uint64 `json:"used,omitempty"` // 0 if the driver does not report it
 }
 
-// Unclaimed returns the memory in use that no process in the list accounts for:
-// other containers', other users' or the driver's.
+// Unclaimed returns the memory in use that the listed processes do not account for: it belongs to other containers,
+// other users or the driver.
 func (d Device) Unclaimed() uint64 {
 	rest := d.Used
 	for _, p := range d.Processes {
@@ -68,8 +68,8 @@ func (d Device) Unclaimed() uint64 {
 	return rest
 }
 
-// Card returns the device for planning: the catalogue's card with the memory of this device. A card that is
-// not in the catalogue has only its memory and its own name.
+// Card returns the device as a card for planning: the catalogue's entry with this device's memory. A card that is not
+// in the catalogue has only its memory and its own name.
 func (d Device) Card() Card {
 	c, err := Find(d.Name)
 	if err != nil {
@@ -91,8 +91,8 @@ func (d Device) Card() Card {
 	return c
 }
 
-// likely returns the only card that the device can be, judging by what the driver reports, if it does not
-// report a name: AMD's kernel driver has none for desktop cards.
+// likely returns the only card that matches what the driver reports, for a driver that does not report a name: AMD's
+// kernel driver has none for desktop cards.
 func (d Device) likely() (Card, error) {
 	var found []Card
 	for _, e := range catalogue() {
@@ -107,8 +107,8 @@ func (d Device) likely() (Card, error) {
 	return found[0], nil
 }
 
-// Card returns a slice of a device for planning. Its rate is its share of the multiprocessors, and its
-// bandwidth its share of the memory.
+// Card returns a device's slice as a card for planning. Its rates scale with its multiprocessors, and its bandwidth
+// with its memory.
 func (s Slice) Card(of Device) Card {
 	c := of.Card()
 	c.Name = strings.TrimSpace(c.Name + " MIG " + s.Profile)

@@ -14,10 +14,10 @@ import (
 	"snug/internal/units"
 )
 
-// UnknownError means that no card has the name, or that more than one has it.
+// UnknownError means that no card has the name, or more than one.
 type UnknownError struct {
 	What string // what is wrong with the name
-	Hint string // what the command line suggests
+	Hint string // what the command line adds as advice
 }
 
 func (e *UnknownError) Error() string { return e.What + e.Hint }
@@ -26,9 +26,9 @@ func unknown(hint, format string, args ...any) error {
 	return &UnknownError{fmt.Sprintf(format, args...), hint}
 }
 
-// Find returns the card with the given name, as people write it (rtx4090, a100-40) or as a driver prints it
-// (NVIDIA A100-SXM4-80GB). Case, separators, the order of words and makers' prefixes do not matter. A
-// name that several cards share is an error.
+// Find returns the card with the given name, as people write it (rtx4090, a100-40) or as a driver prints it (NVIDIA
+// A100-SXM4-80GB). Case, separators, word order and manufacturer prefixes do not matter. A name that matches several
+// cards is an error.
 func Find(name string) (Card, error) {
 	want := words(name)
 	if c, ok := lookup(want); ok {
@@ -36,7 +36,7 @@ func Find(name string) (Card, error) {
 	}
 	if gb, ok := onlySize(want); ok {
 		if some := SoldAlike(gb); len(some) > 1 {
-			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several have: %s; say which", name, namesOf(some))
+			return Card{}, unknown(fmt.Sprintf("; or give --gpu-memory %d", gb), "GPU %q is only a size, which several cards have: %s; name one", name, namesOf(some))
 		}
 	}
 	some := mentioning(want)
@@ -44,7 +44,7 @@ func Find(name string) (Card, error) {
 		return c, nil
 	}
 	if len(some) > 1 {
-		return Card{}, unknown("", "GPU %q matches several cards: %s; say which", name, list(some, 6, "and"))
+		return Card{}, unknown("", "GPU %q matches several cards: %s; name one", name, list(some, 6, "and"))
 	}
 	if near := nearest(want); len(near) > 0 {
 		return Card{}, unknown(" (snug gpus --all lists them)", "unknown GPU %q; did you mean %s?", name, list(near, 3, "or"))
@@ -52,7 +52,7 @@ func Find(name string) (Card, error) {
 	return Card{}, unknown("; snug gpus --all lists the known ones, and --gpu-memory accepts any other", "unknown GPU %q", name)
 }
 
-// onlySize returns the GB of a name that says nothing else: 48GB, 24.
+// onlySize returns the GB of a name that is only a size: 48GB, 24.
 func onlySize(want []string) (int, bool) {
 	if len(want) != 1 {
 		return 0, false
@@ -61,7 +61,7 @@ func onlySize(want []string) (int, bool) {
 	return gb, err == nil
 }
 
-// namesOf lists the first cards with their memory.
+// namesOf lists the first few cards with their memory.
 func namesOf(some []Card) string {
 	var names []string
 	for _, c := range some[:min(len(some), 8)] {
@@ -73,7 +73,7 @@ func namesOf(some []Card) string {
 	return strings.Join(names, ", ")
 }
 
-// noise lists words that do not distinguish cards: makers, series, and the default form factor.
+// noise lists words that do not distinguish cards: manufacturers, series, and the default form factor.
 var noise = []string{
 	"nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "rtx", "gtx", "gpu", "graphics", "generation",
 	"blackwell", "workstation", "edition", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "oam", "hbm2", "hbm2e", "hbm3", "hbm3e",
@@ -97,7 +97,7 @@ func words(name string) []string {
 	return out
 }
 
-// lookup returns the card that has exactly these words for a name.
+// lookup returns the card whose name has exactly these words.
 func lookup(want []string) (Card, bool) {
 	joined := strings.Join(want, "")
 	for _, e := range catalogue() {
@@ -110,7 +110,7 @@ func lookup(want []string) (Card, bool) {
 	return Card{}, false
 }
 
-// joins reports whether the words written together are the name.
+// joins reports whether the words joined together are the name.
 func joins(words []string, name string) bool {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(name, w)
@@ -122,7 +122,7 @@ func joins(words []string, name string) bool {
 	return name == ""
 }
 
-// mentioning returns the cards with a name that has all of these words.
+// mentioning returns the cards with a name that contains all of these words.
 func mentioning(want []string) []entry {
 	if len(want) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func mentioning(want []string) []entry {
 	return out
 }
 
-// covers reports whether every wanted word is there; 80 matches 80gb.
+// covers reports whether every wanted word is present; 80 matches 80gb.
 func covers(has, want []string) bool {
 	for _, w := range want {
 		if !slices.Contains(has, w) && !slices.Contains(has, w+"gb") && !slices.Contains(has, w+"b") {
@@ -146,8 +146,7 @@ func covers(has, want []string) bool {
 	return true
 }
 
-// plainest returns the one card whose name has no words that the others lack: A100-40GB rather than
-// A100-40GB-PCIe.
+// plainest returns the one card whose name has no extra words: A100-40GB rather than A100-40GB-PCIe.
 func plainest(some []entry) (Card, bool) {
 	for _, e := range some {
 		if !slices.ContainsFunc(some, func(o entry) bool { return !covers(o.names[0], e.names[0]) }) {
@@ -157,10 +156,10 @@ func plainest(some []entry) (Card, bool) {
 	return Card{}, false
 }
 
-// nearest returns the cards whose names are the fewest letters away. Those with the same digits come first.
+// nearest returns the cards whose names have the smallest edit distance. Cards with the same digits come first.
 func nearest(want []string) []entry {
 	joined := strings.Join(want, "")
-	const longest = 40 // no card's name is as long
+	const longest = 40 // longer than any card's name
 	if joined == "" || len(joined) > longest {
 		return nil
 	}

@@ -61,10 +61,10 @@ func TestFindEveryName(t *testing.T) {
 
 func TestFindRefuses(t *testing.T) {
 	tests := []struct{ name, want string }{
-		{"A100", "matches several cards: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; say which"},
+		{"A100", "matches several cards: A100-80GB, A100-80GB-PCIe, A100-40GB and A100-40GB-PCIe; name one"},
 		{"v100", "matches several cards: V100-32GB"},
-		{"48GB", "is only a size, which several have: A40 (44.34 GiB), "},
-		{"48", "RTX-A6000 (47.40 GiB); say which; or give --gpu-memory 48"},
+		{"48GB", "is only a size, which several cards have: A40 (44.34 GiB), "},
+		{"48", "RTX-A6000 (47.40 GiB); name one; or give --gpu-memory 48"},
 		{"rtx 6000", "matches several cards: RTX-PRO-6000,"},
 		{"4060 ti", "matches several cards: RTX-4060-Ti-16GB and RTX-4060-Ti-8GB"},
 		{"rtx 4909", "did you mean RTX-4090"},
@@ -93,7 +93,7 @@ func TestCatalogue(t *testing.T) {
 	for _, c := range Cards() {
 		sold := float64(c.Memory) * units.GiB
 		if share := float64(c.Total) / sold; share < 0.90 || share > 1 {
-			t.Errorf("%s: usable memory is %.3f of what is sold", c.Name, share)
+			t.Errorf("%s: usable memory is %.3f of the nominal size", c.Name, share)
 		}
 		if c.SMs < 10 || c.Bandwidth < 100e9 || c.Bandwidth > 10e12 {
 			t.Errorf("%s: %d multiprocessors, %.0f GB/s", c.Name, c.SMs, c.Bandwidth/1e9)
@@ -111,7 +111,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// find returns a card that has to be there.
+// find returns a card that must exist.
 func find(t *testing.T, name string) Card {
 	t.Helper()
 	c, err := Find(name)
@@ -127,8 +127,8 @@ func TestReferenceIsOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// TestAssumedTotals compares the rule for totals with the cards for which both nvidia-smi's and PyTorch's
-// are known.
+// TestAssumedTotals checks the rule for totals on the cards for which both nvidia-smi's and PyTorch's totals are
+// known.
 func TestAssumedTotals(t *testing.T) {
 	shown := map[string]uint64{
 		"B200": 183359, "H200": 143771, "H100-80GB": 81559, "A100-80GB": 81920, "A100-40GB": 40960, "L40S": 46068, "L4": 23034,
@@ -164,7 +164,7 @@ func TestWhatCardsCanDo(t *testing.T) {
 	}
 }
 
-// smallest returns the least memory of the cards that are sold with so many GB.
+// smallest returns the least memory among cards with this nominal size in GB.
 func smallest(sold int) uint64 {
 	var all []uint64
 	for _, c := range Cards() {
@@ -175,7 +175,7 @@ func smallest(sold int) uint64 {
 	return slices.Min(all)
 }
 
-// A number alone is what is printed on the box: a T4 of 16 GB offers 14.6 GiB.
+// A bare number is the size printed on the box: a T4 of 16 GB offers 14.6 GiB.
 func TestSized(t *testing.T) {
 	c, err := Sized("16")
 	if gib := float64(c.Total) / float64(units.GiB); err != nil || gib < 14.5 || gib > 14.6 || !c.Least || c.Memory != 16 || !c.Unnamed {
@@ -230,7 +230,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestLinks checks that every name in the table of links is a card.
+// TestLinks checks that every name in the link table is a card.
 func TestLinks(t *testing.T) {
 	known := map[string]Card{}
 	for _, c := range Cards() {

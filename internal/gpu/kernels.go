@@ -4,9 +4,9 @@ package gpu
 
 import "snug/internal/kernel"
 
-// Kernels returns the rules that choose kernels on the card, under a release of PyTorch (211 for 2.11). A
-// card without a compute capability gets the reference's, which are the nearest known: AMD's cards, whose
-// kernels differ, and the zero Card, which stands for the reference.
+// Kernels returns the rules that choose kernels on the card, under a PyTorch release (211 for 2.11). A card without a
+// compute capability gets the reference's rules, which are the closest known: this applies to AMD cards, whose
+// kernels differ, and to the zero Card, which means the reference.
 func (c Card) Kernels(torch int) kernel.Rules {
 	r := kernel.Rules{Torch: torch, Capability: c.Capability, SMs: c.SMs, Unnamed: c.Unnamed, Foreign: c.Maker == AMD}
 	if c.Capability == 0 {

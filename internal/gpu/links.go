@@ -2,8 +2,8 @@
 
 package gpu
 
-// links are the bandwidths of NVLink and Infinity Fabric in one direction, in GB/s, from the data sheets: half
-// of the totals that they give. Cards that are not listed talk over PCIe.
+// links contains the one-way bandwidth of NVLink and Infinity Fabric in GB/s: half of the total in the data sheet.
+// Cards that are not listed use PCIe.
 var links = map[string]float64{
 	"B300": 900, "GB200": 900, "B200": 900, "B100": 900, // NVLink 5
 	"GH200": 450, "GH200-144GB": 450, "H200": 450, "H200-NVL": 450, "H100-80GB": 450, "H20": 450, // NVLink 4
@@ -15,14 +15,14 @@ var links = map[string]float64{
 	"MI250X": 200, "MI250": 150, "MI210": 150, "MI100": 138,
 }
 
-// Bandwidths of an x16 slot in one direction, in GB/s, by generation.
+// One-way bandwidth of an x16 slot in GB/s, by generation.
 const (
 	pcie3 = 16
 	PCIe4 = 32
 	pcie5 = 64
 )
 
-// link returns the bandwidth, in bytes per second and direction, between two such cards in one machine.
+// link returns the bandwidth, in bytes per second and direction, between two of these cards in one machine.
 func (s spec) link(c Card) float64 {
 	if rate, ok := links[s.name]; ok {
 		return rate * 1e9
@@ -36,7 +36,7 @@ func (s spec) link(c Card) float64 {
 	return PCIe4 * 1e9
 }
 
-// withoutPeers halves the bandwidth of cards that the driver does not let copy from each other, which are GeForce
+// withoutPeers halves the bandwidth of cards whose driver does not support peer-to-peer copies, which are GeForce
 // cards since Ada: their data goes through the host's memory.
 func withoutPeers(cards []entry) []entry {
 	for i := range cards {
@@ -47,9 +47,9 @@ func withoutPeers(cards []entry) []entry {
 	return cards
 }
 
-// network returns the bandwidth, in bytes per second, from one machine to others: that of all its network
-// adapters, as a ring of GPUs uses them in parallel. NVIDIA's own machines have four of 100 Gbit/s with the
-// V100, eight of 200 with the A100 and eight of 400 from the H100 on.
+// network returns the bandwidth, in bytes per second, between machines: the sum over all network adapters, because a
+// ring of GPUs uses them in parallel. NVIDIA's own machines have four 100 Gbit/s adapters with the V100, eight of 200
+// with the A100 and eight of 400 from the H100 on.
 func network(c Card) float64 {
 	switch {
 	case c.Capability >= 90 || c.Maker == AMD:

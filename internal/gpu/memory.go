@@ -13,8 +13,8 @@ import (
 	"snug/internal/units"
 )
 
-// ForMemory returns a card for which only the memory is known. Everything else is the reference's: kernels
-// are chosen and settings compared as on it, and its memory outside PyTorch is assumed.
+// ForMemory returns a card of which only the memory is known. Everything else is the reference's: its kernels, its
+// rates, and its memory outside PyTorch.
 func ForMemory(total uint64) Card {
 	c := Reference
 	c.Name, c.Total, c.Memory = units.Bytes(total).String()+" GPU", total, int(total/units.GiB)
@@ -22,7 +22,7 @@ func ForMemory(total uint64) Card {
 	return c
 }
 
-// Sized returns a card for which only the memory is known, as ParseMemory reads it.
+// Sized returns a card of which only the memory is known, as parsed by ParseMemory.
 func Sized(text string) (Card, error) {
 	size, err := ParseMemory(text)
 	if err != nil {
@@ -35,11 +35,11 @@ func Sized(text string) (Card, error) {
 	return c, nil
 }
 
-// maxSold is beyond the GB that any card is sold with: a larger number without a unit is meant in MiB.
+// maxSold is larger than any card's nominal GB: a larger number without a unit probably means MiB.
 const maxSold = 1024
 
-// ParseMemory reads a card's memory. A number alone is the GB that a card is sold with, and means the least
-// that such cards offer; 24GiB is 24 × 2^30 bytes, 24GB is 24 × 10^9.
+// ParseMemory parses a card's memory. A bare number is the nominal GB, and means the least memory that cards of that
+// size offer; 24GiB is 24 × 2^30 bytes, 24GB is 24 × 10^9.
 func ParseMemory(text string) (uint64, error) {
 	if sold, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32); err == nil && sold > 0 {
 		if sold > maxSold {
@@ -63,8 +63,8 @@ func ParseMemory(text string) (uint64, error) {
 	return uint64(size), nil
 }
 
-// offered returns the least memory that cards sold with this many GB offer to a process, or that many GiB if
-// the catalogue has no such card.
+// offered returns the least memory that cards with this nominal GB offer a process, or that many GiB if the catalogue
+// has no such card.
 func offered(sold int) uint64 {
 	least := uint64(0)
 	for _, c := range Cards() {
@@ -78,7 +78,7 @@ func offered(sold int) uint64 {
 	return least
 }
 
-// SoldAlike returns the NVIDIA cards that are sold with as many GB, by the memory that they offer, the least first.
+// SoldAlike returns the NVIDIA cards with the same nominal GB, sorted by the memory that they offer, the least first.
 func SoldAlike(sold int) []Card {
 	out := slices.DeleteFunc(Cards(), func(c Card) bool { return c.Memory != sold || c.Maker != NVIDIA })
 	slices.SortStableFunc(out, func(a, b Card) int { return cmp.Compare(a.Total, b.Total) })

@@ -10,22 +10,22 @@ import (
 // Sample is the state of a GPU at one moment. A nil pointer means that the source does not report the value.
 type Sample struct {
 	Maker       Maker     // manufacturer
-	Index       int       // as the maker's own tool counts
-	UUID        string    // the GPU's unique name
+	Index       int       // index in the manufacturer's tool
+	UUID        string    // the GPU's unique ID
 	Name        string    // as the driver prints it
-	Total       uint64    // bytes of memory, with the driver's share
-	Reserved    uint64    // bytes of the driver's own share, if it reports it
+	Total       uint64    // bytes, including the driver's share
+	Reserved    uint64    // bytes reserved by the driver, if it reports them
 	Used        uint64    // bytes in use by all processes
-	Util        *float64  // percent of the last moment in which a kernel ran
+	Util        *float64  // percent of recent time that a kernel was running
 	Power       *float64  // watts
 	PowerLimit  *float64  // watts
 	Temperature *float64  // degrees Celsius
-	Throttle    []string  // why the clocks are lower than they could be, in words
-	Processes   []Process // those that hold memory of the GPU
-	Err         error     // set if this GPU does not answer, as one that fell off the bus
+	Throttle    []string  // why the clocks are reduced, as text
+	Processes   []Process // processes with memory on the GPU
+	Err         error     // set if this GPU does not respond, for example because it fell off the bus
 }
 
-// Sampler is an open source that can be asked many times a second.
+// Sampler is an open source that can be queried many times a second.
 type Sampler interface {
 	// Sample returns the state of all GPUs.
 	Sample(context.Context) ([]Sample, error)
@@ -40,13 +40,13 @@ type SampledSource interface {
 	Open(context.Context) (Sampler, error)
 }
 
-// ErrLost is wrapped by the error of a sampler that has to be opened again: its driver is gone.
-var ErrLost = errors.New("the driver does not answer")
+// ErrLost is wrapped by the error of a sampler that must be reopened because its driver is gone.
+var ErrLost = errors.New("the driver does not respond")
 
-// Repeated samples a source by asking for a whole report each time. Only memory and processes are known then.
+// Repeated samples a source by requesting a full report each time, which has only memory and processes.
 type Repeated struct{ Source }
 
-// Open returns the sampler, if the source answers.
+// Open returns the sampler if the source responds.
 func (r Repeated) Open(ctx context.Context) (Sampler, error) {
 	_, err := r.Report(ctx)
 	return repeatedSampler{r.Source}, err
@@ -71,8 +71,7 @@ func (s repeatedSampler) Sample(ctx context.Context) ([]Sample, error) {
 
 func (repeatedSampler) Close() {}
 
-// SlowdownReasons returns NVIDIA's reasons for lower clocks in words. An idle GPU, and clocks that a user has set, are
-// not counted.
+// SlowdownReasons describes NVIDIA's reasons for reduced clocks. It omits idleness and clocks set by a user.
 func SlowdownReasons(bits uint64) []string {
 	var out []string
 	for _, r := range slowdowns {

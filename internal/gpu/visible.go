@@ -16,8 +16,8 @@ const (
 	rocrVisible = "ROCR_VISIBLE_DEVICES"
 )
 
-// Limit hides the devices that the environment hides and numbers the rest as PyTorch does. lookup is
-// os.LookupEnv: a variable that is set but empty hides everything.
+// Limit hides the devices that the environment hides and numbers the rest as PyTorch does. lookup is os.LookupEnv: a
+// variable that is set but empty hides everything.
 func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	if value, set := lookup(cudaVisible); set {
 		m.keep(NVIDIA, cudaVisible, value)
@@ -33,7 +33,7 @@ func (m *Machine) Limit(lookup func(string) (string, bool)) {
 	}
 }
 
-// differ reports whether a maker's cards are of several kinds.
+// differ reports whether a manufacturer's cards are of several kinds.
 func (m *Machine) differ(maker Maker) bool {
 	name := ""
 	for _, d := range m.Devices {
@@ -48,9 +48,9 @@ func (m *Machine) differ(maker Maker) bool {
 	return false
 }
 
-// keep hides everything but the devices that the variable names, and numbers them in its order. The rules
-// are the driver's as PyTorch repeats them (torch/cuda/__init__.py, _parse_visible_devices): the list ends
-// at the first entry that names nothing, and naming something twice hides everything.
+// keep hides all devices except those in the variable's list, and numbers them in its order. The rules are the
+// driver's, as implemented in PyTorch (torch/cuda/__init__.py, _parse_visible_devices): the list ends at the first
+// entry that matches nothing, and listing a device twice hides everything.
 func (m *Machine) keep(maker Maker, variable, value string) {
 	var all []*int
 	for i := range m.Devices {
@@ -86,16 +86,16 @@ func (m *Machine) keep(maker Maker, variable, value string) {
 	}
 }
 
-// endsAt notes an entry that names nothing. -1 and an empty list are common ways to hide everything, and
-// are not noted.
+// endsAt adds a note about an entry that matches nothing, except for -1 and an empty list, which are common ways to
+// hide everything.
 func (m *Machine) endsAt(variable, entry, value string) {
 	if e := strings.TrimSpace(entry); e != "" && e != "-1" {
-		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is not a GPU of this machine, so it and those after it are ignored", variable, value, e))
+		m.Notes = append(m.Notes, fmt.Sprintf("%s=%s: %q is not a GPU in this machine, so it and all later entries are ignored", variable, value, e))
 	}
 }
 
-// named returns the ordinal of the device that an entry names: an index, the beginning of a
-// UUID that only one GPU has, or a slice.
+// named returns the ordinal of the device that an entry names: an index, the beginning of a UUID that only one GPU
+// has, or a slice.
 func (m *Machine) named(maker Maker, entry string) *int {
 	if strings.HasPrefix(entry, "MIG-") {
 		return m.slice(entry)
@@ -120,7 +120,7 @@ func (m *Machine) named(maker Maker, entry string) *int {
 	return nil
 }
 
-// whole returns the ordinal of a device: its own, or that of its first slice.
+// whole returns a device's ordinal: its own, or its first slice's.
 func (d *Device) whole() *int {
 	switch {
 	case !d.MIG:
@@ -159,8 +159,8 @@ func (m *Machine) unique(maker Maker, prefix string) *int {
 	return found.whole()
 }
 
-// slice returns the ordinal of the slice that MIG-UUID names, or in older drivers MIG-GPU-UUID/gi/ci; nil
-// if there is none.
+// slice returns the ordinal of the slice named MIG-UUID or, in older drivers, MIG-GPU-UUID/gi/ci; nil if there is
+// none.
 func (m *Machine) slice(entry string) *int {
 	for i := range m.Devices {
 		d := &m.Devices[i]

@@ -21,7 +21,7 @@ var deprecatedAMP = Rule{
 	check:    checkAMP,
 }
 
-// deprecatedCalls are the old names, with their replacements.
+// deprecatedCalls maps the old names to their replacements.
 func deprecatedCalls() map[string]string {
 	return map[string]string{
 		"torch.cuda.amp.autocast":               `torch.amp.autocast("cuda"`,
@@ -47,7 +47,7 @@ func checkAMP(m *module, r *reporter) {
 	}
 }
 
-// callEdit returns the edit that replaces name( with now and a comma, if the call is written in one piece.
+// callEdit returns the edit that replaces name( with now and a comma, if the call starts on one line.
 func (m *module) callEdit(c *pysrc.Call, name, now string) []edit {
 	src := m.src
 	start, ok := m.offset(c.At())

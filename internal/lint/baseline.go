@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 )
 
-// A baseline is a list of findings that are known and not reported again. It is a text file with one JSON
-// object per line, {"rule": "SNG102", "path": "train.py", "source": "total += loss", "count": 1}, so that changes to it
-// can be reviewed. Lines of code are compared, not their numbers: an edit above a finding does not bring it back.
+// A baseline is a list of known findings, which are not reported again. It is a text file with one JSON object per
+// line, {"rule": "SNG102", "path": "train.py", "source": "total += loss", "count": 1}, so that changes to it can be
+// reviewed. Findings are matched by the line's text, not its number, so an edit above a finding does not bring it
+// back.
 
 // known is one line of a baseline.
 type known struct {
@@ -22,7 +23,7 @@ type known struct {
 	Count  int    `json:"count"`
 }
 
-// Baseline counts the findings that are known.
+// Baseline counts the known findings.
 type Baseline map[known]int
 
 func keyOf(f Finding) known {
@@ -52,7 +53,7 @@ func ReadBaseline(name string, data []byte) (Baseline, error) {
 	return b, nil
 }
 
-// New removes the findings that are known from a list, each as often as it is known.
+// New returns the findings that are not in the baseline. A line that occurs n times there covers n findings.
 func (b Baseline) New(findings []Finding) []Finding {
 	var out []Finding
 	for _, f := range findings {
@@ -65,7 +66,7 @@ func (b Baseline) New(findings []Finding) []Finding {
 	return out
 }
 
-// WriteBaseline returns a baseline of findings, in their order.
+// WriteBaseline returns a baseline of the findings, in their order.
 func WriteBaseline(findings []Finding) []byte {
 	count := Baseline{}
 	var order []known
@@ -82,7 +83,7 @@ func WriteBaseline(findings []Finding) []byte {
 	for _, k := range order {
 		n := count[k]
 		k.Count = n
-		_ = enc.Encode(k) // a struct of texts and a number
+		_ = enc.Encode(k) // encoding strings and an int cannot fail
 	}
 	return out.Bytes()
 }

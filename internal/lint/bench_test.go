@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// BenchmarkLint lints 100,000 lines in files of 500: the snippets, each as a function of its own, over and over.
+// BenchmarkLint lints 100,000 lines in files of 500: the snippets, repeated, each as its own function.
 func BenchmarkLint(b *testing.B) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var cacheWithCheckpoints = Rule{
 	Code: "SNG501", Name: "cache-with-checkpoints",
 	Title:    "use_cache=True in a run with gradient checkpointing",
-	Why:      "Keys and values of all layers are kept for generation, which a training step never uses, and checkpointing would have to keep them too. transformers warns and switches the cache off in its own models; a model's own code may not.",
+	Why:      "Keys and values of all layers are kept for generation, which a training step never uses, and checkpointing would have to keep them too. transformers warns and switches the cache off in its own models; custom model code may not.",
 	Evidence: "From transformers' source: the warning \"use_cache=True is incompatible with gradient checkpointing\".",
 	Bad:      "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=True).loss\nloss.backward()\n",
 	Good:     "model.gradient_checkpointing_enable()\nloss = model(ids, labels=ids, use_cache=False).loss\nloss.backward()\n",
@@ -28,7 +28,7 @@ func checkCache(m *module, r *reporter) {
 	}
 }
 
-// configuredCache reports a model that is loaded with use_cache=True, or set so, and never without.
+// configuredCache reports a model that is loaded with use_cache=True, or has it set, and never disabled.
 func (m *module) configuredCache(f *function, r *reporter) {
 	if m.turnsCacheOff() || m.words["gradient_checkpointing_disable"] || f.words["generate"] {
 		return
@@ -67,7 +67,7 @@ func (m *module) turnsCacheOff() bool {
 	return false
 }
 
-// trainedBefore reports whether training is over at a position: then a cache is for generating.
+// trainedBefore reports whether training is over at a position, so that a cache there is for generation.
 func (f *function) trainedBefore(at pysrc.Pos) bool {
 	for _, c := range f.calls {
 		_, name := method(c.Call)
@@ -81,7 +81,7 @@ func (f *function) trainedBefore(at pysrc.Pos) bool {
 var frozenInputs = Rule{
 	Code: "SNG502", Name: "frozen-inputs",
 	Title:    "reentrant checkpointing of a model whose inputs need no gradient",
-	Why:      "Reentrant checkpointing computes gradients only if an input of the checkpointed layers requires one. With frozen embeddings, as under LoRA, none does: the layers get no gradients, or an error says so. Call enable_input_require_grads(), or use use_reentrant=False.",
+	Why:      "Reentrant checkpointing computes gradients only if an input of the checkpointed layers requires one. With frozen embeddings, as under LoRA, none does: the layers get no gradients, or PyTorch raises an error. Call enable_input_require_grads(), or use use_reentrant=False.",
 	Evidence: "From PyTorch's documentation of torch.utils.checkpoint: the reentrant variant needs an input with requires_grad=True.",
 	Bad:      "model = get_peft_model(model, lora)\nmodel.gradient_checkpointing_enable(gradient_checkpointing_kwargs={\"use_reentrant\": True})\n",
 	Good:     "model = get_peft_model(model, lora)\nmodel.gradient_checkpointing_enable(gradient_checkpointing_kwargs={\"use_reentrant\": False})\n",

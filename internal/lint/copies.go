@@ -30,7 +30,7 @@ func checkCopies(m *module, r *reporter) {
 			if k.fn.feeds[k.container] || !f.trainsSomewhere(growing) {
 				continue
 			}
-			r.add(k.at, "%s gets another copy of all weights here each time; keep the best one only, on the CPU, or save it to a file", k.container).made = []int{k.at.Line}
+			r.add(k.at, "%s gets another copy of all weights here each time; keep only the best one, on the CPU, or save it to a file", k.container).made = []int{k.at.Line}
 		}
 	}
 }

@@ -7,8 +7,8 @@ import "slices"
 var emptiedCache = Rule{
 	Code: "SNG601", Name: "emptied-cache",
 	Title:    "empty_cache runs in every step",
-	Why:      "empty_cache gives back memory that PyTorch would reuse in the next step; it frees no tensor. Called in every step it synchronizes the GPU and makes the next step ask the driver for the same memory again. If fragmentation is the problem, set expandable_segments.",
-	Evidence: "From how the allocator works: every block that the next step needs is another cudaMalloc, and cudaFree waits for all kernels.",
+	Why:      "empty_cache returns memory to the driver that PyTorch would reuse in the next step; it frees no tensor. Called in every step, it synchronizes the GPU and makes the next step request the same memory again. If fragmentation is the problem, set expandable_segments.",
+	Evidence: "From how the allocator works: every block that the next step needs requires another cudaMalloc, and cudaFree waits for all kernels.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    torch.cuda.empty_cache()\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n",
 	check:    checkEmptyCache,
@@ -19,13 +19,14 @@ func checkEmptyCache(m *module, r *reporter) {
 		for _, c := range f.calls {
 			loop := c.place.loop()
 			if c.name == "torch.cuda.empty_cache" && loop != nil && c.place.always(loop) && f.steps[loop.stmt] && f.stepsIn(loop) && !hasInnerLoop(f, loop) {
-				r.add(c.At(), "empty_cache in every step frees no tensor and makes the next step allocate it again; call it once, if at all, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+				r.add(c.At(), "empty_cache in every step frees no tensor and makes the next step allocate the same memory again; call it once, if at all, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
 			}
 		}
 	}
 }
 
-// hasInnerLoop reports whether a loop that updates weights has loops inside that do so too: then it is a loop over epochs.
+// hasInnerLoop reports whether a loop that updates weights contains loops that do so too, which makes it a loop over
+// epochs.
 func hasInnerLoop(f *function, loop *place) bool {
 	for _, s := range f.stmts {
 		if f.trains[s.Stmt] && s.place.in(loop) {
@@ -35,7 +36,7 @@ func hasInnerLoop(f *function, loop *place) bool {
 	return false
 }
 
-// stepsIn reports whether something takes a step in a loop: an optimizer, or an engine such as DeepSpeed's.
+// stepsIn reports whether an optimizer, or an engine such as DeepSpeed's, takes a step in a loop.
 func (f *function) stepsIn(loop *place) bool {
 	return slices.ContainsFunc(f.calls, func(c *call) bool {
 		_, name := method(c.Call)

@@ -13,7 +13,7 @@ import (
 var misspeltVariable = Rule{
 	Code: "SNG602", Name: "misspelt-variable",
 	Title:    "PyTorch does not read this allocator variable or option",
-	Why:      "PyTorch ignores environment variables it does not know, so a misspelt name changes nothing. An option that it does not know is an error when the first tensor is allocated.",
+	Why:      "PyTorch ignores environment variables it does not know, so a misspelt name changes nothing. An unknown option is an error when the first tensor is allocated.",
 	Evidence: "The names and options are from PyTorch's source, as snug's allocator reads them.",
 	Bad:      "os.environ[\"PYTORCH_CUDA_ALLOCATOR_CONF\"] = \"expandable_segments:True\"\n",
 	Good:     "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"\n",
@@ -96,7 +96,7 @@ func isVariable(name string) bool {
 	return false
 }
 
-// meantVariable returns the variable that a misspelt name stands for, "" if it is right or something else.
+// meantVariable returns the variable that a misspelt name means; "" if the name is right or unrelated.
 func meantVariable(name string) string {
 	if isVariable(name) || !hasWord(name, "torch") {
 		return ""
@@ -118,7 +118,7 @@ func meantVariable(name string) string {
 	return ""
 }
 
-// wrongOption returns what is wrong with an allocator string, as the newest PyTorch reads it.
+// wrongOption returns what is wrong with an allocator string, according to the newest PyTorch.
 func wrongOption(conf string) string {
 	_, err := allocator.ParseOptions(conf, allocator.Latest)
 	if err == nil || strings.Contains(err.Error(), "not modelled") {
@@ -169,8 +169,7 @@ func checkLate(m *module, r *reporter) {
 	}
 }
 
-// usesCUDABefore reports whether a statement of the function's own block puts something on the GPU before a
-// position.
+// usesCUDABefore reports whether a statement in the function's own block puts something on the GPU before a position.
 func (f *function) usesCUDABefore(at pysrc.Pos) bool {
 	for _, c := range f.calls {
 		if c.place != f.top || !before(c.At(), at) {

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var evaluationWithGraph = Rule{
 	Code: "SNG201", Name: "evaluation-with-graph",
 	Title:    "evaluation runs with gradients",
-	Why:      "model.eval() switches off dropout, not autograd. Without torch.no_grad() or torch.inference_mode() each forward keeps its activations until its output is freed, as in training.",
+	Why:      "model.eval() switches off dropout, not autograd. Without torch.no_grad() or torch.inference_mode() each forward pass keeps its activations until its output is freed, as in training.",
 	Evidence: "Measured on an H200: a validation loop without no_grad that keeps its losses ran out of 10 GiB within 50 batches of 8 × 512 tokens, a size at which the 6-layer decoder had trained.",
 	Bad:      "def evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",
 	Good:     "@torch.no_grad()\ndef evaluate(model, loader):\n    model.eval()\n    for batch in loader:\n        total += model(batch).loss.item()\n",
@@ -25,8 +25,8 @@ func checkEvaluation(m *module, r *reporter) {
 	}
 }
 
-// evaluates reports whether a function calls eval() or is named so, and nothing in it is about gradients, and
-// neither are its callers in this file, so that its forwards build graphs for nothing.
+// evaluates reports whether a function calls eval() or is named like an evaluation, and neither it nor its callers in
+// this file deal with gradients, so that its forward passes build graphs needlessly.
 func (f *function) evaluates() bool {
 	if f.evalCall == nil && !f.isEvaluation() || f.gradless || f.top.gradless || len(f.backs) > 0 || len(f.trains) > 0 || !f.ofTraining() {
 		return false
@@ -42,8 +42,8 @@ func (f *function) evaluates() bool {
 	return !f.calledWithout()
 }
 
-// calledWithout reports whether the function is called where gradients are off, or one of its own
-// decorators may switch them off.
+// calledWithout reports whether the function is called with gradients switched off, or one of its own decorators may
+// do so.
 func (f *function) calledWithout() bool {
 	for _, d := range f.def.Decorators {
 		if c, ok := d.(*pysrc.Call); ok {

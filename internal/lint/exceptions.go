@@ -38,7 +38,7 @@ func checkRetries(m *module, r *reporter) {
 	}
 }
 
-// handlesOOM reports whether an except clause is for running out of memory.
+// handlesOOM reports whether an except clause handles running out of memory.
 func (f *function) handlesOOM(h *place) bool {
 	if anyIn(h.handler.Type, func(x pysrc.Expr) bool { return lastOf(x) == "OutOfMemoryError" }) {
 		return true
@@ -61,8 +61,8 @@ func saysOutOfMemory(e pysrc.Expr) bool {
 	})
 }
 
-// retries reports whether a call in an except clause does again what the try did: it runs the model, or calls
-// one of the file's functions that the try called too.
+// retries reports whether a call in an except clause repeats what the try did: it runs the model, or calls one of the
+// file's functions that the try also called.
 func (f *function) retries(c *call, h *place) bool {
 	name := dotted(c.Func)
 	if name == "" || hasWord(name, "empty_cache", "print", "log", "warn", "zero_grad", "collect", "synchronize", "super") {
@@ -82,7 +82,7 @@ func (f *function) retries(c *call, h *place) bool {
 	return false
 }
 
-// isStepFunction reports whether a function of this file runs a model.
+// isStepFunction reports whether a function in this file runs a model.
 func (f *function) isStepFunction(name string) bool {
 	if !f.defined[name] && !f.words[name] {
 		return false
@@ -100,7 +100,7 @@ func (f *function) isStepFunction(name string) bool {
 	return false
 }
 
-// sameTry reports whether a place is in the try block that a handler belongs to.
+// sameTry reports whether a place is in the try block of a handler.
 func sameTry(p, h *place) bool {
 	for q := p; q != nil && q.depth >= h.depth; q = q.outer {
 		if q.stmt == h.stmt && q.handler == nil {
@@ -110,14 +110,14 @@ func sameTry(p, h *place) bool {
 	return false
 }
 
-// keptExceptions reports exceptions of a step that are kept: errors.append(e), last_error = e.
+// keptExceptions reports a step's exceptions that are kept: errors.append(e), last_error = e.
 func (f *function) keptExceptions(r *reporter) {
 	report := func(at pysrc.Pos, value pysrc.Expr, p *place) {
 		h := p.inHandler()
 		if h == nil || h.handler.Name == "" || dotted(value) != h.handler.Name || h.loop() == nil || !f.stepsInTry(h) {
 			return
 		}
-		r.add(at, "the exception that is kept here holds the tensors of the step that failed; keep str(%s)", h.handler.Name).made = []int{at.Line}
+		r.add(at, "the exception kept here holds the tensors of the failed step; keep str(%s)", h.handler.Name).made = []int{at.Line}
 	}
 	for _, k := range f.keeps {
 		report(k.at, k.value, k.place)
@@ -129,7 +129,7 @@ func (f *function) keptExceptions(r *reporter) {
 	}
 }
 
-// stepsInTry reports whether the try block of a handler runs a model or a backward pass.
+// stepsInTry reports whether a handler's try block runs a model or a backward pass.
 func (f *function) stepsInTry(h *place) bool {
 	for _, c := range f.calls {
 		_, name := method(c.Call)

@@ -11,19 +11,19 @@ import (
 // Finding is one place in a file where a rule applies.
 type Finding struct {
 	Rule    string // its code
-	Path    string // as it was given, or found under a folder
-	Cell    int    // of a notebook, counted from 1 as all cells; 0 in a Python file
-	Line    int    // counts from 1, in the cell if there is one
-	Column  int    // counts bytes from 1
+	Path    string // as given, or found in a folder
+	Cell    int    // number of the notebook cell, from 1, counting all cells; 0 in a Python file
+	Line    int    // from 1, within the cell if there is one
+	Column  int    // in bytes, from 1
 	Message string // what is wrong, and what to do
 	Source  string // the line of code, without indentation
 	Fixed   string // the line as --fix would write it, "" if it cannot be fixed
 
 	edits []edit
-	made  []int // lines where the tensors were made that are kept here
+	made  []int // lines that created the tensors kept here
 }
 
-// edit replaces bytes of a file.
+// edit replaces some bytes of a file.
 type edit struct {
 	start, end int
 	text       string
@@ -35,7 +35,7 @@ type reporter struct {
 	findings []Finding
 }
 
-// add adds a finding, and returns it for what only some have.
+// add adds a finding, and returns it so that optional fields can be set.
 func (r *reporter) add(at pysrc.Pos, format string, args ...any) *Finding {
 	r.findings = append(r.findings, Finding{Rule: r.code, Line: at.Line, Column: at.Col, Message: fmt.Sprintf(format, args...)})
 	return &r.findings[len(r.findings)-1]

@@ -10,8 +10,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// Fix returns a file with the repairs that its findings have, and how many were made. Only the bytes of the
-// repairs change. The result is parsed again: if that fails, nothing is repaired.
+// Fix returns a file with its findings' fixes applied, and the number of fixes. Only the fixed bytes change. The
+// result is parsed again: if that fails, nothing is changed.
 func Fix(path string, src []byte, findings []Finding) ([]byte, int) {
 	var edits []edit
 	fixed := 0
@@ -31,7 +31,7 @@ func Fix(path string, src []byte, findings []Finding) ([]byte, int) {
 	return out, fixed
 }
 
-// applied makes edits, and reports whether they are inside the source and apart.
+// applied applies edits, and reports whether they are within the source and do not overlap.
 func applied(src []byte, edits []edit) ([]byte, bool) {
 	slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
 	edits = slices.Compact(edits)
@@ -49,7 +49,7 @@ func applied(src []byte, edits []edit) ([]byte, bool) {
 	return out.Bytes(), true
 }
 
-// fixedLine returns the first line that a finding's repair changes, as it will be; "" if there is no repair.
+// fixedLine returns the first line changed by a finding's fix, with the fix applied; "" if there is none.
 func fixedLine(src []byte, f Finding) string {
 	if len(f.edits) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// FuzzSource checks that any file is linted or refused in one line, that findings are inside the file, and that
-// a repair leaves a file that parses.
+// FuzzSource checks that any file is linted or refused with a one-line error, that findings are inside the file, and
+// that a fixed file still parses.
 func FuzzSource(f *testing.F) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -37,7 +37,7 @@ func FuzzSource(f *testing.F) {
 		found, err := Source(name, src, everything())
 		if err != nil {
 			if text := err.Error(); !strings.HasPrefix(text, name+":") || strings.ContainsAny(text, "\n\r") {
-				t.Errorf("not an error of one line with its place: %q", text)
+				t.Errorf("not a one-line error with its position: %q", text)
 			}
 			return
 		}

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var hookKeeps = Rule{
 	Code: "SNG106", Name: "hook-keeps",
 	Title:    "a forward hook collects activations",
-	Why:      "A forward hook runs in every forward. If it appends the module's output to a list, every step adds its activations, with their graph if gradients are on.",
+	Why:      "A forward hook runs in every forward pass. If it appends the module's output to a list, every step adds its activations, with their graph if gradients are on.",
 	Evidence: "Measured on an H200: a hook on each of 4 blocks that appends an output of 8 × 128 × 512 floats grew by 8 MiB a step and ran out of 3 GiB between steps 300 and 320.",
 	Bad:      "features = []\n\ndef hook(module, inputs, output):\n    features.append(output)\n\nlayer.register_forward_hook(hook)\n",
 	Good:     "features = {}\n\ndef hook(module, inputs, output):\n    features[\"layer\"] = output.detach()\n\nlayer.register_forward_hook(hook)\n",
@@ -23,14 +23,14 @@ func checkHooks(m *module, r *reporter) {
 		output := f.def.Params[len(f.def.Params)-1].Name
 		for _, k := range f.keeps {
 			if k.key == nil && !k.sum && !k.isLocal() && !m.cleared[last(k.container)] && keepsTensor(k.value, output) {
-				found := r.add(k.at, "%s gets the activations of every forward through this hook; keep the last one only, detached, or remove the hook", k.container)
+				found := r.add(k.at, "%s gets the activations of every forward pass through this hook; keep only the last one, detached, or remove the hook", k.container)
 				found.made = m.forwards()
 			}
 		}
 	}
 }
 
-// hooks returns the names of functions that are registered as forward hooks, or that return such a function.
+// hooks returns the names of functions that are registered as forward hooks, or that return one.
 func (m *module) hooks() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range m.functions {
@@ -50,7 +50,7 @@ func (m *module) hooks() map[string]bool {
 	return out
 }
 
-// forwards returns the lines on which models are called: there a hook's tensors are made.
+// forwards returns the lines on which models are called, where a hook's tensors are created.
 func (m *module) forwards() []int {
 	var out []int
 	for _, f := range m.functions {
@@ -63,8 +63,8 @@ func (m *module) forwards() []int {
 	return out
 }
 
-// keepsTensor reports whether a value is a parameter, or a part of it, that is neither copied to the host nor
-// reduced to numbers.
+// keepsTensor reports whether a value is a parameter, or a part of it, that is neither copied to the host nor reduced
+// to numbers.
 func keepsTensor(e pysrc.Expr, param string) bool {
 	switch e := e.(type) {
 	case *pysrc.Name:

@@ -8,9 +8,9 @@ import (
 	"snug/internal/pysrc"
 )
 
-// Keeper returns the line of a file that keeps the tensors that were made on another line of it: the append to
-// a list, the sum, the hook. A snapshot shows where a tensor was allocated, not what holds it. ok is false if
-// the source does not show it.
+// Keeper returns the line of a file that keeps the tensors created on another of its lines: the append to a list, the
+// sum, the hook. A snapshot shows where a tensor was allocated, not what refers to it. ok is false if the source does
+// not show it.
 func Keeper(src []byte, line int) (keeper int, ok bool) {
 	file, err := pysrc.Parse("source", src)
 	if err != nil {
@@ -40,7 +40,7 @@ func Keeper(src []byte, line int) (keeper int, ok bool) {
 	return 0, false
 }
 
-// keepers returns the rules about memory that is kept.
+// keepers returns the rules about kept memory.
 func keepers() []Rule {
 	var out []Rule
 	for _, r := range Rules() {
@@ -51,8 +51,8 @@ func keepers() []Rule {
 	return out
 }
 
-// statementAt returns the lines of the innermost statement that a line belongs to: its first, and that of the
-// statement after it.
+// statementAt returns the first line of the innermost statement that a line belongs to, and the first line of the
+// next statement.
 func statementAt(body []pysrc.Stmt, line int) (first, after int) {
 	first, after = line, line+1
 	next := 1 << 30

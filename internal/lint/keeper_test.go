@@ -4,13 +4,13 @@ package lint
 
 import "testing"
 
-// TestKeeper checks that a tensor made on one line is traced to the line that keeps it.
+// TestKeeper checks that a tensor created on one line is traced to the line that keeps it.
 func TestKeeper(t *testing.T) {
 	const loop = "import torch\nlosses, total = [], 0\nfor batch in loader:\n" +
 		"    out = model(\n        batch,\n    )\n    loss = criterion(out, batch)\n    loss.backward()\n    optimizer.step()\n"
 	for _, c := range []struct {
 		name, src  string
-		line, want int // want 0: not known
+		line, want int // want 0: unknown
 	}{
 		{"sum", loop + "    total += loss\n", 7, 10},
 		{"made in several lines", loop + "    total += loss\n", 5, 10},

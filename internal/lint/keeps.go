@@ -9,8 +9,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// keep is a statement that adds a value to something that outlives it: a list that is appended to, a dict
-// that gets another key, a number that is added to.
+// keep is a statement that adds a value to something that outlives it: a list that is appended to, a dict that gets
+// another key, or a sum.
 type keep struct {
 	fn        *function
 	container string     // x, self.x
@@ -22,7 +22,7 @@ type keep struct {
 	stmt      pysrc.Stmt
 }
 
-// grow records container.append(value) and its relatives.
+// grow records container.append(value) and similar calls.
 func (w *walker) grow(c *call) {
 	on, name := method(c.Call)
 	switch name {
@@ -88,8 +88,7 @@ func (w *walker) keep(container, key, value pysrc.Expr, sum bool, at pysrc.Pos) 
 	w.f.keeps = append(w.f.keeps, &keep{w.f, name, key, value, sum, at, w.place, w.stmt})
 }
 
-// growing returns the loops, innermost first, in whose iterations the container is never emptied. Something
-// grows in them.
+// growing returns the loops, innermost first, in which the container grows without ever being emptied.
 func (k *keep) growing() []*place {
 	var out []*place
 	for _, loop := range k.place.loops() {
@@ -106,7 +105,7 @@ func (f *function) resets(name string, block *place) bool {
 	return slices.ContainsFunc(f.emptied[name], func(p *place) bool { return p.in(block) })
 }
 
-// emptied returns the container that a call takes something out of, "" if it takes nothing.
+// emptied returns the container that a call removes something from, or "".
 func emptied(c *pysrc.Call) string {
 	on, verb := method(c)
 	switch verb {
@@ -116,7 +115,7 @@ func emptied(c *pysrc.Call) string {
 	return ""
 }
 
-// findContainers notes where containers are replaced or emptied, and which are dicts.
+// findContainers records where containers are replaced or emptied, and which are dicts.
 func (f *function) findContainers() {
 	for name, list := range f.assigns {
 		for _, a := range list {
@@ -137,7 +136,7 @@ func (f *function) findContainers() {
 	}
 }
 
-// replaced notes an assignment that replaces what a name held.
+// replaced records an assignment that replaces a name's value.
 func (f *function) replaced(name string, a *assign) {
 	if a.op != "" {
 		return
@@ -192,7 +191,7 @@ func (k *keep) isLocal() bool {
 	return len(k.fn.assigns[k.container]) > 0 || k.fn.params[k.container]
 }
 
-// isBounded reports whether a container cannot grow: a deque with a length.
+// isBounded reports whether a container cannot grow, such as a deque with a length.
 func (k *keep) isBounded() bool {
 	for f := k.fn; f != nil; f = f.outer {
 		for _, a := range f.assigns[k.container] {
@@ -205,7 +204,7 @@ func (k *keep) isBounded() bool {
 	return false
 }
 
-// countsUp reports whether the key is another one in each iteration of a loop: it is the loop's own variable.
+// countsUp reports whether the key differs in each iteration of a loop, because it is the loop's own variable.
 func (k *keep) countsUp(loop *place) bool {
 	f, ok := loop.stmt.(*pysrc.For)
 	if !ok {

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var keptGraph = Rule{
 	Code: "SNG101", Name: "kept-graph",
 	Title:    "a tensor is kept across steps together with its graph",
-	Why:      "A tensor that was computed with gradients holds the graph that made it, and the graph holds the activations of its step unless backward has freed them. A list, dict or attribute that collects such tensors grows by that much in every step.",
+	Why:      "A tensor that was computed with gradients holds the graph that made it, and the graph holds the activations of its step unless backward has freed them. A list, dict or attribute that collects these tensors grows by that much in every step.",
 	Evidence: "Measured on an H200: validation losses kept with their graphs, batch 8 of 512 tokens on a 6-layer decoder, ran out of 10 GiB within 50 batches; a dict of hidden states grew by 8 MiB a step.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    losses.append(loss)\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n    losses.append(loss.item())\n",
@@ -56,8 +56,7 @@ func checkSummedLosses(m *module, r *reporter) {
 	}
 }
 
-// kept returns the value that a keep holds on to across steps of training or evaluation, and an unknown one if
-// it does not.
+// kept returns the value that is kept across training or evaluation steps, or an unknown value if there is none.
 func (k *keep) kept() value {
 	if !k.fn.ofTraining() || k.fn.feeds[k.container] || !k.acrossSteps() {
 		return value{}
@@ -70,8 +69,7 @@ func (k *keep) kept() value {
 	return v
 }
 
-// acrossSteps reports whether the container lives through several steps, and nothing is taken out of it in
-// between.
+// acrossSteps reports whether the container lives through several steps and nothing is removed from it in between.
 func (k *keep) acrossSteps() bool {
 	if k.isBounded() || k.key != nil && !k.fn.dicts[k.container] {
 		return false
@@ -90,7 +88,7 @@ func (k *keep) acrossSteps() bool {
 	return false
 }
 
-// outlivesStep reports whether the function is one step, and the container is not its own and never emptied.
+// outlivesStep reports whether the function is one step, and the container is neither local to it nor ever emptied.
 func (k *keep) outlivesStep() bool {
 	if k.isLocal() || !k.fn.isStep() || k.fn.def == nil || k.fn.params[k.container] {
 		return false

@@ -28,7 +28,7 @@ func checkKeptOutputs(m *module, r *reporter) {
 				continue
 			}
 			if v := k.kept(); v.known && !v.graph && v.big && !v.host {
-				r.add(k.at, "%s keeps the outputs of every step on the GPU; keep less, or move it: .cpu()", k.container).made = v.lines
+				r.add(k.at, "%s keeps the outputs of every step on the GPU; keep less, or move it with .cpu()", k.container).made = v.lines
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func checkKeptOutputs(m *module, r *reporter) {
 var collectedOutputs = Rule{
 	Code: "SNG104", Name: "collected-outputs",
 	Title:    "evaluation collects whole outputs on the GPU",
-	Why:      "Without gradients an output is all that a batch leaves behind, but a list of the outputs of all batches is as large as the dataset. Reduce each batch to what the metric needs (argmax, a sum), or move it to the CPU.",
+	Why:      "Without gradients a batch leaves only its output behind, but a list of all outputs is as large as the dataset. Reduce each batch to what the metric needs (argmax, a sum), or move it to the CPU.",
 	Evidence: "Measured on an H200: logits of 4 × 512 tokens and 32,000 entries take 250 MiB a batch; an evaluation that collects them over 200 batches ran out of 8 GiB.",
 	Bad:      "with torch.no_grad():\n    for batch in loader:\n        predictions.append(model(batch))\n",
 	Good:     "with torch.no_grad():\n    for batch in loader:\n        predictions.append(model(batch).argmax(-1).cpu())\n",
@@ -51,13 +51,13 @@ func checkCollectedOutputs(m *module, r *reporter) {
 	for _, f := range m.functions {
 		for _, k := range f.keeps {
 			if v := k.collected(); v.known {
-				r.add(k.at, "%s collects the outputs of all batches on the GPU; keep what the metric needs (argmax, a sum), or move it: .cpu()", k.container).made = v.lines
+				r.add(k.at, "%s collects the outputs of all batches on the GPU; keep what the metric needs (argmax, a sum), or move it with .cpu()", k.container).made = v.lines
 			}
 		}
 	}
 }
 
-// collected returns the value that an evaluation adds to a list for each batch, an unknown one if it adds none.
+// collected returns the value that an evaluation adds to a list for each batch, or an unknown value.
 func (k *keep) collected() value {
 	if k.sum || k.key != nil || k.isBounded() {
 		return value{}
@@ -90,7 +90,7 @@ func (k *keep) overBatches() bool {
 	return false
 }
 
-// isLoader reports whether a loop goes over batches, by the name of what it goes over.
+// isLoader reports whether a loop iterates over batches, judging by the name of its iterable.
 func isLoader(e pysrc.Expr) bool {
 	return anyIn(e, func(x pysrc.Expr) bool {
 		name := lastOf(x)
@@ -98,7 +98,7 @@ func isLoader(e pysrc.Expr) bool {
 	})
 }
 
-// isEvaluationName reports whether a function evaluates, by its name.
+// isEvaluationName reports whether a function evaluates, judging by its name.
 func isEvaluationName(name string) bool {
 	return hasWord(name, "eval", "valid", "test", "predict", "infer", "embed", "encode", "extract")
 }
@@ -106,7 +106,7 @@ func isEvaluationName(name string) bool {
 var concatenated = Rule{
 	Code: "SNG105", Name: "concatenated-outputs",
 	Title:    "outputs of all batches are concatenated on the GPU",
-	Why:      "torch.cat and torch.stack make a second copy of everything in the list, and the list is still there: the peak is twice what was collected. Writing each batch into a tensor that was allocated once needs half; growing a tensor with cat in the loop copies it again in every iteration.",
+	Why:      "torch.cat and torch.stack make a second copy of everything in the list while the list still exists: the peak is twice what was collected. Writing each batch into a preallocated tensor needs half; growing a tensor with cat in the loop copies it again in every iteration.",
 	Evidence: "From how the allocator works: the result of cat is allocated before its inputs are freed.",
 	Bad:      "with torch.no_grad():\n    for batch in loader:\n        outputs.append(model(batch))\nscores = torch.cat(outputs)\n",
 	Good:     "scores = torch.empty(len(dataset), classes, device=\"cuda\")\nwith torch.no_grad():\n    for i, batch in enumerate(loader):\n        scores[i * size : i * size + len(batch)] = model(batch)\n",
@@ -128,15 +128,15 @@ func checkConcatenated(m *module, r *reporter) {
 			switch args := positional(c.Call); {
 			case c.name != "torch.cat" && c.name != "torch.stack" && c.name != "torch.concat" || len(args) == 0:
 			case lists[dotted(args[0])]:
-				r.add(c.At(), "this copies everything that %s holds, and the original is still there; write each batch into a tensor allocated once, or collect on the CPU", dotted(args[0]))
+				r.add(c.At(), "this copies everything in %s while the original still exists; write each batch into a preallocated tensor, or collect on the CPU", dotted(args[0]))
 			case f.grows(c, args[0]):
-				r.add(c.At(), "this copies all outputs so far in every iteration; collect them in a list on the CPU, or write into a tensor allocated once")
+				r.add(c.At(), "this copies all outputs so far in every iteration; collect them in a list on the CPU, or write into a preallocated tensor")
 			}
 		}
 	}
 }
 
-// grows reports whether a call is x = torch.cat([x, outputs]) in a loop of an evaluation.
+// grows reports whether a call is x = torch.cat([x, outputs]) in an evaluation loop.
 func (f *function) grows(c *call, list pysrc.Expr) bool {
 	a, ok := c.stmt.(*pysrc.Assign)
 	loop := c.place.loop()

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint finds code in training scripts that costs GPU memory: tensors that are kept with their graphs,
-// evaluation with gradients, an environment variable that nobody reads. It reads Python without running it.
+// Package lint finds code in training scripts that wastes GPU memory: tensors that are kept with their graphs,
+// evaluation with gradients, an environment variable that has no effect. It reads Python without running it.
 //
-// A rule is a value (rule.go). It sees a module: the functions of a file, each with its calls and assignments
-// and the loops, with blocks and except clauses around them. What an expression is, as far as it comes from a
-// model or a loss, is followed back through the assignments of its function (values.go). What is not known is
-// not reported: a false finding costs more than a missed one.
+// A rule is a value (rule.go). It gets a module: a file's functions, each with its calls and assignments and the
+// loops, with blocks and except clauses around them. Expressions that come from a model or a loss are traced through
+// the assignments in their function (values.go). Anything unknown is not reported: a false finding costs more than a
+// missed one.
 //
-//	rule.go, finding.go          the rules' table; what they report
+//	rule.go, finding.go          the table of rules; findings
 //	module.go, walker.go, places.go, names.go  a file as rules see it
 //	models.go, loops.go, values.go, keeps.go   models, steps, tensors, and what grows
-//	kept_*.go, hooks.go, copies.go, exceptions.go  SNG1xx: memory that is kept
+//	kept_*.go, hooks.go, copies.go, exceptions.go  SNG1xx: kept memory
 //	evaluation.go                SNG2xx
 //	zero_grad.go, retain_graph.go  SNG3xx: gradients
 //	logits.go, sizes.go          SNG4xx: sizes
@@ -20,9 +20,9 @@
 //	loaders.go                   SNG7xx: loading data
 //	amp.go                       SNG8xx: deprecated calls
 //	lint.go, source.go, notebook.go  one file: reading, parsing, ignoring
-//	paths.go, settings.go, baseline.go, fix.go  many files: which, with which rules, and repairs
+//	paths.go, settings.go, baseline.go, fix.go  many files: selection, rules and fixes
 //	sarif.go                     findings for other programs
-//	keeper.go                    the line that keeps a tensor, for diagnose
+//	keeper.go                    finds the line that keeps a tensor, for diagnose
 package lint
 
 import (
@@ -34,10 +34,10 @@ import (
 	"snug/internal/pysrc"
 )
 
-// Options say what to look for.
+// Options describe what to look for.
 type Options struct {
-	Rules func(path string) []Rule // nil: all that are not optional
-	Torch string                   // release of PyTorch that the project uses, "" if not known
+	Rules func(path string) []Rule // nil: all except optional ones
+	Torch string                   // the project's PyTorch release; "" if unknown
 }
 
 // defaults returns the rules that are not optional.
@@ -45,7 +45,7 @@ func defaults() []Rule {
 	return slices.DeleteFunc(Rules(), func(r Rule) bool { return r.Optional })
 }
 
-// Source returns the findings in one file, in order. An error is one line with the place of the first syntax
+// Source returns the findings in one file, in order. An error is one line with the position of the first syntax
 // error, or a [SkippedError]. Names that end in .ipynb are notebooks.
 func Source(path string, src []byte, o Options) ([]Finding, error) {
 	rules := defaults()
@@ -74,7 +74,7 @@ func Source(path string, src []byte, o Options) ([]Finding, error) {
 	return found, err
 }
 
-// mentionsTraining reports whether a file can have findings at all: most files of a project do not.
+// mentionsTraining reports whether a file can have findings at all, which most files in a project cannot.
 func mentionsTraining(src []byte) bool {
 	for _, word := range []string{"torch", "TORCH", "lightning", "transformers", "accelerate", "peft", "padding"} {
 		if bytes.Contains(src, []byte(word)) {
@@ -111,8 +111,8 @@ func check(path string, src []byte, body []pysrc.Stmt, rules []Rule, torch strin
 	return out, nil
 }
 
-// placed adds the lines of code to findings, and removes those on lines with "# snug: ignore" or
-// "# snug: ignore[CODE, …]".
+// placed adds the source lines to findings, and removes those on lines with "# snug: ignore" or "# snug: ignore[CODE,
+// …]".
 func placed(src []byte, findings []Finding) []Finding {
 	if len(findings) == 0 {
 		return nil

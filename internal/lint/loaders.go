@@ -15,7 +15,7 @@ var noWorkers = Rule{
 }
 
 func checkWorkers(m *module, r *reporter) {
-	if m.words["TensorDataset"] || m.words["load_and_cache_examples"] { // all of it is in memory
+	if m.words["TensorDataset"] || m.words["load_and_cache_examples"] { // all data is in memory
 		return
 	}
 	m.loaders(func(c *call) {
@@ -52,8 +52,8 @@ func checkPinned(m *module, r *reporter) {
 	})
 }
 
-// loaders calls f for the DataLoaders of a program that trains, if their arguments are known. Data that is in
-// memory already needs no workers.
+// loaders calls f for the DataLoaders in a program that trains, if their arguments are known. It skips data that is
+// already in memory, which needs no workers.
 func (m *module) loaders(f func(*call)) {
 	if !m.words["backward"] && !m.words["fit"] && !m.words["Trainer"] {
 		return
@@ -82,7 +82,7 @@ func (f *function) inMemory(c *call) bool {
 	return anyIn(data, isInMemory)
 }
 
-// evaluation reports whether a loader is for evaluation, by its name or that of its data.
+// evaluation reports whether a loader is for evaluation, judging by its name or its data's.
 func (c *call) evaluation() bool {
 	found := false
 	pysrc.Parts(c.stmt, func(e pysrc.Expr) {

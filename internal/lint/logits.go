@@ -41,7 +41,7 @@ func (f *function) maybeNone(name string) bool {
 	return f.params[name]
 }
 
-// languageModel reports whether a file uses a model with a head over the vocabulary, and no other.
+// languageModel reports whether all models in a file have a head over the vocabulary.
 func (m *module) languageModel() bool {
 	found := false
 	for word := range m.words {
@@ -58,7 +58,7 @@ func (m *module) languageModel() bool {
 var logitsForLoss = Rule{
 	Code: "SNG402", Name: "logits-for-loss",
 	Title:    "all logits are computed at once, only for the loss",
-	Why:      "A language model's logits have one entry for each token and each word of the vocabulary, and their gradient is as large again. A loss that is computed in chunks, or fused with the head (Liger), never holds all of them.",
+	Why:      "A language model's logits have one entry for each token and each word of the vocabulary, and their gradient is as large again. A loss that is computed in chunks, or fused with the head (Liger), never stores all of them.",
 	Evidence: "Computed: logits of 6 × 2048 tokens and 128,256 entries take 5.9 GiB in float32, and as much again for the gradient.",
 	Bad:      "logits = model(ids).logits\nloss = F.cross_entropy(logits.view(-1, logits.size(-1)), labels.view(-1))\nloss.backward()\n",
 	Good:     "hidden = model.model(ids).last_hidden_state\nloss = fused_linear_cross_entropy(model.lm_head.weight, hidden, labels)\nloss.backward()\n",
@@ -75,7 +75,7 @@ func checkLogitsForLoss(m *module, r *reporter) {
 				continue
 			}
 			if v := f.value(c.Args[0].Value, c.At(), c.place); v.known && v.big && v.graph {
-				r.add(c.At(), "all logits exist only for this loss; compute it in chunks, or fused with the head").made = v.lines
+				r.add(c.At(), "all logits are stored only for this loss; compute it in chunks, or fused with the head").made = v.lines
 			}
 		}
 	}

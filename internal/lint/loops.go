@@ -14,7 +14,7 @@ type backward struct {
 	losses []pysrc.Expr // what it starts from
 }
 
-// findBackward finds the backward passes of a function and the loops that train.
+// findBackward finds a function's backward passes and the loops that train.
 func (f *function) findBackward() {
 	for _, c := range f.calls {
 		_, name := method(c.Call)
@@ -34,7 +34,7 @@ func (f *function) findBackward() {
 	}
 }
 
-// marks notes that the loops around a call train.
+// marks records that the loops around a call train.
 func (f *function) marks(c *call) {
 	for i, loop := range c.place.loops() {
 		f.trains[loop.stmt] = true
@@ -59,8 +59,8 @@ func lossesOf(c *pysrc.Call) []pysrc.Expr {
 	return []pysrc.Expr{on}
 }
 
-// isEngine reports whether a name is that of something that runs backward for others; a tensor's own backward
-// may have an argument too, its gradient.
+// isEngine reports whether a name refers to something that runs backward for others; a tensor's own backward may have
+// an argument too, its gradient.
 func isEngine(name string) bool {
 	return name == "self" || hasWord(name, "accelerator", "fabric", "engine", "model", "strategy", "trainer", "plugin", "booster", "runner", "optimizer")
 }
@@ -75,14 +75,14 @@ func updates(c *pysrc.Call) bool {
 	return isOptimizer(receiver) || hasWord(receiver, "scaler") && len(c.Args) > 0
 }
 
-// isOptimizer reports whether a name is that of an optimizer.
+// isOptimizer reports whether a name refers to an optimizer.
 func isOptimizer(name string) bool {
 	name = strings.ToLower(name)
 	short := len(name) >= 3 && strings.HasPrefix("optimizer", name)
 	return strings.Contains(name, "optim") || short || strings.HasPrefix(name, "opt_") || strings.HasSuffix(name, "_opt")
 }
 
-// findFeeds collects the names from which a loss is computed, directly or by way of other names.
+// findFeeds collects the names from which a loss is computed, directly or through other names.
 func (f *function) findFeeds() {
 	var todo []string
 	add := func(e pysrc.Expr) {
@@ -114,7 +114,7 @@ func (f *function) findFeeds() {
 	}
 }
 
-// isStep reports whether a function is one step of training: it is called again and again.
+// isStep reports whether a function is one training step, which is called repeatedly.
 func (f *function) isStep() bool {
 	if f.def == nil {
 		return false
@@ -134,7 +134,7 @@ func (f *function) isValidationStep() bool {
 	return false
 }
 
-// addLosses notes the names that are summands of a loss; what it is divided or multiplied by is not one.
+// addLosses records the names that are summands of a loss, but not its divisors or factors.
 func (f *function) addLosses(e pysrc.Expr) {
 	switch e := e.(type) {
 	case *pysrc.Name, *pysrc.Attribute:

@@ -8,7 +8,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// findModels collects the names that are used like models: their parameters are asked for, or eval() is called.
+// findModels collects the names that are used like models: by calling parameters() or eval() on them.
 func (m *module) findModels() {
 	for _, f := range m.functions {
 		for _, c := range f.calls {
@@ -30,7 +30,7 @@ func (m *module) findModels() {
 	}
 }
 
-// findLayers collects the attributes of a module's class that are modules themselves.
+// findLayers collects the attributes of a module class that are modules themselves.
 func (f *function) findLayers() {
 	if !f.class.isModule() {
 		return
@@ -48,7 +48,7 @@ func (f *function) findLayers() {
 	}
 }
 
-// makesModule reports whether a call makes a module: nn.Linear(…), a class of this file, from_pretrained.
+// makesModule reports whether a call creates a module: nn.Linear(…), a class in this file, from_pretrained.
 func (f *function) makesModule(c *pysrc.Call) bool {
 	name := f.imported(c.Func)
 	if c := f.classes[name]; c != nil {
@@ -64,7 +64,7 @@ func (f *function) makesModule(c *pysrc.Call) bool {
 	return false
 }
 
-// notModel reports whether a name stands for something else that has parameters or can be evaluated.
+// notModel reports whether a name refers to something else that has parameters or can be evaluated.
 func notModel(name string) bool {
 	return hasWord(name, "optim", "sched", "scaler", "trainer", "agent", "env", "loss", "criterion", "tokenizer", "metric", "data", "loader", "sampler", "cfg", "config", "args")
 }
@@ -84,12 +84,12 @@ func isModelName(name string) bool {
 	return strings.HasSuffix(name, "_model") || strings.HasSuffix(name, "_net")
 }
 
-// isFrozenName reports whether a model of that name is usually not trained.
+// isFrozenName reports whether a model with that name is usually not trained.
 func isFrozenName(name string) bool {
 	return hasWord(name, "teacher", "ref_", "_ref", "frozen", "ema", "reference", "target_net", "vae", "reward")
 }
 
-// modelCall returns the name of the model that a call runs, "" if it runs none.
+// modelCall returns the name of the model that a call runs, or "".
 func (f *function) modelCall(c *pysrc.Call) string {
 	name := dotted(c.Func)
 	if name == "" {
@@ -108,8 +108,8 @@ func (f *function) modelCall(c *pysrc.Call) string {
 	return ""
 }
 
-// computes reports whether a method of a model returns activations. Those that do something else are many, so
-// only names of layers count.
+// computes reports whether a model's method returns activations. Many methods do something else, so only names of
+// layers count.
 func computes(verb string) bool {
 	switch verb {
 	case "encoder", "decoder", "embed", "embedding", "embeddings", "tokens", "backbone", "encode_image", "encode_text", "forward_features", "embed_tokens", "lm_head", "head":
@@ -136,7 +136,7 @@ func (f *function) isModel(name string) bool {
 	return f.isOwnModel(name) || f.ofTraining() && isModelName(last(name))
 }
 
-// isOwnModel reports whether a name is used as a model in this file, or is an attribute of self that is.
+// isOwnModel reports whether a name, or an attribute of self, is used as a model in this file.
 func (f *function) isOwnModel(name string) bool { return f.ofTraining() && f.models[name] }
 
 // noGradients reports whether a context or decorator switches gradients off, or may.

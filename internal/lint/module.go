@@ -11,32 +11,32 @@ import (
 	"snug/internal/pysrc"
 )
 
-// module is one file as the rules see it: its functions, each with its calls and assignments and their places.
+// module is one file as the rules see it: its functions, each with its calls, its assignments and their places.
 type module struct {
 	src       []byte
 	starts    []int             // where its lines begin
-	imports   map[string]string // what an imported name stands for
-	libraries map[string]bool   // first parts of the modules that are imported
+	imports   map[string]string // full names of imported names
+	libraries map[string]bool   // top-level packages that are imported
 	classes   map[string]*class
 	functions []*function     // in the order of the source; the first is the module's own body
 	words     map[string]bool // every name and attribute in the file
 	models    map[string]bool // names of models, see models.go
-	defined   map[string]bool // functions of the file
+	defined   map[string]bool // functions in the file
 	dicts     map[string]bool // names that a dict is assigned to
-	cleared   map[string]bool // names of containers that are emptied or replaced somewhere; last parts only
-	quiet     map[string]bool // functions that are called where gradients are off
+	cleared   map[string]bool // containers that are emptied or replaced somewhere, by the last part of their names
+	quiet     map[string]bool // functions that are called with gradients off
 	gradless  bool            // gradients are switched off for the whole program
-	torch     string          // release of PyTorch that the settings name, "" if none
+	torch     string          // PyTorch release in the settings; "" if none
 }
 
-// class is a class of the file.
+// class is a class in the file.
 type class struct {
 	name   string
 	bases  []string        // full names
 	layers map[string]bool // attributes that are modules
 }
 
-// isModule reports whether a class is a torch module, as far as its bases tell.
+// isModule reports whether a class is a torch module, judging by its bases.
 func (c *class) isModule() bool { return c.hasBase("Module") }
 
 // isLightning reports whether a class is a LightningModule.
@@ -59,8 +59,8 @@ type function struct {
 	*module
 	name    string
 	def     *pysrc.FunctionDef // nil for the module's body
-	class   *class             // whose method it is
-	outer   *function          // that it is defined in; nil for the module's body
+	class   *class             // the class, for a method
+	outer   *function          // the enclosing function; nil for the module's body
 	top     *place
 	calls   []*call
 	assigns map[string][]*assign // by target: x, self.x
@@ -74,10 +74,10 @@ type function struct {
 	losses    map[string]bool     // names that a backward pass starts from
 	emptied   map[string][]*place // where a container is replaced or emptied
 	trains    map[pysrc.Stmt]bool // loops in which gradients are computed or weights updated
-	steps     map[pysrc.Stmt]bool // of these, the innermost ones
+	steps     map[pysrc.Stmt]bool // the innermost of these
 	feeds     map[string]bool     // names from which a loss is computed
 	evalCall  *call               // the first x.eval()
-	evaluated string              // its x
+	evaluated string              // the x in evalCall
 }
 
 // call is one call.
@@ -92,8 +92,8 @@ type call struct {
 // assign is one target of an assignment.
 type assign struct {
 	target  pysrc.Expr
-	value   pysrc.Expr // nil if the value is not known, as for the target of a loop
-	element int        // of the value that is unpacked, -1 for all of it
+	value   pysrc.Expr // nil if unknown, as for a loop's target
+	element int        // index of the unpacked element; -1: the whole value
 	op      string     // "+" for +=
 	at      pysrc.Pos
 	place   *place
@@ -123,7 +123,8 @@ func readModule(src []byte, body []pysrc.Stmt) *module {
 	return m
 }
 
-// readNames collects imports and classes, also those inside functions: a name may be used before.
+// readNames collects imports and classes, including those inside functions, because a name may be used before its
+// definition.
 func (m *module) readNames(body []pysrc.Stmt) {
 	for _, s := range body {
 		m.readImports(s)
@@ -149,7 +150,7 @@ func (m *module) readClass(c *pysrc.ClassDef) *class {
 	return out
 }
 
-// readFunction reads a function, and those inside it.
+// readFunction reads a function and its nested functions.
 func (m *module) readFunction(outer *function, c *class, def *pysrc.FunctionDef, body []pysrc.Stmt, gradless bool) {
 	f := &function{
 		module: m, def: def, class: c, outer: outer, top: &place{gradless: gradless},
@@ -181,7 +182,7 @@ func (m *module) ofTraining() bool {
 	return false
 }
 
-// isUnitTest reports whether a file holds unit tests, which keep things on purpose.
+// isUnitTest reports whether a file contains unit tests, which keep things on purpose.
 func (m *module) isUnitTest(path string) bool {
 	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "tests") {
 		return true
@@ -189,15 +190,15 @@ func (m *module) isUnitTest(path string) bool {
 	return m.libraries["unittest"] || m.libraries["pytest"] || m.libraries["parameterized"]
 }
 
-// The most functions of a file, and calls of a function, that are checked. Nobody writes more by hand, and rules
-// compare calls with each other, so checking such a file would take long, for nothing.
+// The most functions in a file, and calls in a function, that are checked. Hand-written code has fewer, and because
+// rules compare calls with each other, checking generated files would take long for nothing.
 const (
 	mostFunctions = 3000
 	mostCalls     = 5000
 )
 
-// generated returns an error that says why a file is not checked: it is larger than files that people write. It
-// is nil for all others.
+// generated returns an error for a file that is too large to be hand-written and is therefore not checked, and nil
+// for all others.
 func (m *module) generated() error {
 	if n := len(m.functions) - 1; n > mostFunctions { // without the code outside them
 		return SkippedError{fmt.Sprintf("it has %d functions, more than the %d of a hand-written file", n, mostFunctions)}
@@ -210,7 +211,7 @@ func (m *module) generated() error {
 	return nil
 }
 
-// title returns what people call a function.
+// title returns a function's name for messages.
 func (f *function) title() string {
 	if f.def == nil {
 		return "the code outside functions"
@@ -218,13 +219,13 @@ func (f *function) title() string {
 	return f.name
 }
 
-// SkippedError says why a file was passed over. It is no fault of the file's.
+// SkippedError says why a file was skipped, although nothing is wrong with it.
 type SkippedError struct{ why string }
 
 // Error returns the reason.
 func (e SkippedError) Error() string { return "not checked: " + e.why }
 
-// onGPU reports whether the file uses a GPU, as far as its words tell.
+// onGPU reports whether the file uses a GPU, judging by its words.
 func (m *module) onGPU() bool {
 	for _, word := range []string{"cuda", "device", "accelerator", "Accelerator", "fabric", "Trainer", "LightningModule", "local_rank"} {
 		if m.words[word] {

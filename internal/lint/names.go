@@ -8,7 +8,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// dotted returns a.b.c for such an expression, and "" for any other.
+// dotted returns a.b.c for a dotted name, and "" for any other expression.
 func dotted(e pysrc.Expr) string {
 	switch e := e.(type) {
 	case *pysrc.Name:
@@ -21,7 +21,7 @@ func dotted(e pysrc.Expr) string {
 	return ""
 }
 
-// last returns what follows the last dot.
+// last returns the part after the last dot.
 func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // imported returns the full name of an expression: np.zeros is numpy.zeros.
@@ -92,7 +92,7 @@ func positional(c *pysrc.Call) []pysrc.Expr {
 	return out
 }
 
-// unpacks reports whether a call passes *args or **kwargs, so that its arguments are not known.
+// unpacks reports whether a call passes *args or **kwargs, so that its arguments are unknown.
 func unpacks(c *pysrc.Call) bool {
 	for _, a := range c.Args {
 		if a.Stars > 0 {
@@ -148,7 +148,7 @@ func rootOf(e pysrc.Expr) pysrc.Expr {
 	return e
 }
 
-// anyIn reports whether an expression or something in it satisfies ok.
+// anyIn reports whether an expression or one of its subexpressions satisfies ok.
 func anyIn(e pysrc.Expr, ok func(pysrc.Expr) bool) bool {
 	if e == nil {
 		return false
@@ -166,7 +166,7 @@ func mentions(e pysrc.Expr, name string) bool {
 	return anyIn(e, func(x pysrc.Expr) bool { return dotted(x) == name })
 }
 
-// hasWord reports whether a name has one of the words in it.
+// hasWord reports whether a name contains one of the words.
 func hasWord(name string, words ...string) bool {
 	name = strings.ToLower(name)
 	for _, w := range words {

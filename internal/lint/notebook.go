@@ -11,18 +11,18 @@ import (
 	"snug/internal/pysrc"
 )
 
-// A notebook's code cells are one program: a list may be made in one cell and grow in another. Its cells are
-// joined, and a finding's line is counted in its cell again. Lines of IPython, such as %time and !pip, become
-// pass, so that all other lines keep their places.
+// A notebook's code cells are one program: a list may be created in one cell and grow in another. So the cells are
+// joined, and a finding's line is converted back to its cell. IPython lines, such as %time and !pip, become pass, so
+// that all other lines keep their positions.
 
-// notebook is a notebook's code as one source.
+// notebook is a notebook's code as one source file.
 type notebook struct {
 	code  []byte
 	cells []int // the cell of each line
 	first []int // the first line of each cell, by cell
 }
 
-// lintNotebook returns the findings in a notebook. Notebooks are not repaired.
+// lintNotebook returns the findings in a notebook. Notebooks are never fixed.
 func lintNotebook(path string, src []byte, rules []Rule, torch string) ([]Finding, error) {
 	n, err := readNotebook(src)
 	if err != nil {
@@ -52,7 +52,7 @@ func (n notebook) place(line int) (cell, inCell int) {
 	return cell, line - n.first[cell-1] + 1
 }
 
-// placed returns a syntax error with its cell.
+// placed adds the cell to a syntax error.
 func (n notebook) placed(path string, err error) error {
 	text := strings.TrimPrefix(err.Error(), path+":")
 	line := 0
@@ -93,7 +93,7 @@ func readNotebook(src []byte) (notebook, error) {
 	return n, nil
 }
 
-// cellText returns the source of a cell, which is a text or a list of lines.
+// cellText returns a cell's source, which is a string or a list of lines.
 func cellText(raw json.RawMessage) string {
 	var whole string
 	if json.Unmarshal(raw, &whole) == nil {
@@ -104,7 +104,7 @@ func cellText(raw json.RawMessage) string {
 	return strings.Join(lines, "")
 }
 
-// cellLines returns the lines of a cell, with those of IPython replaced. A cell in another language is empty.
+// cellLines returns a cell's lines, with IPython lines replaced. A cell in another language is empty.
 func cellLines(text string) []string {
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\n")
 	if magic := strings.TrimSpace(lines[0]); strings.HasPrefix(magic, "%%") && !keepsPython(magic) {
@@ -126,7 +126,7 @@ func cellLines(text string) []string {
 	return lines
 }
 
-// keepsPython reports whether the cell below a cell magic is still Python of this program.
+// keepsPython reports whether a cell with this cell magic is still Python code of this program.
 func keepsPython(magic string) bool {
 	switch strings.Fields(magic)[0] {
 	case "%%time", "%%timeit", "%%capture", "%%memit", "%%prun":
@@ -135,7 +135,7 @@ func keepsPython(magic string) bool {
 	return false
 }
 
-// isMagic reports whether a line is one of IPython: %cmd, !cmd, ?name or name?.
+// isMagic reports whether a line is IPython syntax: %cmd, !cmd, ?name or name?.
 func isMagic(code string) bool {
 	if _, value, ok := strings.Cut(code, "="); ok {
 		value = strings.TrimSpace(value)

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the rules of docs/lint.md")
 
-// TestPage checks that docs/lint.md ends with the rules of this package.
+// TestPage checks that docs/lint.md ends with this package's rules.
 func TestPage(t *testing.T) {
 	const name, head = "../../docs/lint.md", "\n## Rules\n\n"
 	got, err := os.ReadFile(name)
@@ -54,8 +54,8 @@ var groups = map[byte]string{
 	'8': "deprecated calls",
 }
 
-// rulesPage returns the part of docs/lint.md that comes from the rules: a table of all, then each with its reasons
-// and examples.
+// rulesPage returns the generated part of docs/lint.md: a table of all rules, then each with its reasons and
+// examples.
 func rulesPage() string {
 	var b strings.Builder
 	b.WriteString("| code | what it finds | |\n| --- | --- | --- |\n")
@@ -73,7 +73,7 @@ func rulesPage() string {
 	return b.String()
 }
 
-// notes returns what the table says about a rule besides its title.
+// notes returns the table's remarks about a rule.
 func notes(r Rule) string {
 	var out []string
 	if r.Fixes {

@@ -17,23 +17,23 @@ import (
 
 // Limits on what is read.
 const (
-	MaxBytes  = 64 << 20 // of a file: notebooks hold pictures
+	MaxBytes  = 64 << 20 // of a file; notebooks contain images
 	maxCode   = 2 << 20  // bytes of Python in it
 	maxFolder = 100_000  // entries of a folder
-	maxFiles  = 500_000  // files of one run
-	maxDepth  = 64       // folders inside each other
+	maxFiles  = 500_000  // files in one run
+	maxDepth  = 64       // nested folders
 )
 
 // Result is what lint found in one file.
 type Result struct {
 	Path     string
-	Source   []byte // as it was read
+	Source   []byte // as read
 	Findings []Finding
 	Err      error // why the file could not be checked, in one line
 }
 
-// Paths lists the Python files and notebooks at paths: files as they are, folders with all that is in them,
-// except for hidden folders, installed packages and what exclude names. Links to folders are not followed.
+// Paths lists the Python files and notebooks at paths. Files are listed as they are, folders with all their contents
+// except hidden folders, installed packages and whatever exclude matches. Links to folders are not followed.
 func Paths(paths []string, exclude func(string) bool) ([]string, error) {
 	l := lister{exclude: exclude, seen: map[string]bool{}}
 	for _, p := range paths {
@@ -53,7 +53,7 @@ type lister struct {
 // named lists a path that the user gave.
 func (l *lister) named(p string) error {
 	if info, err := os.Stat(p); err != nil || !info.IsDir() {
-		return l.add(p) // a file, or nothing: reading it says what is wrong
+		return l.add(p) // a file, or missing, which reading will report
 	}
 	entries, err := files.ReadDir(p, maxFolder)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *lister) named(p string) error {
 
 func (l *lister) add(p string) error {
 	if len(l.out) >= maxFiles {
-		return fmt.Errorf("there are more than %d files; name folders with fewer", maxFiles)
+		return fmt.Errorf("there are more than %d files; name smaller folders", maxFiles)
 	}
 	if !l.seen[p] && !l.exclude(p) {
 		l.seen[p] = true
@@ -105,7 +105,7 @@ func isPython(name string) bool {
 	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw") || strings.HasSuffix(name, ".ipynb"))
 }
 
-// isSkipped reports whether a folder holds nothing that the user wrote.
+// isSkipped reports whether a folder contains nothing that the user wrote.
 func isSkipped(name string) bool {
 	switch name {
 	case "__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "__pypackages__":

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPaths lists a folder with all that may be in it.
+// TestPaths lists a folder with all kinds of contents.
 func TestPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a.py", "b.ipynb", "c.txt", "src/d.py", "src/old/e.py", ".git/f.py", "venv/lib/g.py", "src/.h.py"} {
@@ -38,8 +38,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn checks that one bad file does not keep others from being checked, and that the results have
-// the order of the files.
+// TestCheckGoesOn checks that a bad file does not prevent the others from being checked, and that the results are in
+// file order.
 func TestCheckGoesOn(t *testing.T) {
 	sources := map[string]string{
 		"a.py": "import torch\ntorch.cuda.amp.GradScaler()\n",

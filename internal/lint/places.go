@@ -4,7 +4,7 @@ package lint
 
 import "snug/internal/pysrc"
 
-// place is where a statement is: a chain of the blocks around it, innermost first. It ends at the function.
+// place is where a statement is: the chain of blocks around it, innermost first, up to the function.
 type place struct {
 	outer    *place
 	stmt     pysrc.Stmt     // the for, while, if, with or try; nil for the function's own block
@@ -57,8 +57,8 @@ func (p *place) in(block *place) bool {
 	return false
 }
 
-// always reports whether a statement at this place runs in every iteration of a loop: nothing but
-// with blocks and tries lies between.
+// always reports whether a statement at this place runs in every iteration of a loop: only with and try blocks are in
+// between.
 func (p *place) always(loop *place) bool {
 	for q := p; q != nil; q = q.outer {
 		if q == loop {
@@ -76,7 +76,7 @@ func isTry(s pysrc.Stmt) bool {
 	return ok
 }
 
-// inHandler returns the except clause that a place is in, nil if it is in none.
+// inHandler returns the except clause around a place, or nil.
 func (p *place) inHandler() *place {
 	for q := p; q != nil; q = q.outer {
 		if q.handler != nil {
@@ -86,12 +86,13 @@ func (p *place) inHandler() *place {
 	return nil
 }
 
-// before reports whether a position comes first.
+// before reports whether a comes before b.
 func before(a, b pysrc.Pos) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 }
 
-// forOldReleases reports whether an if around a place asks for a release, so that the code is meant for an old one.
+// forOldReleases reports whether an if around a place checks for a release, so that the code may be meant for an old
+// one.
 func (p *place) forOldReleases() bool {
 	for q := p; q != nil; q = q.outer {
 		test, ok := q.stmt.(*pysrc.If)

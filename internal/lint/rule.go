@@ -4,15 +4,15 @@ package lint
 
 import "slices"
 
-// Rule is one thing that lint looks for.
+// Rule is one kind of problem that lint looks for.
 type Rule struct {
 	Code     string // SNG and three digits; the first is the group
-	Name     string // in words, for SARIF and the page
+	Name     string // a readable name, for SARIF and the page
 	Title    string // one line: what is wrong
 	Why      string // what it costs
-	Evidence string // what was measured, or where the fact was read
+	Evidence string // a measurement, or the source of the fact
 	Bad      string // an example with the finding
-	Good     string // the same without it
+	Good     string // the same code without it
 	Fixes    bool   // --fix can repair it, at least in simple cases
 	Optional bool   // off unless it is selected
 	InTests  bool   // also applies to unit tests

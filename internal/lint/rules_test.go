@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestSnippets checks the labelled snippets: each line has the findings that "# want: CODE" names, and no others.
+// TestSnippets checks the labelled snippets: each line has exactly the findings in its "# want: CODE" comment.
 func TestSnippets(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -45,18 +45,18 @@ func TestSnippets(t *testing.T) {
 		t.Errorf("%d snippets, want at least 80", snippets)
 	}
 	for _, code := range Codes() {
-		if !seen[code] && code != "SNG604" { // which needs a release: TestExamples
+		if !seen[code] && code != "SNG604" { // it needs a release; see TestExamples
 			t.Errorf("no snippet has a finding of %s", code)
 		}
 	}
 }
 
-// everything selects all rules.
+// everything returns options with all rules.
 func everything() Options {
 	return Options{Rules: func(string) []Rule { return Rules() }}
 }
 
-// wanted returns the labels of a source, by line.
+// wanted returns a source's labels, by line.
 func wanted(src string) []string {
 	label := regexp.MustCompile(`want: ([A-Z0-9, ]+)`)
 	out := []string{}
@@ -78,7 +78,7 @@ func codesByLine(found []Finding) []string {
 	return out
 }
 
-// TestExamples checks that each rule's bad example has its finding, that the good one has none of any rule, and
+// TestExamples checks that each rule's bad example has its finding, that the good one has no findings at all, and
 // that the texts are complete.
 func TestExamples(t *testing.T) {
 	const preamble = "import copy, os\n%simport torch.nn.functional as F\nfrom torch.utils.data import DataLoader\n" +
@@ -105,7 +105,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("the good example has findings: %v %v", good, err)
 			}
 			if canFix := slices.ContainsFunc(bad, func(f Finding) bool { return f.Fixed != "" }); canFix != r.Fixes {
-				t.Errorf("Fixes is %v, but the example can be repaired: %v", r.Fixes, canFix)
+				t.Errorf("Fixes is %v, but the example can be fixed: %v", r.Fixes, canFix)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// SARIF 2.1.0, as far as code hosts read it: the rules, and for each finding its rule, message and place.
+// The part of SARIF 2.1.0 that code hosts read: the rules, and for each finding its rule, message and location.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -92,7 +92,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s %s", f.Path, f.Line, f.Column, f.Rule, f.Message)
 }
 
-// MarshalJSON returns a finding as the machine interface has it.
+// MarshalJSON returns a finding as in the JSON output.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Rule    string  `json:"rule"`

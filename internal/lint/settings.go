@@ -15,13 +15,13 @@ import (
 	"snug/internal/spelling"
 )
 
-// Settings say which rules apply to which files: [tool.snug.lint] of a pyproject.toml, and the flags.
+// Settings describe which rules apply to which files: [tool.snug.lint] in pyproject.toml, and the flags.
 type Settings struct {
-	Select  []string            // codes or prefixes of codes (SNG1, ALL); empty: all that are not optional
-	Ignore  []string            // codes or their beginnings
+	Select  []string            // codes or prefixes of codes (SNG1, ALL); empty: all except optional ones
+	Ignore  []string            // codes or prefixes of codes
 	Exclude []string            // files and folders, with * and **
-	PerFile map[string][]string // codes to ignore, by pattern of the file
-	Torch   string              // release of PyTorch
+	PerFile map[string][]string // codes to ignore, by file pattern
+	Torch   string              // PyTorch release
 }
 
 // settingKeys are the keys of [tool.snug.lint].
@@ -29,7 +29,7 @@ func settingKeys() []string {
 	return []string{"select", "ignore", "exclude", "per-file-ignores", "torch"}
 }
 
-// ReadSettings reads [tool.snug.lint] of a pyproject.toml; a file without that table changes nothing.
+// ReadSettings reads [tool.snug.lint] from a pyproject.toml; a file without that table changes nothing.
 func ReadSettings(name string, data []byte) (Settings, error) {
 	var s Settings
 	d, err := doc.OpenAs(name, doc.TOML, data)
@@ -86,7 +86,7 @@ func (s *Settings) read(d *doc.Document, key string, v doc.Value) (err error) {
 	return err
 }
 
-// texts returns a list of texts.
+// texts returns a list of strings.
 func texts(d *doc.Document, v doc.Value) ([]string, error) {
 	if v.Kind != doc.List {
 		return nil, fmt.Errorf("%s must be a list of strings, such as [\"SNG101\"]", v.Path[len(v.Path)-1])
@@ -106,7 +106,7 @@ func texts(d *doc.Document, v doc.Value) ([]string, error) {
 	return out, nil
 }
 
-// Check returns an error if a selector covers no rule.
+// Check returns an error if a selector matches no rule.
 func (s Settings) Check() error {
 	lists := [][]string{s.Select, s.Ignore}
 	for _, list := range s.PerFile {
@@ -137,12 +137,12 @@ func (s Settings) Rules(file string) []Rule {
 	})
 }
 
-// Excludes reports whether a file or folder is not to be checked.
+// Excludes reports whether a file or folder should not be checked.
 func (s Settings) Excludes(file string) bool {
 	return slices.ContainsFunc(s.Exclude, func(p string) bool { return inPattern(p, file) })
 }
 
-// inPattern reports whether a pattern covers a file: its path, its name, or a folder it is in.
+// inPattern reports whether a pattern matches a file: its path, its name, or a folder it is in.
 func inPattern(pattern, file string) bool {
 	pattern, file = strings.TrimSuffix(pattern, "/"), path.Clean(filepath.ToSlash(file))
 	want := strings.Split(pattern, "/")
@@ -158,8 +158,8 @@ func inPattern(pattern, file string) bool {
 	return false
 }
 
-// segments matches the parts of a path; ** stands for any number of them. Its work is bounded: a table, not a
-// search.
+// segments matches the parts of a path; ** matches any number of them. It uses a table instead of backtracking, so
+// its time is bounded.
 func segments(want, parts []string) bool {
 	reach := make([]bool, len(parts)+1) // which prefixes of the path are matched so far
 	reach[0] = true

@@ -44,13 +44,13 @@ func makesTensor(name string) bool {
 	return false
 }
 
-// onCard reports whether a tensor is made on a GPU.
+// onCard reports whether a tensor is created on a GPU.
 func onCard(c *pysrc.Call) bool {
 	d, ok := text(argument(c, "device"))
 	return ok && hasWord(d, "cuda")
 }
 
-// bytesOf returns the size of a tensor whose sizes are all known.
+// bytesOf returns the size in bytes of a tensor whose dimensions are all known.
 func (f *function) bytesOf(c *call) (uint64, bool) {
 	sizes := positional(c.Call)
 	if len(sizes) > 0 {
@@ -87,7 +87,7 @@ func typeBytes(name string) uint64 {
 	return 4
 }
 
-// number returns the value of an integer: a literal, a name that is assigned once, or a product or sum of such.
+// number returns the value of an integer: a literal, a name that is assigned once, or a product or sum of these.
 func (f *function) number(e pysrc.Expr, at pysrc.Pos, depth int) (int64, bool) {
 	if depth > 8 {
 		return 0, false
@@ -119,7 +119,7 @@ func (f *function) constant(name string, at pysrc.Pos, depth int) (int64, bool) 
 	return 0, false
 }
 
-// inRange reports whether a product of two such numbers fits into 64 bits.
+// inRange reports whether the product of two numbers in this range fits into 64 bits.
 func inRange(n int64) bool { return n >= 0 && n < 1<<31 }
 
 func compute(op string, l, r int64, ok bool) (int64, bool) {
@@ -144,7 +144,7 @@ func compute(op string, l, r int64, ok bool) (int64, bool) {
 var paddedToMaximum = Rule{
 	Code: "SNG404", Name: "padded-to-maximum",
 	Title:    "every sample is padded to a fixed length",
-	Why:      "padding=\"max_length\" makes each batch as long as max_length, however short its samples are: activations and logits of padding take as much memory as those of text. Padding to the longest sample of the batch (a data collator) takes less, but varying lengths fragment memory.",
+	Why:      "padding=\"max_length\" makes each batch as long as max_length, however short its samples are: activations and logits of padding take as much memory as those of real tokens. Padding to the longest sample in the batch (a data collator) takes less, but varying lengths fragment memory.",
 	Evidence: "snug estimate --lengths shows both for your data.",
 	Bad:      "tokenizer(texts, padding=\"max_length\", max_length=512, truncation=True)\n",
 	Good:     "tokenizer(texts, max_length=512, truncation=True)\n",

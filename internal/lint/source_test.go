@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNotebook checks that cells are one program, that findings have their cell and line, and that lines of
-// IPython are skipped.
+// TestNotebook checks that cells form one program, that findings have their cell and line, and that IPython lines are
+// skipped.
 func TestNotebook(t *testing.T) {
 	src := notebookOf(t,
 		[2]string{"markdown", "# A title"},
@@ -51,7 +51,7 @@ func TestNotebookErrors(t *testing.T) {
 	}
 }
 
-// notebookOf returns a notebook with cells, each a kind and a source.
+// notebookOf returns a notebook with cells, each given as a kind and a source.
 func notebookOf(t *testing.T, cells ...[2]string) []byte {
 	t.Helper()
 	var list []map[string]any
@@ -65,7 +65,7 @@ func notebookOf(t *testing.T, cells ...[2]string) []byte {
 	return src
 }
 
-// TestEncodings checks that a declared Latin-1 is read, and that other texts are refused in one line.
+// TestEncodings checks that declared Latin-1 is read, and that other encodings are refused with a one-line error.
 func TestEncodings(t *testing.T) {
 	const amp = "import torch\nx = torch.cuda.amp.GradScaler()\n"
 	for _, c := range []struct{ name, src, wrong string }{
@@ -114,12 +114,12 @@ func TestFix(t *testing.T) {
 		}
 		again, _ := Source("x.py", got, Options{})
 		if _, n := Fix("x.py", got, again); n > 0 {
-			t.Errorf("%s: a second run repairs %d more", c.name, n)
+			t.Errorf("%s: a second run fixes %d more", c.name, n)
 		}
 	}
 }
 
-// Files that nobody wrote by hand are passed over, and it is said.
+// Files that are too large to be hand-written are skipped, with a message.
 func TestGeneratedFiles(t *testing.T) {
 	functions := "import torch\n"
 	for i := range mostFunctions + 1 {

@@ -9,25 +9,25 @@ import (
 	"snug/internal/pysrc"
 )
 
-// value is what is known about an expression. Only tensors that come from a model or a loss are known at all; a
-// rule says nothing about the rest.
+// value is what is known about an expression. Only tensors that come from a model or a loss are tracked; rules ignore
+// the rest.
 type value struct {
 	known bool
-	graph bool  // autograd's graph hangs on it
-	big   bool  // more than a scalar
+	graph bool  // has an autograd graph
+	big   bool  // larger than a scalar
 	host  bool  // in host memory
-	lines []int // where it was made
+	lines []int // where it was created
 }
 
-// deepest is how many names and operations are followed back.
+// deepest is the maximum number of names and operations to trace back.
 const deepest = 24
 
-// values follows expressions of a function back to where their tensors were made.
+// values traces a function's expressions back to where their tensors were created.
 type values struct {
 	f     *function
-	at    pysrc.Pos // of the use: later assignments do not count
+	at    pysrc.Pos // of the use; later assignments are ignored
 	depth int
-	work  *int // bounds the total: names that feed each other would take exponential time
+	work  *int // limits the total work: names that refer to each other would take exponential time
 }
 
 // value returns what is known about an expression at a place.
@@ -81,7 +81,8 @@ func (v values) all(list []pysrc.Expr, p *place) value {
 	return out
 }
 
-// join returns what holds for two values that become one: something known about either holds for the result.
+// join returns the value of an expression that combines two values: whatever is known about either applies to the
+// result.
 func join(a, b value) value {
 	switch {
 	case !a.known:
@@ -156,7 +157,7 @@ func (v values) assigned(a *assign, name string) value {
 	return out
 }
 
-// mayBeTensor reports whether an expression can be a tensor; a number that a loop begins with is not one.
+// mayBeTensor reports whether an expression can be a tensor; a sum's initial number cannot.
 func mayBeTensor(e pysrc.Expr) bool {
 	switch e.(type) {
 	case *pysrc.Number, *pysrc.Const, *pysrc.Str, *pysrc.List, *pysrc.Dict:
@@ -171,7 +172,7 @@ func gives(e pysrc.Expr, names ...string) bool {
 	return ok && slices.Contains(names, lastOf(c.Func))
 }
 
-// lastOf returns the name of a function or method, whatever it is called on.
+// lastOf returns the name of a function or method, without its receiver.
 func lastOf(e pysrc.Expr) string {
 	switch e := e.(type) {
 	case *pysrc.Name:
@@ -207,7 +208,7 @@ func attribute(of value, a *pysrc.Attribute) value {
 	return of
 }
 
-// isSmallName reports whether a name stands for a number, or for one number per sample.
+// isSmallName reports whether a name suggests a number, or one number per sample.
 func isSmallName(name string) bool {
 	return hasWord(name, "loss", "score", "reward", "acc", "ppl", "perplexity", "nll", "metric", "error", "value_pred")
 }
@@ -246,12 +247,12 @@ func (v values) call(c *pysrc.Call, p *place) value {
 	return value{}
 }
 
-// isTensorFunction reports whether a name is a function of torch that computes.
+// isTensorFunction reports whether a name is a torch function that computes a tensor.
 func isTensorFunction(name string) bool {
 	return strings.HasPrefix(name, "torch.nn.functional.") || strings.HasPrefix(name, "torch.") && strings.Count(name, ".") == 1
 }
 
-// isLossFunction reports whether a function or module computes a loss, by its name.
+// isLossFunction reports whether a function or module computes a loss, judging by its name.
 func isLossFunction(name string) bool {
 	return hasWord(name, "loss", "criterion", "cross_entropy", "loss_fn", "ce_", "bce") && !hasWord(name, "item", "float", "log_loss", "print", "plot", "save", "update", "get_last")
 }
@@ -323,7 +324,7 @@ func methodOf(of value, name string, c *pysrc.Call) value {
 	return of
 }
 
-// reduces reports whether a function makes a tensor much smaller, as a rule.
+// reduces reports whether a function usually makes a tensor much smaller.
 func reduces(name string) bool {
 	switch name {
 	case "mean", "sum", "norm", "max", "min", "gather", "amax", "amin", "prod", "logsumexp", "std", "var":

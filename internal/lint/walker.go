@@ -4,7 +4,7 @@ package lint
 
 import "snug/internal/pysrc"
 
-// walker fills in a function: every call, assignment and container that grows, with its place.
+// walker fills in a function: every call, assignment and growing container, with its place.
 type walker struct {
 	f     *function
 	place *place
@@ -63,7 +63,7 @@ func (w *walker) statement(s pysrc.Stmt) {
 	}
 }
 
-// branch reads an if. A block that a flag of evaluation guards, as in "if not train", is not taken apart.
+// branch reads an if. It does not look into a block that is guarded by an evaluation flag, as in "if not train".
 func (w *walker) branch(s *pysrc.If) {
 	w.expr(s.Test)
 	w.inside(w.place.within(s, false), s.Then)
@@ -206,7 +206,7 @@ func (w *walker) expr(e pysrc.Expr) {
 	case *pysrc.Attribute:
 		w.word(e.Name)
 	case *pysrc.Lambda:
-		// Its calls run later, somewhere else, but its words count.
+		// Its calls run later, elsewhere, but its words count.
 	case *pysrc.Walrus:
 		w.assign(&pysrc.Name{Pos: e.Pos, ID: e.Name}, e.Value, -1, "")
 	case *pysrc.Call:

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 var zeroGradMissing = Rule{
 	Code: "SNG301", Name: "zero-grad-missing",
 	Title:    "a training loop never clears its gradients",
-	Why:      "backward adds to the gradients that are there. Without zero_grad each update uses the sum of all steps so far, and the gradients, as large as the weights, are never released between steps.",
+	Why:      "backward adds to the existing gradients. Without zero_grad each update uses the sum of all steps so far, and the gradients, as large as the weights, are never released between steps.",
 	Evidence: "From PyTorch's documentation of Optimizer.zero_grad; with set_to_none, its default, the gradients' memory is free during the next forward.",
 	Bad:      "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n",
 	Good:     "for batch in loader:\n    loss = model(batch).loss\n    loss.backward()\n    optimizer.step()\n    optimizer.zero_grad()\n",
@@ -36,8 +36,8 @@ func checkZeroGrad(m *module, r *reporter) {
 	}
 }
 
-// plainBackward reports whether loss.backward() is in the loop of an update of one of PyTorch's own
-// optimizers, or of one that the function is given. Engines such as DeepSpeed's clear gradients themselves.
+// plainBackward reports whether a loop calls loss.backward() and updates weights with one of PyTorch's own
+// optimizers, or with one passed to the function. Engines such as DeepSpeed's clear gradients themselves.
 func (f *function) plainBackward(step *call, loop *place) bool {
 	optimizer := dotted(step.Func.(*pysrc.Attribute).X)
 	if hasWord(optimizer, "scaler") && len(step.Args) > 0 {
@@ -54,7 +54,7 @@ func (f *function) plainBackward(step *call, loop *place) bool {
 	return false
 }
 
-// makesOptimizer reports whether the file makes one of PyTorch's optimizers and calls it that.
+// makesOptimizer reports whether the file creates a PyTorch optimizer with this name.
 func (f *function) makesOptimizer(name string) bool {
 	for _, other := range f.functions {
 		for _, a := range other.assigns[name] {
@@ -78,8 +78,8 @@ func (m *module) clearsByHand() bool {
 	return m.words["zero_"] || m.words["zero_gradients"] || m.words["autograd"]
 }
 
-// clearsOnlyBefore reports whether all calls of zero_grad in the file come before the loop, in the same
-// function and in no loop.
+// clearsOnlyBefore reports whether all zero_grad calls in the file come before the loop, in the same function and
+// outside any loop.
 func (f *function) clearsOnlyBefore(loop *place) bool {
 	cleared := false
 	for _, other := range f.functions {
@@ -120,7 +120,7 @@ func checkMisplaced(m *module, r *reporter) {
 	}
 }
 
-// misplaced looks through the calls of one block in order.
+// misplaced checks the calls of one block in order.
 func (f *function) misplaced(calls []*call, r *reporter) {
 	back := false
 	var cleared *call

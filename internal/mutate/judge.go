@@ -14,7 +14,7 @@ import (
 	"snug/internal/files"
 )
 
-// judge runs tests over mutants.
+// judge runs tests on mutants.
 type judge struct {
 	tests   []string
 	timeout time.Duration
@@ -80,8 +80,7 @@ func (j judge) try(m mutant) (verdict, error) {
 	return survived, nil
 }
 
-// overlayOf writes the file for go -overlay, which says that the mutant replaces its original, and returns
-// its path.
+// overlayOf writes the file for go -overlay, which replaces the original with the mutant, and returns its path.
 func overlayOf(dir string, m mutant) (string, error) {
 	source, err := files.Read(m.file, 1<<24)
 	if err != nil {

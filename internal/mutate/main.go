@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutate puts small mistakes into packages, one at a time, and lists those that no test notices:
+// Command mutate introduces small mistakes into packages, one at a time, and lists those that no test notices:
 //
 //	go run ./internal/mutate -n 40 -seed 1 -tests ./internal/shadow,./internal/simulate internal/shadow
 //
-// Files are not changed: the go command reads the mutated file in place of the original (-overlay). A
-// survivor is a gap in the tests, unneeded code, or a change that makes no difference; a person
-// has to decide which.
+// Files are not changed: the go command reads the mutated file in place of the original (-overlay). A survivor is a
+// gap in the tests, unneeded code, or a change that makes no difference; a person must decide which.
 package main
 
 import (
@@ -44,7 +43,7 @@ func parse() options {
 	var o options
 	var tests string
 	flag.IntVar(&o.n, "n", 40, "how many mutants of each folder to try, 0 for all")
-	flag.Uint64Var(&o.seed, "seed", 1, "which ones")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed for choosing them")
 	flag.StringVar(&o.only, "only", "", "only files whose name contains this")
 	flag.IntVar(&o.line, "line", 0, "only this line, such as a survivor that now has a test")
 	flag.StringVar(&tests, "tests", "", "packages whose tests to run, separated by commas (default the folder's own)")
@@ -71,7 +70,7 @@ func mutate(o options) error {
 			found = slices.DeleteFunc(found, func(m mutant) bool { return m.line != o.line })
 		}
 		if len(found) == 0 {
-			return fmt.Errorf("%s holds nothing to change", folder)
+			return fmt.Errorf("%s contains nothing to change", folder)
 		}
 		rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 		j := judge{tests: o.tests, timeout: o.timeout}

@@ -10,14 +10,13 @@ import (
 	"strconv"
 )
 
-// mutant is one small mistake: the bytes of a file from one offset to another,
-// replaced by others.
+// mutant is one small mistake: a range of bytes in a file, replaced by others.
 type mutant struct {
 	file       string
 	line       int
 	start, end int
 	text       string // the replacement
-	what       string // the change, in words
+	what       string // a description of the change
 }
 
 // apply returns the file with the mistake.
@@ -27,7 +26,7 @@ func (m mutant) apply(source []byte) []byte {
 	return append(out, source[m.end:]...)
 }
 
-// swaps maps operators to those that they are often confused with.
+// swaps maps operators to the ones that they are often confused with.
 var swaps = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS,
 	token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -45,7 +44,7 @@ type finder struct {
 	found  []mutant
 }
 
-// mutantsOf returns all mutants of a file, in the order of its text.
+// mutantsOf returns all mutants of a file, in source order.
 func mutantsOf(name string, source []byte) ([]mutant, error) {
 	f := finder{name: name, source: source, fset: token.NewFileSet()}
 	tree, err := parser.ParseFile(f.fset, name, source, parser.SkipObjectResolution)
@@ -81,11 +80,11 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// drop adds mutants that each leave out one statement.
+// drop adds mutants that each omit one statement.
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		if does(s) {
-			f.add(s.Pos(), s.End(), "", "left out: "+f.text(s))
+			f.add(s.Pos(), s.End(), "", "omitted: "+f.text(s))
 		}
 	}
 }
@@ -108,7 +107,7 @@ func (f *finder) add(start, end token.Pos, text, what string) {
 	f.found = append(f.found, mutant{f.name, at.Line, at.Offset, f.fset.Position(end).Offset, text, what})
 }
 
-// text returns the first line of the source of a node.
+// text returns the first line of a node's source.
 func (f *finder) text(n ast.Node) string {
 	return string(f.source[f.fset.Position(n.Pos()).Offset:f.fset.Position(n.End()).Offset])
 }

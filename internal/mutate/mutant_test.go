@@ -52,13 +52,13 @@ func TestMutants(t *testing.T) {
 			t.Errorf("no mutant has %q on line %d", l, at)
 		}
 	}
-	if got := len(found); got != len(want)+3 { // and three statements that are left out
+	if got := len(found); got != len(want)+3 { // and three omitted statements
 		t.Errorf("%d mutants, want %d", got, len(want)+3)
 	}
 }
 
-// The tests give the verdict: a mistake in this package that its own test sees is killed, one that no test
-// sees survives, and one that does not compile is neither.
+// The tests decide: a mistake in this package that its own test notices is killed, one that no test notices survives,
+// and one that does not compile is neither.
 func TestVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles programs")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern has regular expressions that cost nothing until they are used.
+// Package pattern provides regular expressions that cost nothing until they are used.
 //
-// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the
-// program use none, so each is compiled on first use. Searching a file with one takes a microsecond for
-// every twenty bytes, a hundred times as long as looking for a word, so an expression for whole files
-// lists the words that every match begins with.
+// Compiling an expression takes as long as reading a hundred lines of a config, and most runs of the program use
+// none, so each is compiled on first use. Searching a file with an expression takes a microsecond for every twenty
+// bytes, a hundred times as long as searching for a word, so an expression for whole files lists the words that every
+// match begins with.
 package pattern
 
 import (
@@ -18,14 +18,14 @@ import (
 type Pattern struct {
 	compiled func() *regexp.Regexp
 	words    []string
-	code     bool // a match begins with its line, which has no comment before the word
+	code     bool // a match begins at the start of its line, and the word is not in a comment
 }
 
-// outsideComments is the beginning of expressions that ignore comments.
+// outsideComments is the prefix of expressions that ignore comments.
 const outsideComments = `(?m)^[^#\n]*`
 
-// New returns the pattern of a regular expression. If words are given, each match must have one of them on
-// its first line, or on its second after an empty one: a text without any is not searched.
+// New returns the pattern for a regular expression. If words are given, each match must have one of them on its first
+// line, or on its second after an empty one; a text without any of them is not searched.
 func New(expression string, words ...string) *Pattern {
 	return &Pattern{
 		compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) }),
@@ -68,8 +68,8 @@ func (p *Pattern) Index(text string) []int {
 	return at
 }
 
-// begin returns where a search begins: at the line of the first word. It is -1 if there can be no match, as
-// for a nil pattern.
+// begin returns where to start searching: at the line with the first word. It is -1 if there can be no match, as for
+// a nil pattern.
 func (p *Pattern) begin(text string) int {
 	if p == nil {
 		return -1
@@ -86,8 +86,7 @@ func (p *Pattern) begin(text string) int {
 	return first
 }
 
-// line returns the start of the first line that has a word, in code without a comment before it; -1 if
-// there is none.
+// line returns the start of the first line with a word, for code only outside comments; -1 if there is none.
 func (p *Pattern) line(text, word string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)

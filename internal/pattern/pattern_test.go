@@ -38,7 +38,7 @@ func TestNothingIsCompiledWithoutItsWords(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("an expression that is none was compiled")
+			t.Error("an invalid expression was compiled")
 		}
 	}()
 	wrong.In("a word")

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// arguments reads the arguments of a call, in parentheses.
+// arguments reads a call's arguments, in parentheses.
 func (p *parser) arguments() []Arg {
 	open := p.take().pos()
 	var args []Arg
@@ -40,8 +40,7 @@ func (p *parser) argument() Arg {
 	return Arg{Value: p.named()}
 }
 
-// soleGenerator reads a generator without parentheses of its own, which must be the only
-// argument of a call.
+// soleGenerator reads a generator without its own parentheses, which must be the only argument of a call.
 func (p *parser) soleGenerator(open Pos, elt Expr, first bool) Expr {
 	x := p.comprehension(open, "generator", elt, nil)
 	if !first || !p.is(")") {

@@ -3,10 +3,9 @@
 // Package pysrc parses Python source, up to the syntax of 3.14, into a small syntax
 // tree. Nothing is executed.
 //
-// The parser is our own: a lexer that makes tokens of lines, blocks and f-strings, and
-// one function for each rule of the grammar. The only Go library that reads real files
-// without cgo took twenty times as long, and unless every build names its tags it brings
-// 20 MB of other grammars. A test compares the trees with those of CPython.
+// The parser is our own: a lexer that produces tokens for lines, blocks and f-strings, and one function for each
+// grammar rule. The only Go library that reads real files without cgo took twenty times as long, and includes 20 MB
+// of other grammars unless every build sets its tags. A test compares the trees with CPython's.
 package pysrc
 
 // Pos is a position in a file, counted from 1. Columns count bytes.
@@ -139,7 +138,7 @@ type (
 		Pos
 		Elts []Expr
 	}
-	// Dict is {Keys: Values}; a nil key stands for ** before its value.
+	// Dict is {Keys: Values}; a nil key means ** before its value.
 	Dict struct {
 		Pos
 		Keys, Values []Expr

@@ -54,7 +54,7 @@ func (p *parser) parenthesized() Expr {
 	return x
 }
 
-// checkPlain reports an error for * where only a single value is allowed.
+// checkPlain reports an error for a * where only a single value is allowed.
 func (p *parser) checkPlain(x Expr) {
 	if s, is := x.(*Starred); is {
 		p.failAt(s.Pos, "'*' is not allowed here")
@@ -76,7 +76,7 @@ func (p *parser) list() Expr {
 	return x
 }
 
-// elements reads the elements after the first of a display; a trailing comma is allowed.
+// elements reads a display's elements after the first; a trailing comma is allowed.
 func (p *parser) elements(first Expr, end string) []Expr {
 	list := []Expr{first}
 	for p.accept(",") && !p.is(end) {
@@ -126,7 +126,7 @@ func (p *parser) dictFrom(at Pos, key Expr) Expr {
 	return d
 }
 
-// dict reads the items of a dict up to its brace.
+// dict reads a dict's items up to its closing brace.
 func (p *parser) dict(d *Dict) Expr {
 	for !p.is("}") {
 		var key Expr
@@ -146,7 +146,7 @@ func (p *parser) dict(d *Dict) Expr {
 	return d
 }
 
-// isFor reports whether a clause of a comprehension follows.
+// isFor reports whether a comprehension clause follows.
 func (p *parser) isFor() bool {
 	return p.is("for") || p.is("async") && p.ahead(1).is("for")
 }

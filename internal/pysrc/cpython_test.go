@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestCPython compares our trees with those of CPython's own parser, for the files in
-// testdata and a tenth of Python's standard library. SNUG_TEST_ALL=1 compares all of it, and
-// the training libraries too. SNUG_TEST_PYTHON names another Python.
+// TestCPython compares our trees with those of CPython's own parser, for the files in testdata and a tenth of
+// Python's standard library. SNUG_TEST_ALL=1 compares all of it, and the training libraries too. SNUG_TEST_PYTHON
+// selects another Python.
 func TestCPython(t *testing.T) {
 	python := pythonOf(t)
 	files := append(pythonFiles(t, "../../testdata", 1), libraryFiles(t, python)...)
@@ -40,7 +40,7 @@ func pythonOf(t *testing.T) string {
 	return python
 }
 
-// compareWith compares files and returns how many trees were the same.
+// compareWith compares files and returns how many trees were equal.
 func compareWith(t *testing.T, python string, files []string) int {
 	t.Helper()
 	cmd := exec.Command(python, "testdata/dump.py")
@@ -82,8 +82,7 @@ func libraryFiles(t *testing.T, python string) []string {
 	return files
 }
 
-// pythonFiles returns every so many of the Python files below a folder. It skips packages that are
-// installed inside a library.
+// pythonFiles returns every n-th Python file below a folder. It skips packages that are installed inside a library.
 func pythonFiles(t *testing.T, root string, every int) []string {
 	t.Helper()
 	var files []string
@@ -109,7 +108,7 @@ func pythonFiles(t *testing.T, root string, every int) []string {
 	return files
 }
 
-// compareAll reads the output of dump.py and returns how many trees were the same.
+// compareAll reads the output of dump.py and returns how many trees were equal.
 func compareAll(t *testing.T, from io.Reader) (same int) {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	line := func() string {
@@ -132,8 +131,8 @@ func compareAll(t *testing.T, from io.Reader) (same int) {
 	return same
 }
 
-// isSame compares a file's tree with CPython's. We may accept a file that CPython refuses,
-// since CPython refuses some only after parsing.
+// isSame compares a file's tree with CPython's. We may accept a file that CPython refuses, because CPython refuses
+// some only after parsing.
 func isSame(t *testing.T, path, verdict string, want []string) bool {
 	t.Helper()
 	src, err := os.ReadFile(path)
@@ -165,8 +164,7 @@ func isSame(t *testing.T, path, verdict string, want []string) bool {
 	return true
 }
 
-// agree reports whether two statements are the same, except for strings that CPython's
-// side omits.
+// agree reports whether two statements are the same, except for strings that CPython's dump omits.
 func agree(got, want string) bool {
 	return got == want || strings.Contains(want, "<named>") &&
 		slices.EqualFunc(strings.Fields(got), strings.Fields(want), agreeWord)

@@ -27,7 +27,7 @@ func (p *parser) class(decorators []Expr) Stmt {
 	return s
 }
 
-// typeParams skips [T: int = str, *Ts, **P], which is not kept.
+// typeParams skips [T: int = str, *Ts, **P], which is not stored.
 func (p *parser) typeParams() {
 	if !p.accept("[") {
 		return

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// dumper writes a tree in the format of testdata/dump.py: one line per statement of the
-// module, with positions after @. Positions inside f-strings are omitted, since they
-// differ between versions of CPython.
+// dumper writes a tree in the format of testdata/dump.py: one line per statement in the module, with positions after
+// @. Positions inside f-strings are omitted, because they differ between CPython versions.
 type dumper struct {
 	strings.Builder
 	unplaced int // number of enclosing f-strings
@@ -50,7 +49,7 @@ func (d *dumper) exprs(list []Expr) {
 	}
 }
 
-// list writes expressions in brackets, so that two lists do not run together.
+// list writes expressions in brackets, so that adjacent lists stay separate.
 func (d *dumper) list(list []Expr) {
 	d.WriteString(" [")
 	d.exprs(list)

@@ -11,14 +11,14 @@ import (
 // escapes converts the source of a string to its value.
 type escapes struct {
 	raw, bytes bool
-	braces     bool // {{ and }} stand for one brace
+	braces     bool // {{ and }} mean one brace
 }
 
 // resolve returns the value of a string's source, or what is wrong with it. A named
 // character, \N{…}, is kept as written; a lone surrogate becomes U+FFFD.
 func (e escapes) resolve(src string) (value, wrong string) {
 	if e.bytes && !isASCII(src) {
-		return "", "bytes may hold only ASCII characters"
+		return "", "bytes may contain only ASCII characters"
 	}
 	special := "\r"
 	if !e.raw {

@@ -14,7 +14,7 @@ func (p *parser) valuesOrYield() Expr {
 	return p.values()
 }
 
-// values reads one expression, or several separated by commas, which are a tuple.
+// values reads one expression, or several separated by commas, which form a tuple.
 func (p *parser) values() Expr { return p.tuple(p.starred) }
 
 func (p *parser) tuple(read func() Expr) Expr {
@@ -190,8 +190,7 @@ func (p *parser) comparisonOp() string {
 	return ""
 }
 
-// binary reads operators that bind tighter than level; at 0, all arithmetic and bitwise
-// ones.
+// binary reads operators that bind tighter than level; at 0, all arithmetic and bitwise ones.
 func (p *parser) binary(level int) Expr {
 	at, links := p.pos(), 0
 	x := p.factor()
@@ -287,7 +286,7 @@ func (p *parser) primary() Expr {
 	return x
 }
 
-// indices reads a subscript's indices. Several are a tuple, and so is a single one with *.
+// indices reads a subscript's indices. Several form a tuple, and so does a single one with *.
 func (p *parser) indices() Expr {
 	at := p.pos()
 	x := p.index()
@@ -322,7 +321,7 @@ func (p *parser) index() Expr {
 	return s
 }
 
-// bound reads a part of a slice, if there is one.
+// bound reads a part of a slice, if present.
 func (p *parser) bound() Expr {
 	if p.is(":") || p.is(",") || p.is("]") {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzParse checks that any input is parsed, or refused in one line with its position, and
-// that every tree can be walked.
+// FuzzParse checks that any input is parsed, or refused with a one-line error and its position, and that every tree
+// can be walked.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/loops/*/*.py")
 	if err != nil || len(files) == 0 {
@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if text := err.Error(); !strings.HasPrefix(text, "x.py:") || strings.ContainsAny(text, "\n\r") {
-			t.Errorf("not an error of one line with its place: %q", text)
+			t.Errorf("not a one-line error with its position: %q", text)
 		}
 	})
 }

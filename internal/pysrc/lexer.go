@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// lexer splits source into tokens, in one pass from left to right. It stops at the
-// first error, which the parser reports if it gets that far.
+// lexer splits source into tokens, in one pass from left to right. It stops at the first error, which the parser
+// reports if it gets that far.
 type lexer struct {
 	src       string
 	at        int // the next byte
@@ -160,7 +160,7 @@ func (l *lexer) badCharacter() {
 	case c == '`':
 		l.fail("backquotes are Python 2; this file must be Python 3")
 	case c == 0:
-		l.fail("the file holds a zero byte: it is not Python source")
+		l.fail("the file contains a zero byte, so it is not Python source")
 	default:
 		l.fail("the character %q has no meaning here", rune(c))
 	}
@@ -185,7 +185,7 @@ func (l *lexer) close(c byte) {
 	}
 	open := l.brackets[last].open
 	if closing := strings.IndexByte(")]}", c); open.text != "([{"[closing:closing+1] {
-		l.fail("'%c' does not match '%s' of line %d", c, open.text, open.line)
+		l.fail("'%c' does not match '%s' on line %d", c, open.text, open.line)
 		return
 	}
 	l.brackets = l.brackets[:last]

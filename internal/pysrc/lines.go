@@ -28,7 +28,7 @@ func (l *lexer) beginLine() {
 	}
 }
 
-// indentation reads white space. If the line is joined to the next, its own indentation counts.
+// indentation reads white space. If the line is continued on the next, its own indentation counts.
 func (l *lexer) indentation() width {
 	var w, joined width
 	isJoined := false
@@ -98,7 +98,7 @@ func (l *lexer) endLine() {
 	l.beginLine()
 }
 
-// skipNewline skips a line ending of Unix, Windows or old Macs.
+// skipNewline skips a Unix, Windows or old Mac line ending.
 func (l *lexer) skipNewline() {
 	if strings.HasPrefix(l.src[l.at:], "\r\n") {
 		l.at++

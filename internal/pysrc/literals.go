@@ -25,8 +25,7 @@ func isPrefix(word string) bool {
 	return false
 }
 
-// stringLiteral reads a string whose quote is at the given offset; of an f-string or t-string, only
-// the beginning.
+// stringLiteral reads a string whose quote is at the given offset, but only the beginning of an f-string or t-string.
 func (l *lexer) stringLiteral(quoteAt int) {
 	quote := quoteOf(l.src[quoteAt:])
 	if strings.ContainsAny(l.src[l.at:quoteAt], "fFtT") {
@@ -62,7 +61,7 @@ func (l *lexer) stringLiteral(quoteAt int) {
 	l.failAt(t.pos(), "this string does not end")
 }
 
-// quoteOf returns the quote that text begins with: one character, or three.
+// quoteOf returns the quote at the beginning of text: one character, or three.
 func quoteOf(text string) string {
 	if len(text) >= 3 && text[1] == text[0] && text[2] == text[0] {
 		return text[:3]
@@ -201,7 +200,7 @@ func wordEnd(s string, at int) int {
 	return at
 }
 
-// keywordFollows reports whether a keyword that may directly follow a number does.
+// keywordFollows reports whether a keyword that may directly follow a number comes next.
 func keywordFollows(rest string) bool {
 	end := 0
 	for end < len(rest) && rest[end] >= 'a' && rest[end] <= 'z' {

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on the source. Those on brackets and blocks are CPython's own.
+// Limits on the source. The limits on brackets and blocks are CPython's own.
 const (
 	maxDepth   = 200  // nested brackets and expressions
 	maxIndents = 100  // nested blocks
 	maxChain   = 1000 // a.b.c…, a + b + c…, if elif elif…: nesting without brackets
 )
 
-// Parse parses a Python file. An error is one line: the path, line and column, and
-// what is wrong there.
+// Parse parses a Python file. An error is one line: the path, line and column, and what is wrong there.
 func Parse(path string, src []byte) (*File, error) {
 	body, err := parse(string(src))
 	if err != nil {
@@ -31,8 +30,8 @@ type syntaxError struct {
 	text string
 }
 
-// parser goes through the tokens once. After an error it moves to eof, so that
-// every loop ends without checking for errors.
+// parser goes through the tokens once. After an error it moves to eof, so that every loop ends without checking for
+// errors.
 type parser struct {
 	src    string
 	tokens []token
@@ -107,7 +106,7 @@ func (p *parser) accept(text string) bool {
 	return true
 }
 
-// expect consumes a keyword or operator that must be there.
+// expect consumes a required keyword or operator.
 func (p *parser) expect(text string) {
 	if !p.accept(text) {
 		p.fail("expected '%s', found %s", text, p.peek())
@@ -153,8 +152,7 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// link counts one more link of a chain that nests without brackets, and reports whether that is still
-// allowed.
+// link counts one more link in a chain that nests without brackets, and reports whether that is still allowed.
 func (p *parser) link(n *int) bool {
 	*n++
 	if *n > maxChain {
@@ -164,8 +162,8 @@ func (p *parser) link(n *int) bool {
 	return true
 }
 
-// try reads something that may turn out to be something else. If read returns false or
-// fails, the parser returns to where it was.
+// try reads something that may turn out to be something else. If read returns false or fails, the parser returns to
+// where it was.
 func (p *parser) try(read func() bool) bool {
 	at, depth := p.at, p.depth
 	if read() && p.err == nil {

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// pattern is the part of a pattern that is kept.
+// pattern is the part of a pattern that is stored.
 type pattern struct {
 	constant Expr // a Str, Number or Const
 	any      bool // it matches everything
@@ -133,7 +133,7 @@ func (p *parser) closedPattern() pattern {
 	return pattern{}
 }
 
-// numberPattern reads a number. One with a sign or an imaginary part is not kept.
+// numberPattern reads a number. A number with a sign or an imaginary part is not stored.
 func (p *parser) numberPattern() pattern {
 	signed := p.accept("-")
 	x := p.numberLiteral()

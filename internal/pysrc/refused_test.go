@@ -11,7 +11,7 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"x = (1,\n", "x.py:1:5: '(' is never closed"},
 		{"x = 1)", "x.py:1:6: ')' closes nothing"},
-		{"x = (1]", "x.py:1:7: ']' does not match '(' of line 1"},
+		{"x = (1]", "x.py:1:7: ']' does not match '(' on line 1"},
 		{"if x\n  y", "x.py:1:5: expected ':', found the end of the line"},
 		{"if x:\ny", "x.py:2:1: expected an indented block after line 1"},
 		{"  x", "x.py:1:3: this line is indented, but no block begins before it"},
@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 		{"x\n'''abc", "x.py:2:1: this string does not end"},
 		{`'\x4'`, `x.py:1:1: \x needs 2 hexadecimal digits`},
 		{`'\U00110000'`, `x.py:1:1: \U00110000 is not a character`},
-		{"b'é'", "x.py:1:1: bytes may hold only ASCII characters"},
+		{"b'é'", "x.py:1:1: bytes may contain only ASCII characters"},
 		{"'a' b'b'", "x.py:1:5: bytes and text cannot be joined"},
 		{"f'{a'", "x.py:1:5: this string does not end"},
 		{"f'}'", "x.py:1:3: a single '}' in an f-string: write '}}'"},
@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 		{"x\\", "x.py:1:2: a backslash must be the last character of its line"},
 		{"x = $", "x.py:1:5: the character '$' has no meaning here"},
 		{"x = “y”", "x.py:1:5: the character '“' (U+201C) has no meaning here"},
-		{"x\x00", "x.py:1:2: the file holds a zero byte: it is not Python source"},
+		{"x\x00", "x.py:1:2: the file contains a zero byte, so it is not Python source"},
 		{"x\n\xff", "x.py:2:1: the file is not UTF-8"},
 		{"match x:\n  case 1: y\n  z", "x.py:3:3: expected 'case', found 'z'"},
 		{"match x:\n  case {a: 1}: y", "x.py:2:9: a key in a pattern must be a literal or a dotted name"},
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBounds checks that endless nesting is refused before the stack grows, whatever its size.
+// TestBounds checks that endless nesting of any kind is refused before the stack grows.
 func TestBounds(t *testing.T) {
 	const n = 100_000
 	blocks := ""

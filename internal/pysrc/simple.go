@@ -88,7 +88,7 @@ func (p *parser) optional(read func() Expr) Expr {
 	return read()
 }
 
-// exprStmt reads an expression, or an assignment, which begins like one.
+// exprStmt reads an expression, or an assignment, which begins with one.
 func (p *parser) exprStmt() Stmt {
 	at := p.pos()
 	x := p.valuesOrYield()

@@ -25,7 +25,7 @@ func (p *parser) statement(body []Stmt) []Stmt {
 	return p.simpleLine(body)
 }
 
-// compound reads a statement with blocks, or nothing if the keyword begins none.
+// compound reads a statement with blocks, or nothing if the keyword does not begin one.
 func (p *parser) compound(word string) Stmt {
 	switch word {
 	case "if":
@@ -81,7 +81,7 @@ func (p *parser) decorated() Stmt {
 	return &Pass{}
 }
 
-// block reads ":" and the statements it governs.
+// block reads ":" and the statements of its block.
 func (p *parser) block() []Stmt {
 	p.expect(":")
 	if p.peek().kind != newline {
@@ -102,14 +102,14 @@ func (p *parser) block() []Stmt {
 		body = p.statement(body)
 	}
 	if p.peek().kind == eof {
-		p.fail("the file ends within a block") // happens only after an error of the lexer
+		p.fail("the file ends within a block") // happens only after a lexer error
 		return body
 	}
 	p.take()
 	return body
 }
 
-// elseBlock reads an else, if there is one.
+// elseBlock reads an else, if present.
 func (p *parser) elseBlock() []Stmt {
 	if !p.accept("else") {
 		return nil
@@ -171,7 +171,7 @@ func (p *parser) with(at Pos) Stmt {
 	return s
 }
 
-// withItems reads the contexts of a with; a trailing comma is allowed.
+// withItems reads a with statement's contexts; a trailing comma is allowed.
 func (p *parser) withItems(end string) []WithItem {
 	var items []WithItem
 	for {

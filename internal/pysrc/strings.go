@@ -55,7 +55,7 @@ func (j *joined) expr() Expr {
 	return &FString{j.at, j.parts}
 }
 
-// agrees records whether a literal is bytes, and reports whether it agrees with those before.
+// agrees records whether a literal is bytes, and reports whether it agrees with the previous ones.
 func (j *joined) agrees(isBytes bool) bool {
 	if j.seen && j.isBytes != isBytes {
 		return false
@@ -110,7 +110,7 @@ func (p *parser) fstring(j *joined) {
 	}
 }
 
-// field reads {Value = !r :format}. The fields of the format spec are read but not kept.
+// field reads {Value = !r :format}. The fields in the format spec are read but not stored.
 func (p *parser) field(j *joined) {
 	first := p.at + 1
 	open := p.take()

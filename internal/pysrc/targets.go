@@ -12,7 +12,7 @@ func (p *parser) targets() Expr {
 	return x
 }
 
-// target reads one target of an assignment.
+// target reads one assignment target.
 func (p *parser) target() Expr {
 	at := p.pos()
 	if p.accept("*") {

@@ -2,7 +2,7 @@
 
 package pysrc
 
-// kind is the kind of a token. Kinds from keyword on are recognised by their text.
+// kind is the kind of a token. Kinds from keyword on are recognized by their text.
 type kind uint8
 
 const (
@@ -30,7 +30,7 @@ type token struct {
 
 func (t token) pos() Pos { return Pos{int(t.line), int(t.col)} }
 
-// String returns a token as errors name it.
+// String returns a token's description in errors.
 func (t token) String() string {
 	switch t.kind {
 	case eof:
@@ -47,7 +47,7 @@ func (t token) String() string {
 	return "'" + shortened(t.text) + "'"
 }
 
-// shortened cuts a text so that an error stays on one line of readable length.
+// shortened truncates a text so that an error stays on one line of readable length.
 func shortened(text string) string {
 	const longest = 40
 	if len(text) <= longest {
@@ -63,8 +63,8 @@ func shortened(text string) string {
 	return text[:cut] + "…"
 }
 
-// isKeyword reports whether a word is reserved. match, case and type are not: they are
-// keywords only at the beginning of a statement that continues like theirs.
+// isKeyword reports whether a word is reserved. match, case and type are not: they are keywords only at the beginning
+// of certain statements.
 func isKeyword(word string) bool {
 	switch word {
 	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
@@ -76,7 +76,7 @@ func isKeyword(word string) bool {
 	return false
 }
 
-// operatorLen returns the length of the operator that text begins with, or 0.
+// operatorLen returns the length of the operator at the beginning of text, or 0.
 func operatorLen(text string) int {
 	if len(text) >= 3 {
 		switch text[:3] {

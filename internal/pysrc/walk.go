@@ -2,8 +2,8 @@
 
 package pysrc
 
-// Parts calls expr and block for the expressions and blocks of a statement, but not for decorators,
-// parameters, types of exceptions, or guards of cases. An absent part is a nil expression.
+// Parts calls expr and block for the expressions and blocks of a statement, but not for decorators, parameters,
+// exception types, or case guards. An absent part is a nil expression.
 func Parts(s Stmt, expr func(Expr), block func([]Stmt)) {
 	all := func(es []Expr) {
 		for _, e := range es {
@@ -76,8 +76,8 @@ func blockParts(s Stmt, expr func(Expr), block func([]Stmt)) {
 	}
 }
 
-// ExprParts calls expr for the expressions inside an expression, but not for the parameters of a lambda. An
-// absent part is nil.
+// ExprParts calls expr for the expressions inside an expression, but not for a lambda's parameters. An absent part is
+// nil.
 func ExprParts(e Expr, expr func(Expr)) {
 	all := func(es []Expr) {
 		for _, e := range es {

@@ -18,15 +18,15 @@ import (
 	"snug/internal/spelling"
 )
 
-// binder puts values into a command. A value goes where the command has {batch}; else to an option of the
-// script that it runs, or to an override if it uses Hydra; else into a copy of a file that it names.
+// binder puts values into a command: in place of {batch}; else as an option of its script, or as an override if the
+// script uses Hydra; else in a copy of a file that the command names.
 type binder struct {
 	files   userFiles
 	launch  run.Launch
-	configs []string // files that hold the settings; nil: the files that the command names
+	configs []string // files with the settings; nil: the files that the command names
 }
 
-// bind returns the command with values in it. Copies of files go into the folder.
+// bind returns the command with the values inserted. Copies of files are written to folder.
 func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	c := &command{files: b.files, args: slices.Clone(b.launch.Args), env: slices.Clone(b.launch.Env)}
 	var unplaced setup.Values
@@ -43,8 +43,7 @@ func (b binder) bind(want setup.Values, folder string) (*command, error) {
 	return c, b.bindSettings(c, unplaced, folder)
 }
 
-// bindSettings puts values that the command has no placeholder for where the script
-// or the config files of the command keep them.
+// bindSettings inserts values without a placeholder into the script's options or the command's config files.
 func (b binder) bindSettings(c *command, want setup.Values, folder string) error {
 	names := want.Names()
 	for _, name := range names {
@@ -82,7 +81,7 @@ func noPlace(name string, err error) error {
 	return fmt.Errorf("the command has no {%s}, and %w", name, err)
 }
 
-// edits returns the edits that give the settings of a project new values.
+// edits returns the edits that give a project's settings new values.
 func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
 	names := want.Names()
 	plan, err := project.Change(want)
@@ -100,7 +99,7 @@ func edits(project *config.Project, want setup.Values) ([]change.Edit, error) {
 	return plan.Edits, nil
 }
 
-// apply makes the edits: as options or overrides in the command, or in copies of files.
+// apply makes the edits, either as options or overrides in the command or in copies of files.
 func (b binder) apply(c *command, project *config.Project, edits []change.Edit, folder string) error {
 	copies := map[string]*doc.Document{}
 	script := b.script(c.args)
@@ -142,8 +141,8 @@ func settingAt(project *config.Project, e change.Edit) string {
 	return e.Path[len(e.Path)-1]
 }
 
-// optionAt returns the option of a script whose default is at a path, or "". An option that occurs twice has a
-// number.
+// optionAt returns the script option whose default is at a path, or "". An option that occurs twice has a number
+// appended.
 func optionAt(p doc.Path) string {
 	option, _, _ := strings.Cut(p[len(p)-1], "#")
 	if !strings.HasPrefix(option, "-") {

@@ -16,7 +16,7 @@ import (
 	"snug/internal/setup"
 )
 
-// project is a folder in memory, /home/me/project.
+// project is an in-memory folder, /home/me/project.
 type project struct{ fstest.MapFS }
 
 func (p project) Open(name string) (fs.File, error) { return p.MapFS.Open(p.inside(name)) }
@@ -70,7 +70,7 @@ func newProject(files map[string]string) project {
 
 var argparse = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-b', '--batch-size', type=int, default=8)\n"
 
-// Where a batch of 2 goes, in a folder that is in memory alone.
+// TestBind checks where a batch of 2 is inserted, in an in-memory folder.
 func TestBind(t *testing.T) {
 	for _, c := range []struct {
 		name, command string
@@ -78,7 +78,7 @@ func TestBind(t *testing.T) {
 		args          string
 		env           string
 		placed        string
-		copied, text  string // a file that was written, and what it says
+		copied, text  string // a file that was written, and its text
 		err           string
 	}{
 		{name: "placeholder", command: "python train.py --bs={batch}", args: "python train.py --bs=2"},
@@ -138,7 +138,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Settings other than sizes go into files in the same way, and several into one file.
+// Settings other than sizes are written to files in the same way, several to one file if needed.
 func TestBindSettings(t *testing.T) {
 	p := newProject(map[string]string{"train.py": "", "a.yaml": "per_device_train_batch_size: 16\ngradient_checkpointing: false\noutput_dir: out\n"})
 	b := binder{userFiles{p}, run.ReadLaunch(strings.Fields("python train.py a.yaml")), nil}

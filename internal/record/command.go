@@ -10,13 +10,13 @@ import (
 	"snug/internal/config"
 )
 
-// command is the user's command with values in it.
+// command is the user's command with the values inserted.
 type command struct {
 	files      userFiles
 	args       []string
-	shown      []string // args with the user's own names of copied files
-	env        []string // NAME=value, over the environment
-	placements []string // descriptions of the values that were put somewhere without a placeholder
+	shown      []string // args, with copied files under the user's own names
+	env        []string // NAME=value, added to the environment
+	placements []string // where values without a placeholder were inserted
 }
 
 // fill writes a value into its placeholders, {batch}, and reports whether there are any. A shell's
@@ -25,7 +25,7 @@ func (c *command) fill(name string, value any) (found bool) {
 	hole := "{" + name + "}"
 	for _, list := range [][]string{c.args, c.env} {
 		for i, w := range list {
-			own := strings.ReplaceAll(w, "$"+hole, "\x00") // no word of a command can contain it
+			own := strings.ReplaceAll(w, "$"+hole, "\x00") // cannot occur in a command's word
 			found = found || strings.Contains(own, hole)
 			own = strings.ReplaceAll(own, hole, fmt.Sprint(value))
 			list[i] = strings.ReplaceAll(own, "\x00", "$"+hole)
@@ -34,7 +34,7 @@ func (c *command) fill(name string, value any) (found bool) {
 	return found
 }
 
-// keepProbeFirst keeps the probe loaded even if a word before the program sets PYTHONPATH, as in env
+// keepProbeFirst keeps the probe loaded even if the command sets PYTHONPATH before the program, as in env
 // PYTHONPATH=src python train.py.
 func (c *command) keepProbeFirst(program int, folder string) {
 	for i, w := range c.args[:program] {
@@ -44,7 +44,7 @@ func (c *command) keepProbeFirst(program int, folder string) {
 	}
 }
 
-// checkNotGiven returns an error for a setting that the command itself gives: it would override any file.
+// checkNotGiven returns an error if the command itself sets the setting, which would override any file.
 func (c *command) checkNotGiven(name string) error {
 	for _, b := range config.CommandSettings(c.args) {
 		if b.Setting == name {

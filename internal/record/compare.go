@@ -20,15 +20,15 @@ type Comparison struct {
 	Figures  []Figure         // one for each measured peak
 }
 
-// Figure is one thing that was both measured and estimated, in bytes.
+// Figure is one quantity that was both measured and estimated, in bytes.
 type Figure struct {
 	Name      string `json:"name"`      // what was measured
 	Measured  uint64 `json:"measured"`  // bytes
 	Estimated uint64 `json:"estimated"` // bytes
 }
 
-// compare estimates every measured size, if the plan has a setup. If a size cannot be estimated, that is
-// a note: the measurement is kept.
+// compare estimates every measured size if the plan has a setup. A size that cannot be estimated only adds a note;
+// its measurement is kept.
 func (s *Session) compare(r *Result) {
 	if s.plan.Reference == nil {
 		return
@@ -43,7 +43,7 @@ func (s *Session) compare(r *Result) {
 	}
 }
 
-// compare estimates the setup at a run's size, on its card and versions.
+// compare estimates the setup at a run's size, on the run's card and versions.
 func (r *Reference) compare(t *Trial) (*Comparison, error) {
 	s, fields, err := r.decode(t.At, t.Report)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Reference) compare(t *Trial) (*Comparison, error) {
 	return &Comparison{s, fields, a, figures(t.Report, a)}, nil
 }
 
-// figures compares measured and estimated figures: what stays from step to step one by one, what changes
-// within a step as a sum (gradients too, of which some exist at the peak).
+// figures compares measured and estimated figures: persistent memory item by item, everything else as a sum. The sum
+// includes gradients, because only some of them exist at the peak.
 func figures(x *run.Report, a *estimate.Answer) []Figure {
 	c := a.Components
 	var out []Figure
@@ -81,12 +81,11 @@ func above(a, b uint64) uint64 {
 	return a - b
 }
 
-// farApart is the relative error from which an estimate is probably of a different run: the worst
-// error of real runs was a quarter.
+// farApart is the relative error above which an estimate probably describes a different run: the largest error seen
+// in real runs was 25 %.
 const farApart = 0.3
 
-// FarApart reports whether estimate and measurement differ so much that they are probably of different
-// runs.
+// FarApart reports whether estimate and measurement differ so much that they probably describe different runs.
 func (r *Result) FarApart() bool {
 	return slices.ContainsFunc(r.Trials, func(t *Trial) bool {
 		if t.Comparison == nil || t.Report.PeakReserved() == 0 {
@@ -97,9 +96,9 @@ func (r *Result) FarApart() bool {
 	})
 }
 
-// Residual returns how far off an estimate of a setup on a card may be, given these measured runs: the range of
-// errors of such estimates on this machine or, if there are none, of these runs. For a card other than theirs it is
-// at least the usual range. It is nil if nothing was compared.
+// Residual returns how far off an estimate of a setup on a card may be, given these measured runs. It uses the errors
+// of similar estimates on this machine or, without any, the errors of these runs. For a card other than the one
+// measured, the range is at least the usual one. It is nil if nothing was compared.
 func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.Range {
 	off := r.residual()
 	if off == nil {
@@ -113,7 +112,7 @@ func (r *Result) Residual(s *setup.Setup, card gpu.Card, past *Past) *estimate.R
 	return cmp.Or(past.residual(s, card, first.torch()), off)
 }
 
-// residual returns the range of errors of the estimates of these runs.
+// residual returns the range of these runs' estimation errors.
 func (r *Result) residual() *estimate.Range {
 	var out *estimate.Range
 	for _, t := range r.Trials {

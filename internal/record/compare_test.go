@@ -35,7 +35,7 @@ func card(t *testing.T, name string) gpu.Card {
 	return c
 }
 
-// compared returns a result of runs that reserved the given shares of their estimates.
+// compared returns a result whose runs reserved the given fractions of their estimates.
 func compared(shares ...float64) *Result {
 	r := &Result{}
 	for _, share := range shares {
@@ -45,8 +45,8 @@ func compared(shares ...float64) *Result {
 	return r
 }
 
-// TestReferenceFollowsTheRun: the run overrides the defaults of a decoded setup for accumulation and steps;
-// values from a file are kept.
+// TestReferenceFollowsTheRun checks that the run overrides a decoded setup's defaults for accumulation and steps, but
+// not values from a file.
 func TestReferenceFollowsTheRun(t *testing.T) {
 	x := &run.Report{Steps: []run.Step{{Backwards: 1}, {Backwards: 2}}, Versions: map[string]string{"torch": "2.9.1+cu126"}}
 	decoded, err := ReferenceTo(gpt2(t), setup.Source{})
@@ -69,7 +69,7 @@ func TestReferenceFollowsTheRun(t *testing.T) {
 	}
 }
 
-// A mistake is found before anything runs; a model that no family covers is not a mistake.
+// Mistakes are found before anything runs; a model without a family is not a mistake.
 func TestReferenceCheck(t *testing.T) {
 	if err := reference().Check(nil); err != nil {
 		t.Error(err)
@@ -99,13 +99,13 @@ func TestResidual(t *testing.T) {
 	}
 }
 
-// Earlier measurements here count for the same card and PyTorch.
+// Earlier measurements on this machine apply to the same card and PyTorch.
 func TestPast(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.db")
 	s, h200 := gpt2(t), card(t, "H200")
 	var none *Past
 	if none.Residual(s, h200) != nil || OpenPast(file, "H200") != nil {
-		t.Error("something is known without a store")
+		t.Error("a result without a store")
 	}
 	none.Close()
 	kept, err := store.Open(file)
@@ -121,7 +121,7 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if OpenPast(file, "") != nil {
-		t.Error("a store is opened for no card")
+		t.Error("a store was opened without a card")
 	}
 	past := OpenPast(file, "H200")
 	defer past.Close()
@@ -131,7 +131,7 @@ func TestPast(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(want, compared(1.02).Residual(s, h200, past)); diff != "" {
-		t.Errorf("with runs of today: %s", diff)
+		t.Errorf("with today's runs: %s", diff)
 	}
 	for name, change := range map[string]func(*setup.Setup){
 		"torch": func(s *setup.Setup) { s.Versions.Torch = "2.6.0" },

@@ -16,7 +16,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// The user's files stay as they are: the command reads copies with changed values.
+// The user's files are never changed: the command reads copies with the new values.
 
 // edit returns the document d with one more edit; a nil d is the file as it is on disk.
 func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
@@ -32,7 +32,7 @@ func (b binder) edit(d *doc.Document, e change.Edit) (*doc.Document, error) {
 	return e.On(d)
 }
 
-// useCopies makes the command read changed files instead of the user's.
+// useCopies makes the command read the changed copies instead of the user's files.
 func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder string) error {
 	script := b.script(c.args)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
@@ -46,7 +46,7 @@ func (b binder) useCopies(c *command, copies map[string]*doc.Document, folder st
 	return nil
 }
 
-// replaceFile makes the command read one changed file.
+// replaceFile makes the command read a changed copy of one file.
 func (b binder) replaceFile(c *command, file string, d *doc.Document, folder string) error {
 	data := d.Bytes()
 	switch d.Format() {
@@ -60,11 +60,11 @@ func (b binder) replaceFile(c *command, file string, d *doc.Document, folder str
 	return c.writeCopy(file, data, folder)
 }
 
-// ownPath matches where a Python file uses its own path.
+// ownPath matches uses of a Python file's own path.
 var ownPath = pattern.New(`\b__file__\b`)
 
-// withPath returns the text of a Python file, changed so that it finds the files next to the
-// original wherever it runs.
+// withPath returns the text of a Python file, changed so that it finds the files next to the original wherever it
+// runs.
 func withPath(text []byte, path string) []byte {
 	return ownPath.Regexp().ReplaceAllLiteral(text, []byte(strconv.Quote(path)))
 }
@@ -91,7 +91,7 @@ func (c *command) writeCopy(file string, data []byte, folder string) error {
 	return nil
 }
 
-// useCopy replaces the name of a file with that of its copy, and reports whether the command names it.
+// useCopy replaces a file's name with its copy's name, and reports whether the command names the file.
 func (c *command) useCopy(file, copied string) (found bool) {
 	for i, w := range c.args {
 		if c.isName(w, file) {

@@ -13,25 +13,25 @@ import (
 	"snug/internal/store"
 )
 
-// Env is the outside world as a session sees it. The comment of a field says what nil means.
+// Env is a session's access to the outside world. Each field's comment says what nil means.
 type Env struct {
-	Stdin          *os.File                             // standard input of the command; nil: none
+	Stdin          *os.File                             // the command's standard input; nil: none
 	Stdout, Stderr io.Writer                            // the command's output; nil discards it
-	Environ        func() []string                      // the environment of the command; nil: empty
-	LookupEnv      func(string) (string, bool)          // a variable of that environment; nil: none is set
-	GPUs           []gpu.Source                         // ways to ask which GPUs are here
-	Files          Files                                // the user's files; nil: those of this machine
-	TempDir        string                               // for the session's private folder; "": the system's place
+	Environ        func() []string                      // the command's environment; nil: empty
+	LookupEnv      func(string) (string, bool)          // a variable in that environment; nil: none is set
+	GPUs           []gpu.Source                         // ways to find this machine's GPUs
+	Files          Files                                // the user's files; nil: this machine's
+	TempDir        string                               // parent of the session's private folder; "": the system default
 	Runner         run.Runner                           // starts the command; nil: on this machine
-	Signals        Signals                              // nil: those of this process
+	Signals        Signals                              // nil: this process's signals
 	Store          func() (Store, error)                // opens the measurement store; nil: nothing is stored
-	Now            func() time.Time                     // nil: the clock of this machine
-	After          func(time.Duration) <-chan time.Time // waits; nil: by the clock of this machine
+	Now            func() time.Time                     // nil: this machine's clock
+	After          func(time.Duration) <-chan time.Time // a timer; nil: this machine's clock
 	Events         Events                               // called when something happens
 }
 
-// Files is the file system that the command will see. Names are absolute, or
-// relative to the folder that the command runs in.
+// Files is the file system that the command will see. Names are absolute or relative to the folder that the command
+// runs in.
 type Files interface {
 	// Open opens a file for reading.
 	Open(name string) (fs.File, error)
@@ -41,14 +41,14 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// Stat describes a file, following links.
 	Stat(name string) (fs.FileInfo, error)
-	// Inside reports whether a file is in the folder that the command runs in when all links are followed.
+	// Inside reports whether a file, with all links followed, is in the folder that the command runs in.
 	Inside(name string) bool
 	// Abs returns the absolute path of a file.
 	Abs(name string) (string, error)
 
-	// MkdirAll makes a folder and those above it.
+	// MkdirAll creates a folder and any missing parents.
 	MkdirAll(name string, mode fs.FileMode) error
-	// WriteFile writes a file, replacing an old one.
+	// WriteFile writes a file, replacing an existing one.
 	WriteFile(name string, data []byte, mode fs.FileMode) error
 }
 
@@ -56,13 +56,13 @@ type Files interface {
 type Signals interface {
 	// Notify sends the signals that end or pause a run to a channel.
 	Notify(chan<- os.Signal)
-	// Stop ends Notify: signals have their usual effect again.
+	// Stop undoes Notify: signals have their usual effect again.
 	Stop(chan<- os.Signal)
-	// Pause stops snug as Ctrl-Z requests, and returns when it continues; false if it was another signal.
+	// Pause stops snug on Ctrl-Z and returns true once it resumes; it returns false for any other signal.
 	Pause(os.Signal, chan<- os.Signal) bool
 }
 
-// Store keeps what was measured.
+// Store stores measured runs.
 type Store interface {
 	// Add stores measured runs.
 	Add(...store.Run) error
@@ -70,7 +70,7 @@ type Store interface {
 	Close() error
 }
 
-// withDefaults fills nil fields with this machine's.
+// withDefaults replaces nil fields with this machine's defaults.
 func (e Env) withDefaults() Env {
 	if e.Stdout == nil {
 		e.Stdout = io.Discard

@@ -4,18 +4,17 @@ package record
 
 import "snug/internal/run"
 
-// Events has functions that are called as things happen, one at a time. A nil function is not called.
+// Events contains callbacks, called one at a time. Nil callbacks are skipped.
 type Events struct {
 	// Say gets a message for the user: a warning, something done unasked, or what the run is waiting for.
 	Say func(text string)
-	// Started is called when run n of a total begins.
+	// Started is called when run n out of a total of "of" begins.
 	Started func(t *Trial, n, of int)
-	// Stepped is called after each further step of a run.
+	// Stepped is called after each step of a run.
 	Stepped func(t *Trial, steps int)
-	// Reported gets what the processes of a run have reported so far, several times a second while it
-	// runs.
+	// Reported gets everything that a run's processes have reported so far, several times a second during the run.
 	Reported func(t *Trial, reports []*run.Report)
-	// Ended is called when a run is over and can be used.
+	// Ended is called when a run is over and its recording is usable.
 	Ended func(t *Trial)
 }
 
@@ -37,7 +36,7 @@ func (e Events) ended(t *Trial) {
 	}
 }
 
-// watch returns the function that gets a run's reports while it runs.
+// watch returns the function that receives a run's reports while it runs.
 func (e Events) watch(t *Trial) func([]*run.Report) {
 	told := 0
 	return func(reports []*run.Report) {

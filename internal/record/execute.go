@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// Run runs what was bound, and collects the reports of its processes. An error means that it could not be
-// started; Trial.Err is about a run that was.
+// Run runs a bound trial and collects its processes' reports. An error means that the command could not be started;
+// Trial.Err describes a run that started and failed.
 func (s *Session) Run(ctx context.Context, t *Trial) error {
 	out, err := s.process(t).Run(ctx, t.folder)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Session) process(t *Trial) *run.Session {
 	return p
 }
 
-// terminalAsked tells the user that the command waits for input, if that is not visible.
+// terminalAsked tells the user that the command is waiting for input, if they cannot see it.
 func (s *Session) terminalAsked(a run.Asked) {
 	switch {
 	case a == run.NotLendable:

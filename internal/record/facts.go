@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// facts returns what the probe reported besides the streams: the facts of the last run, which is one of
-// the larger ones, and the times of all runs.
+// facts returns what the probe reported besides the streams: the facts of the last run, which is one of the larger
+// ones, and the times of all runs.
 func facts(trials []*Trial) profile.Facts {
 	last := trials[len(trials)-1]
 	x := last.Report
@@ -26,7 +26,7 @@ func facts(trials []*Trial) profile.Facts {
 	if len(x.Batches) > 0 {
 		b := x.Batches[0]
 		f.Model = b.Module
-		if b.Checkpointing || x.Versions["transformers"] != "" { // other modules do not say
+		if b.Checkpointing || x.Versions["transformers"] != "" { // other modules do not report it
 			f.Checkpointing = &b.Checkpointing
 		}
 	}
@@ -43,7 +43,7 @@ func facts(trials []*Trial) profile.Facts {
 // autocastInside lists libraries that turn autocast on inside the model, where the probe does not see it.
 var autocastInside = []string{"accelerate", "deepspeed", "lightning", "pytorch_lightning"}
 
-// precisionOf returns the precision as setups write it, or "" if it is not known.
+// precisionOf returns the precision in a setup's spelling, or "" if it is unknown.
 func precisionOf(x *run.Report) string {
 	if x.State == nil || len(x.Batches) == 0 {
 		return ""
@@ -65,7 +65,7 @@ func precisionOf(x *run.Report) string {
 	return "fp32"
 }
 
-// mostCommon returns the type that most parameters have.
+// mostCommon returns the dtype of most parameters.
 func mostCommon(dtypes map[string]int) string {
 	name, most := "", 0
 	for _, d := range slices.Sorted(maps.Keys(dtypes)) {

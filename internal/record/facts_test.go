@@ -49,7 +49,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// Sizes that were not varied come from the batches, the command and the files.
+// Sizes that were not varied are read from the batches, the command and the files.
 func TestFixedSizes(t *testing.T) {
 	tokens := func(n int) *Trial {
 		inputs := []run.Input{{Name: "mask", Shape: []int{2, 9}}, {Name: "input_ids", Shape: []int{2, n}}}

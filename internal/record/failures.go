@@ -13,13 +13,13 @@ import (
 	"snug/internal/run"
 )
 
-// Failed is a run that was watched for requests of GPU memory that fail.
+// Failed is the result of a run that was watched for failed GPU memory requests.
 type Failed struct {
 	Outcome   *run.Outcome
 	Snapshots []string // kept files, oldest first
 }
 
-// Interrupted returns the error for a run that a signal ended; nil if none did.
+// Interrupted returns the error for a run that a signal ended, or nil.
 func (f *Failed) Interrupted() error {
 	if by := f.Outcome.Stopped; by != nil {
 		return reworded(interrupted(by), "interrupted")
@@ -27,7 +27,7 @@ func (f *Failed) Interrupted() error {
 	return nil
 }
 
-// Err returns an error with the exit code of a command that failed; nil if it succeeded.
+// Err returns an error with the exit code of a command that failed, or nil.
 func (f *Failed) Err() error {
 	if f.Outcome.Exit.Code == 0 {
 		return nil
@@ -35,11 +35,11 @@ func (f *Failed) Err() error {
 	return exitError(f.Outcome.Exit, "the command "+f.Outcome.Exit.String())
 }
 
-// lastEntries is how much of the trace a snapshot of a failed request has: enough to see what grows, and
+// lastEntries is the number of trace entries in the snapshot of a failed request: enough to see what grows, and
 // written in seconds.
 const lastEntries = 200_000
 
-// entries returns how many entries of a trace to keep; 0 for the default.
+// entries returns the number of trace entries to keep; 0 for the default.
 func (p *Plan) entries() int {
 	if p.Failures > 0 {
 		return lastEntries
@@ -47,8 +47,8 @@ func (p *Plan) entries() int {
 	return 0
 }
 
-// WatchFailures runs the command of the plan to its end, unchanged, and keeps snapshots of the last requests of GPU memory
-// that failed: p.Failures of them, in the folder p.Keep.
+// WatchFailures runs the plan's command to its end, unchanged, and keeps snapshots of the last p.Failures failed GPU
+// memory requests in the folder p.Keep.
 func WatchFailures(ctx context.Context, env Env, p Plan) (*Failed, error) {
 	p.Steps, p.Stacks, p.KeepRunning = math.MaxInt32, true, true
 	s, err := Open(ctx, env, p)

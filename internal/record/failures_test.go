@@ -47,7 +47,7 @@ func TestWatchFailures(t *testing.T) {
 	}
 }
 
-// A run that nothing fails in leaves nothing, not even the folder.
+// A run without failed requests leaves nothing, not even the folder.
 func TestWatchWithoutFailures(t *testing.T) {
 	w := &world{t: t, train: func(*job) run.Exit { return run.Exit{} }}
 	keep := filepath.Join(t.TempDir(), "kept")
@@ -60,7 +60,7 @@ func TestWatchWithoutFailures(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it, and is no failure of the command.
+// Ctrl-C ends the run, and is not a failure of the command.
 func TestWatchInterrupted(t *testing.T) {
 	w := &world{t: t}
 	w.train = func(j *job) run.Exit {

@@ -29,7 +29,7 @@ func (s *Session) fit(r *Result) error {
 	return s.writeProfile(r)
 }
 
-// program fits the recordings, unless a signal comes first: long ones take a while.
+// program fits the recordings, unless a signal arrives first: fitting long ones takes a while.
 func (s *Session) program(trials []*Trial) (*profile.Program, error) {
 	var program *profile.Program
 	var err error
@@ -45,7 +45,7 @@ func (s *Session) program(trials []*Trial) (*profile.Program, error) {
 	return program, err
 }
 
-// recordings reads what the runs have left.
+// recordings reads the runs' recordings.
 func (s *Session) recordings(trials []*Trial) ([]profile.Input, error) {
 	var out []profile.Input
 	for _, t := range trials {

@@ -10,8 +10,8 @@ import (
 	"snug/internal/run"
 )
 
-// fixedSizes returns the sizes that were not varied, as far as they are known: tokens per sample from the
-// batches that the probe saw, and the rest from the config files at that time.
+// fixedSizes returns the known sizes that were not varied: tokens per sample from the batches that the probe saw, and
+// the rest from the config files at that time.
 func (s *Session) fixedSizes(trials []*Trial) profile.Point {
 	out := profile.Point{}
 	varied := trials[0].At
@@ -32,11 +32,10 @@ func (s *Session) fixedSizes(trials []*Trial) profile.Point {
 	return out
 }
 
-// sizesBesideBatch are the sizes that files and commands hold besides the batch.
+// sizesBesideBatch are the sizes, other than the batch, that files and commands may set.
 var sizesBesideBatch = []string{"seq", "target_seq", "positives", "negatives"}
 
-// configuredSizes returns the sizes in the config files, if there are any, or
-// that the command itself gives over them.
+// configuredSizes returns the sizes set in the config files or, overriding them, in the command itself.
 func (b binder) configuredSizes() profile.Point {
 	out := profile.Point{}
 	if project, err := b.project(b.launch.Args, "batch"); err == nil {
@@ -55,8 +54,7 @@ func (b binder) configuredSizes() profile.Point {
 	return out
 }
 
-// tokensPerSample returns the second dimension of the token IDs that a model was called with; 0 if there
-// were none.
+// tokensPerSample returns the second dimension of the token IDs that a model was called with, or 0 without any.
 func tokensPerSample(x *run.Report) int64 {
 	if len(x.Batches) == 0 {
 		return 0

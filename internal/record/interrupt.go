@@ -10,8 +10,7 @@ import (
 	"snug/internal/run"
 )
 
-// ExitError is an error with the exit code that snug should end with: that of the command, or of the
-// signal that ended it.
+// ExitError is an error with the exit code for snug: the command's, or that of the signal that ended it.
 type ExitError struct {
 	Code int    // snug's exit status
 	Text string // the message
@@ -30,7 +29,7 @@ func exitError(e run.Exit, text string) error {
 	return errors.New(text)
 }
 
-// reworded returns an error with a different text and the same exit code.
+// reworded returns an error with a new text and the same exit code.
 func reworded(err error, text string) error {
 	var exit *ExitError
 	if errors.As(err, &exit) {
@@ -48,15 +47,14 @@ func interrupted(by os.Signal) error {
 	return &ExitError{Code: 128 + int(number), Text: "interrupted; no profile was written", interrupted: true}
 }
 
-// IsInterrupted reports whether an error means that a signal ended the run, so that nothing else should
-// be tried.
+// IsInterrupted reports whether an error means that a signal ended the run, so that nothing else should be tried.
 func IsInterrupted(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.interrupted
 }
 
-// unlessInterrupted does work that may take a while. If a signal comes first, it returns at once and
-// abandons the work.
+// unlessInterrupted does work that may take a while. If a signal arrives first, it returns at once and abandons the
+// work.
 func (s *Session) unlessInterrupted(work func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -12,8 +12,8 @@ import (
 	"snug/internal/files"
 )
 
-// keepRecording copies a run's snapshot to the user's folder as soon as it exists: it stays useful if a
-// later run fails.
+// keepRecording copies a run's snapshot to the user's folder as soon as it exists, so that it survives if a later run
+// fails.
 func (s *Session) keepRecording(r *Result, t *Trial) error {
 	if s.plan.Keep == "" || t.Report.Snapshot == nil {
 		return nil
@@ -29,14 +29,14 @@ func (s *Session) keepRecording(r *Result, t *Trial) error {
 	if err := s.copyFile(t.Report.Snapshot.File, to); err != nil {
 		return fmt.Errorf("--keep %s: %w", to, cause(err))
 	}
-	if !slices.Contains(r.Kept, to) { // a run that is recorded again replaces it
+	if !slices.Contains(r.Kept, to) { // recording a run again replaces its file
 		r.Kept = append(r.Kept, to)
 	}
 	s.say("kept as %s", to)
 	return nil
 }
 
-// copyFile copies a file, whole or not at all.
+// copyFile copies a file atomically.
 func (s *Session) copyFile(from, to string) error {
 	in, err := s.env.Files.Open(from)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Session) copyFile(from, to string) error {
 	})
 }
 
-// withKept returns the error that ends a plan, with the files that were kept anyway.
+// withKept returns the error that ends a plan, extended with the names of the files that were kept.
 func withKept(err error, kept []string) error {
 	if len(kept) == 0 {
 		return err
@@ -61,7 +61,7 @@ func withKept(err error, kept []string) error {
 	return reworded(err, fmt.Sprintf("%v; %s %s kept", err, strings.Join(kept, ", "), is))
 }
 
-// writeProfile writes the program to the place that the plan names.
+// writeProfile writes the program to the plan's output file.
 func (s *Session) writeProfile(r *Result) error {
 	out := s.plan.Out
 	info, err := s.env.Files.Stat(out)

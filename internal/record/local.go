@@ -12,14 +12,13 @@ import (
 	"snug/internal/run"
 )
 
-// This machine. No other file of the package touches it.
+// Access to this machine; no other file in the package has any.
 
-// localFiles is this machine's file system, seen from this process's folder. Pipes and devices are refused
-// without waiting for them.
+// localFiles is this machine's file system, seen from this process's folder. It refuses pipes and devices without
+// waiting for them.
 type localFiles struct{}
 
-// Limits on what is read: more than any script of a training run has, and a folder's list that fits in
-// memory.
+// Limits on what is read: larger than any training script, and small enough for memory.
 const (
 	maxScript = 4 << 20
 	maxListed = 200_000
@@ -44,7 +43,7 @@ func localClock() time.Time { return time.Now() }
 
 func localTimer(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// processSignals delivers the signals that this process gets.
+// processSignals delivers this process's signals.
 type processSignals struct{}
 
 func (processSignals) Notify(to chan<- os.Signal) { run.Notify(to) }

@@ -15,7 +15,7 @@ import (
 	"snug/internal/setup"
 )
 
-// A script or config that is a pipe is refused without blocking, and so is a device, which has no end.
+// A script or config that is a pipe or an endless device is refused without blocking.
 func TestWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {
@@ -36,7 +36,7 @@ func TestWhatIsNoFile(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "only regular files are read here") {
 				t.Errorf("%s: %v", name, err)
 			}
-		case <-time.After(time.Minute): // of work for a millisecond
+		case <-time.After(time.Minute): // the work takes a millisecond
 			t.Fatalf("%s is waited for", name)
 		}
 	}

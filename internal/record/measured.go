@@ -15,9 +15,9 @@ import (
 	"snug/internal/units"
 )
 
-// Result returns what a finished trial has shown about a candidate that trains so many samples per step on each of
-// so many GPUs. What happened is told by evidence: what the probe reported, then how the command ended, then what it
-// printed.
+// Result returns what a finished trial has shown about a candidate that trains the given number of samples per step
+// on each of the given GPUs. The evidence is, in this order, what the probe reported, how the command ended and what
+// it printed.
 func (t *Trial) Result(samples, gpus int) tune.Result {
 	r := tune.Result{Seconds: t.Outcome.Took.Seconds(), Ranks: t.ranks()}
 	if t.Report != nil {
@@ -41,7 +41,7 @@ func (t *Trial) Result(samples, gpus int) tune.Result {
 	return r
 }
 
-// complete reports whether a run took its steps, or ended by itself before.
+// complete reports whether a run took all its steps or ended by itself earlier.
 func (t *Trial) complete() bool {
 	if t.Outcome.Exit.Code == 0 {
 		return true
@@ -61,14 +61,14 @@ func (t *Trial) ranks() []tune.Rank {
 	return out
 }
 
-// peaks adds the memory of the process that took the most.
+// peaks adds the memory of the process that used the most.
 func (t *Trial) peaks(r *tune.Result) {
 	x := t.Report
 	r.Reserved, r.Allocated, r.Steps = x.PeakReserved(), x.PeakAllocated(), len(x.Steps)
 	if s := x.State; s != nil {
 		r.Lasting = s.Parameters + s.Gradients + s.Optimizer + s.Buffers
 	}
-	var seen []run.Step // those that were reported with their memory
+	var seen []run.Step // steps whose memory was reported
 	for _, s := range x.Steps {
 		if s.PeakReserved > 0 {
 			seen = append(seen, s)
@@ -88,7 +88,7 @@ func (t *Trial) peaks(r *tune.Result) {
 	}
 }
 
-// speed adds the speed of a run: that of its slowest process, since they wait for each other.
+// speed adds the run's speed, which is its slowest process's, because processes wait for each other.
 func (t *Trial) speed(r *tune.Result, samples, gpus int) {
 	for _, x := range t.Outcome.Reports {
 		if !x.Trained() {
@@ -107,18 +107,18 @@ func (t *Trial) speed(r *tune.Result, samples, gpus int) {
 	}
 }
 
-// longestText says what is known of the longest batch.
+// longestText describes the longest batch, as far as it is known.
 func longestText(x *run.Longest) string {
 	switch {
 	case x.Looked == 0:
 		return "the data set cannot be indexed, so the longest batch was not tried first"
 	case x.Alike:
-		return fmt.Sprintf("%d of %d samples were looked at; all have the same length", x.Looked, x.Samples)
+		return fmt.Sprintf("%d of %d samples were checked; all have the same length", x.Looked, x.Samples)
 	}
-	return fmt.Sprintf("the longest of %d samples of %d made the first batch", x.Looked, x.Samples)
+	return fmt.Sprintf("the first batch contained the longest of the %d samples checked (of %d)", x.Looked, x.Samples)
 }
 
-// roomless says how a run ran out of GPU memory; "" if it did not.
+// roomless describes how a run ran out of GPU memory; "" if it did not.
 func (t *Trial) roomless() string {
 	for _, x := range t.Outcome.Reports {
 		if x.OOM == nil {
@@ -140,29 +140,29 @@ func (t *Trial) roomless() string {
 	for _, m := range log.Messages {
 		switch m.Form {
 		case diagnose.Torch, diagnose.TorchAsync, diagnose.Driver, diagnose.Library:
-			return "its output says that GPU memory ran out"
+			return "its output reports that GPU memory ran out"
 		}
 	}
 	return ""
 }
 
-// hung says where a run got stuck.
+// hung describes where a run got stuck.
 func (t *Trial) hung() string {
 	m := t.session.plan.Measure
 	if t.Outcome.Hung == run.BeforeSteps {
-		return fmt.Sprintf("it took no step in %v and was stopped; --start-timeout gives it more", m.StartTimeout)
+		return fmt.Sprintf("it took no step in %v and was stopped; --start-timeout allows more time", m.StartTimeout)
 	}
 	steps := 0
 	for _, x := range t.Outcome.Reports {
 		steps = max(steps, len(x.Steps))
 	}
-	return fmt.Sprintf("it took no further step in %v after step %d and was stopped; --step-timeout gives it more", m.StepTimeout, steps)
+	return fmt.Sprintf("it took no further step in %v after step %d and was stopped; --step-timeout allows more time", m.StepTimeout, steps)
 }
 
-// diskFull is what programs print if there is no room for their files.
+// diskFull is what programs print when the disk is full.
 const diskFull = "No space left on device"
 
-// crashed says why a run failed.
+// crashed describes why a run failed.
 func (t *Trial) crashed() string {
 	text := ""
 	if t.err != nil {
@@ -176,7 +176,7 @@ func (t *Trial) crashed() string {
 	return t.session.secrets.Hide(text)
 }
 
-// DiskIsFull reports whether a trial failed because there is no room for files, which no setting changes.
+// DiskIsFull reports whether a trial failed because the disk is full, which no setting changes.
 func (t *Trial) DiskIsFull() bool {
 	return t.Outcome != nil && t.Outcome.Exit.Code != 0 && strings.Contains(string(t.Outcome.Tail), diskFull)
 }

@@ -14,7 +14,7 @@ import (
 	"snug/internal/tune"
 )
 
-// The outcomes of a trial, each told by its evidence.
+// TestResult covers each outcome of a trial with the evidence for it.
 func TestResult(t *testing.T) {
 	const begin = `start "time":1, "pid":7`
 	torch := `torch "versions":{"torch":"2.11.0"}`
@@ -44,7 +44,7 @@ func TestResult(t *testing.T) {
 		{"ended by itself", steps(6, `end "why":"exit"`), run.Exit{}, "", tune.Fits, "", 16},
 		{"no room, by the probe", steps(1, `oom "asked":2147483648`), run.Exit{Code: 1}, "", tune.OutOfMemory, "ran out of GPU memory after 1 step, asking for 2.00 GiB", 0},
 		{"no room, caught", steps(9, `oom "asked":2147483648`, `end "why":"steps"`), run.Exit{}, "", tune.OutOfMemory, "after 9 steps", 0},
-		{"no room, as a library says", steps(1), run.Exit{Code: 1}, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n", tune.OutOfMemory, "its output says", 0},
+		{"no room, as a library says", steps(1), run.Exit{Code: 1}, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n", tune.OutOfMemory, "its output reports", 0},
 		{"a signal", steps(2), run.Exit{Code: 139, Signal: 11}, "", tune.Crashed, "was ended by signal 11", 0},
 		{"no Python", nil, run.Exit{Code: 127}, "sh: 1: trian: not found\n", tune.Crashed, "failed with exit code 127", 0},
 		{"the disk", steps(2), run.Exit{Code: 1}, "OSError: [Errno 28] No space left on device: 'out.pt'\nlast\n", tune.Crashed, `it printed "No space left on device"`, 0},
@@ -77,8 +77,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// With several ranks, the peak is that of the rank that took the most, the speed that of the slowest, and the
-// rank that ran out of memory is named.
+// With several ranks, the peak is from the rank that used the most memory, the speed is from the slowest rank, and
+// the rank that ran out of memory is named.
 func TestResultOfRanks(t *testing.T) {
 	report := func(rank string, seconds string, peak string, more ...string) string {
 		lines := []string{`{"event":"start","time":1,"pid":` + rank + `,"rank":` + rank + `,"world_size":2}`, `{"event":"torch","versions":{"torch":"2.11.0"}}`}
@@ -88,7 +88,7 @@ func TestResultOfRanks(t *testing.T) {
 		return strings.Join(append(lines, more...), "\n") + "\n"
 	}
 	for _, c := range []struct {
-		second string // what the second rank reports besides
+		second string // what the second rank reports
 		want   tune.Outcome
 		why    string
 	}{{`{"event":"end","why":"steps"}`, tune.Fits, ""}, {`{"event":"oom","asked":1048576}`, tune.OutOfMemory, "rank 1 ran out of GPU memory after 9 steps"}} {
@@ -115,7 +115,7 @@ func TestResultOfRanks(t *testing.T) {
 	}
 }
 
-// changing is a driver whose free memory changes from look to look.
+// changing is a driver whose free memory changes from one query to the next.
 type changing struct{ free []uint64 }
 
 func (*changing) Name() string     { return "card" }
@@ -128,10 +128,10 @@ func (c *changing) Report(context.Context) (*gpu.Report, error) {
 	return &gpu.Report{Devices: []gpu.Device{{Maker: gpu.NVIDIA, Name: "NVIDIA H200", Total: 150 << 30, Free: free}}}, nil
 }
 
-// The next trial waits until the memory of the last one is free again, and is not run if it never is.
+// The next trial waits until the previous one's memory is free again, and is not run if that never happens.
 func TestSettle(t *testing.T) {
 	for _, c := range []struct {
-		free []uint64 // at the first look, before anything runs, and at the following ones
+		free []uint64 // at the first query, before anything runs, and at the following ones
 		err  string
 	}{
 		{[]uint64{140 << 30, 140 << 30, 140 << 30}, ""},

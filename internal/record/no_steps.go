@@ -21,13 +21,13 @@ func (t *Trial) noSteps() error {
 		return fmt.Errorf("the command trains%s without a GPU, so there is no GPU memory to record: %s", t.AtSize(), whyNoGPU(out.Reports[i]))
 	}
 	if out.Unprobed {
-		return errors.New("the command's Python runs without the probe: PYTHONPATH is overwritten; append to it instead, like PYTHONPATH=src:$PYTHONPATH")
+		return errors.New("the command overwrites PYTHONPATH, so its Python does not load the probe; append to it instead, like PYTHONPATH=src:$PYTHONPATH")
 	}
 	if script := t.missingScript(); script != "" {
 		return &ExitError{Code: out.Exit.Code, Text: fmt.Sprintf("Python did not find %s; is that the right path, from this folder?", script)}
 	}
 	if t.lacksTorch() {
-		return &ExitError{Code: out.Exit.Code, Text: "the Python of this command has no torch; is the right environment active?"}
+		return &ExitError{Code: out.Exit.Code, Text: "this command's Python has no torch; is the right environment active?"}
 	}
 	why := t.howFar()
 	if out.Exit.Code != 0 {
@@ -36,7 +36,7 @@ func (t *Trial) noSteps() error {
 	return exitError(out.Exit, "the command "+why)
 }
 
-// howFar returns how far a run came before its first step.
+// howFar describes how far a run got before its first step.
 func (t *Trial) howFar() string {
 	out, launch := t.Outcome, t.session.binder.launch
 	failed := out.Exit.Code != 0
@@ -59,8 +59,8 @@ func (t *Trial) howFar() string {
 	return "started no Python that would load the probe; is this the command that trains, and does the environment (PYTHONPATH) reach its Python?"
 }
 
-// lastMessage returns the last message of a failed run, after a colon: its exception, or its last line if
-// the user has not seen the output.
+// lastMessage returns a failed run's last message, after a colon: its exception, or its last line if the user has not
+// seen the output.
 func (t *Trial) lastMessage() string {
 	text := ""
 	for _, x := range t.Outcome.Reports {
@@ -74,7 +74,7 @@ func (t *Trial) lastMessage() string {
 	return text
 }
 
-// lastLine returns the last line that a command has printed, after a colon.
+// lastLine returns the last line that a command printed, after a colon.
 func lastLine(tail []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(tail)), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
@@ -98,12 +98,11 @@ func (t *Trial) lacksTorch() bool {
 	return t.OutOfMemory() == nil && !t.importedTorch() && len(out.Reports) > 0 && out.Exit.Code != 0 && torchNotFound.In(string(out.Tail))
 }
 
-// scriptNotFound matches what Python prints, before it exits with 2, if its script does not exist. A
-// launcher in between has its own exit code.
+// scriptNotFound matches what Python prints before it exits with 2 because its script does not exist. A launcher in
+// between has its own exit code.
 var scriptNotFound = pattern.New(`(?m)^\S*python\S*: can't open file '([^'\n]+)': \[Errno 2\]`)
 
-// missingScript returns the script that Python did not find, "" if that is not why the
-// command failed.
+// missingScript returns the script that Python did not find, or "" if the command failed for another reason.
 func (t *Trial) missingScript() string {
 	m := scriptNotFound.Find(string(t.Outcome.Tail))
 	if m == nil || t.Outcome.Exit.Code == 0 {

@@ -10,7 +10,7 @@ import (
 	"snug/internal/pattern"
 )
 
-// addOption adds an option for the script: after its other words, but before a -- of its own.
+// addOption adds an option for the script, after its other arguments but before its own --.
 func (c *command) addOption(script, name, option string, value any) error {
 	names := c.aliases(script, option)
 	for i, w := range c.args {
@@ -36,14 +36,14 @@ func (c *command) withOption(words []string, script, option string, value any) [
 	return slices.Insert(words, at, option, fmt.Sprint(value))
 }
 
-// addOverride adds a value for Hydra that overrides that of a file.
+// addOverride adds a Hydra override for a value in a file.
 func (c *command) addOverride(name, override, file string) {
 	c.args, c.shown = append(c.args, override), append(c.shown, override)
 	key, _, _ := strings.Cut(override, "=")
 	c.placements = append(c.placements, fmt.Sprintf("%s: %s of %s, overridden in the command", name, strings.TrimLeft(key, "+"), file))
 }
 
-// optionNames matches the names that a script gives an option of argparse.
+// optionNames matches the names that a script gives an argparse option.
 var optionNames = pattern.New(`add_argument\(\s*((?:["'][^"'\n]+["']\s*,\s*)+)`)
 
 // aliases returns all names of an option, as in add_argument("-b", "--batch-size").

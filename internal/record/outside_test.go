@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// outside is what reaches this machine past an Env, by package. Types and constants
-// of os are no harm.
+// outside lists, by package, the functions that reach this machine without an Env. Types and constants of os are
+// harmless.
 var outside = map[string][]string{
 	"os":       {"Signal", "File", "PathListSeparator"}, // all but these
 	"exec":     {},
@@ -47,7 +47,7 @@ func TestOutsideComesThroughEnv(t *testing.T) {
 			}
 			allowed, watched := outside[from.Name]
 			if watched && !slices.Contains(allowed, x.Sel.Name) {
-				t.Errorf("%s uses %s.%s: it belongs into Env", name, from.Name, x.Sel.Name)
+				t.Errorf("%s uses %s.%s, which belongs in Env", name, from.Name, x.Sel.Name)
 			}
 			return true
 		})

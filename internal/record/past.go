@@ -12,19 +12,18 @@ import (
 	"snug/internal/store"
 )
 
-// Past is what was measured on this machine before. A nil Past is empty, so estimates neither wait for a
-// missing database nor fail because of it.
+// Past is what was measured on this machine before. A nil Past is empty, so estimates neither wait for a missing
+// database nor fail because of it.
 type Past struct {
-	mu         sync.Mutex // estimates are made several at a time
+	mu         sync.Mutex // estimates run concurrently
 	store      *store.Store
-	unreadable bool // it failed once, and is not asked again
+	unreadable bool // reading failed once and is not tried again
 }
 
-// storeWait is how long an estimate waits for a store that another process is writing, which takes a few
-// milliseconds.
+// storeWait is how long an estimate waits while another process writes to the store, which takes a few milliseconds.
 const storeWait = 25 * time.Millisecond
 
-// OpenPast opens the store at a path for questions about a card; nil if there is no store or no card.
+// OpenPast opens the store at a path for queries about a card. It returns nil if there is no store or no card.
 func OpenPast(path, card string) *Past {
 	if card == "" || !store.Exists(path) {
 		return nil
@@ -43,8 +42,8 @@ func (p *Past) Close() {
 	}
 }
 
-// Residual returns the range of errors of estimates of such runs on a card of this machine; nil if too few
-// were measured. All commands use it, so that they agree.
+// Residual returns the range of errors of similar estimates for this machine's card; nil if too few runs were
+// measured. All commands use it, so that they agree.
 func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
 	torch := s.Versions.Torch
 	if torch == "" {
@@ -53,8 +52,8 @@ func (p *Past) Residual(s *setup.Setup, card gpu.Card) *estimate.Range {
 	return p.residual(s, card, torch)
 }
 
-// residual is Residual for one version of PyTorch. It is nil for a run over several GPUs: the errors of
-// one process say nothing about it.
+// residual is Residual for one PyTorch version. It is nil for a run on several GPUs: errors of one-GPU runs do not
+// apply to it.
 func (p *Past) residual(s *setup.Setup, card gpu.Card, torch string) *estimate.Range {
 	if p == nil || s.Dist != nil {
 		return nil

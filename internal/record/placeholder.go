@@ -11,14 +11,13 @@ import (
 	"snug/internal/profile"
 )
 
-// shortNames are names that people use for settings in their own scripts, besides those of libraries.
+// shortNames are names for settings that people use in their own scripts, besides those of libraries.
 var shortNames = map[string]string{
 	"bs": "batch", "bsz": "batch", "mbs": "batch", "b": "batch", "batchsize": "batch", "BATCH": "batch",
 	"len": "seq", "length": "seq", "seqlen": "seq", "SEQ": "seq",
 }
 
-// SettingName returns snug's name for a quantity: batch for bs and batch_size. Other names stay as they
-// are.
+// SettingName returns snug's name for a quantity: batch for bs and batch_size. Other names are returned unchanged.
 func SettingName(name string) string {
 	if own, ok := shortNames[name]; ok {
 		return own

@@ -13,12 +13,12 @@ import (
 	"snug/internal/profile"
 )
 
-// Files that could not be written after the runs are refused before them.
+// Output files that could not be written after the runs are refused before them.
 
 // errNotRegular is for devices and pipes, which must not be replaced by a file.
 var errNotRegular = errors.New("not a regular file")
 
-// checkOutFolder requires that the folder for the profile exists.
+// checkOutFolder returns an error if the profile's folder does not exist.
 func (s *Session) checkOutFolder() error {
 	folder := filepath.Dir(s.plan.Out)
 	if info, err := s.env.Files.Stat(folder); err != nil || !info.IsDir() {
@@ -60,8 +60,8 @@ func (s *Session) checkKeep() error {
 	return s.mayWriteIn(s.plan.Keep)
 }
 
-// CheckReplaceable returns an error if writing a profile to path would replace another kind of file, such
-// as a script named by mistake. A nil Files is the file system of this machine.
+// CheckReplaceable returns an error if writing a profile to path would replace another kind of file, such as a script
+// named by mistake. A nil Files is this machine's file system.
 func CheckReplaceable(in Files, path string) error {
 	if in == nil {
 		in = localFiles{}
@@ -84,8 +84,8 @@ func isProfile(in Files, path string) bool {
 	return profile.Is(head)
 }
 
-// mayWriteIn returns an error if no file can be created in a folder or, if it does not exist yet, in its
-// nearest existing parent.
+// mayWriteIn returns an error if no file can be created in a folder or, if it does not exist yet, in its nearest
+// existing parent.
 func (s *Session) mayWriteIn(folder string) error {
 	for folder != filepath.Dir(folder) {
 		if _, err := s.env.Files.Stat(folder); !errors.Is(err, fs.ErrNotExist) {

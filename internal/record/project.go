@@ -11,9 +11,9 @@ import (
 	"snug/internal/config/projects"
 )
 
-// project returns the config files that hold settings: those that the plan names; else the one that
-// a Hydra script starts from; else those that the command names, with the script that it runs if
-// that holds some of the settings; else those of the folder.
+// project returns the config files with settings: the files that the plan names; else the one that a Hydra script
+// starts from; else the files that the command names, plus its script if that has some of the settings; else the
+// files in the folder.
 func (b binder) project(words []string, settings ...string) (*config.Project, error) {
 	files := b.configs
 	if main, _ := b.hydraMain(words); len(files) == 0 && main != "" && b.holdsAny(main, settings) {
@@ -34,8 +34,7 @@ func (b binder) open(files ...string) (*config.Project, error) {
 	return config.Open(b.files, ".", files...)
 }
 
-// holdsAny reports whether a script, or a tree by its main file, has a value for one of
-// some settings.
+// holdsAny reports whether a script, or a config tree given by its main file, has a value for one of some settings.
 func (b binder) holdsAny(file string, settings []string) bool {
 	project, err := b.open(file)
 	if err != nil {
@@ -47,8 +46,8 @@ func (b binder) holdsAny(file string, settings []string) bool {
 	})
 }
 
-// hydraMain returns the config that Hydra starts from in the script of a command, or "" if it is not known; ok
-// is false if the script does not use Hydra.
+// hydraMain returns the config that Hydra starts from in the command's script, or "" if it is unknown; ok is false if
+// the script does not use Hydra.
 func (b binder) hydraMain(words []string) (file string, ok bool) {
 	script := b.script(words)
 	if script == "" {
@@ -81,11 +80,10 @@ func (b binder) configsIn(words []string) []string {
 	return slices.Compact(out)
 }
 
-// scriptRunners are launchers that run a script. The words after it are the script's own arguments.
+// scriptRunners are launchers that run a script. The words after the script are its own arguments.
 var scriptRunners = []string{"sh", "bash", "dash", "zsh", "fish", "make", "just"}
 
-// script returns the Python file that the command runs, as a path from here; "" if it
-// names none.
+// script returns the Python file that the command runs, as a path relative to this folder; "" if there is none.
 func (b binder) script(words []string) string {
 	if slices.Contains(scriptRunners, b.launch.Launcher) {
 		return ""

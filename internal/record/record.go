@@ -2,19 +2,19 @@
 
 // Package record records training runs: it puts sizes into the user's command, runs
 // it for a few steps with the probe loaded, and keeps what the probe reported. A command
-// makes a Plan from its flags, calls one of these, and prints the result:
+// builds a Plan from its flags, calls one of these, and prints the result:
 //
 //	Run                  records every size of a plan, fits a profile and keeps it
 //	Open, Record, Close  the same, with other work in between
 //	Open, Bind, Run, …   trials, each at settings that the last one suggested; running
-//	                     out of memory is an answer (Trial.OutOfMemory)
+//	                     out of memory is a valid result (Trial.OutOfMemory)
 //	Events.Reported      the probe's figures, while a trial runs
-//	WatchFailures        runs the command to its end, and keeps snapshots of requests that fail (failures.go)
+//	WatchFailures        runs the command to its end and keeps snapshots of failed requests (failures.go)
 //
 // The files:
 //
 //	plan.go      what to record: the command, the sizes, how long
-//	env.go       the outside world, as a session sees it; local.go is this machine
+//	env.go       a session's access to the outside world; local.go is this machine
 //	session.go   what is set up before the first run and cleaned up after the last
 //	settle.go    waits between trials until the GPU's memory is free again
 //	trial.go     one run of the command at one size
@@ -26,13 +26,13 @@
 //	           bind.go, placeholder.go, command.go, option.go, project.go, user_files.go, copy.go, shell.go
 //	run      the command starts, with the input and environment it would have without snug
 //	           execute.go, stdin.go
-//	watch    steps, signals, the terminal and the time-out, while it runs
+//	watch    handles steps, signals, the terminal and the timeout while it runs
 //	           execute.go, events.go, interrupt.go
-//	collect  the report of the process that trained, and whether it can be used
-//	           trial.go, verdict.go, no_steps.go; measured.go for the trials of a tune
-//	fit      the recordings become a program that takes the sizes that were varied
+//	collect  reads the training process's report and decides whether it is usable
+//	           trial.go, verdict.go, no_steps.go; measured.go for snug tune's trials
+//	fit      the recordings become a program whose parameters are the varied sizes
 //	           fit.go, facts.go, fixed.go
-//	keep     memory.snug, the folder of --keep, and the store of this machine
+//	keep     memory.snug, the --keep folder, and this machine's store
 //	           keep.go, places.go, remember.go, remember_trial.go
 //
 // Measurements are compared with estimates in reference.go and compare.go; past.go says
@@ -47,14 +47,14 @@ import (
 
 // Result is the outcome of a plan.
 type Result struct {
-	Trials  []*Trial         // one for each size, in the order of the plan
+	Trials  []*Trial         // one for each size, in the plan's order
 	Program *profile.Program // nil if only one size was recorded
 	Profile string           // the file with the program; "" if there is none
 	Kept    []string         // recordings that were copied to Plan.Keep
 	Notes   []string         // what the user should know about the recordings
 }
 
-// Run records a command as a plan says. When it returns, no process of the command is running and no
+// Run records a command according to a plan. When it returns, none of the command's processes is running and no
 // temporary file is left.
 func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	s, err := Open(ctx, env, p)
@@ -65,8 +65,8 @@ func Run(ctx context.Context, env Env, p Plan) (*Result, error) {
 	return s.Record(ctx)
 }
 
-// Record runs every size of the plan and uses the recordings: a profile from two or more, a comparison
-// with the plan's reference, and a row for each in the store.
+// Record runs every size of the plan and uses the recordings: it fits a profile to two or more, compares them with
+// the plan's reference, and stores each one.
 func (s *Session) Record(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	err := s.measure(ctx, r)
@@ -81,8 +81,7 @@ func (s *Session) Record(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// measure runs every size. If recording stacks may have broken a run, it runs all of them again without
-// stacks.
+// measure runs every size. If recording stacks may have broken a run, it runs all of them again without stacks.
 func (s *Session) measure(ctx context.Context, r *Result) error {
 	if s.binder.launch.Warning != "" {
 		s.say("%s", s.binder.launch.Warning)
@@ -105,7 +104,7 @@ func (s *Session) measure(ctx context.Context, r *Result) error {
 	return s.runAll(ctx, r)
 }
 
-// runAll runs every size, one after the other, and stops at the first run that cannot be used.
+// runAll runs every size in turn, and stops at the first unusable run.
 func (s *Session) runAll(ctx context.Context, r *Result) error {
 	for _, text := range placements(s.bound) {
 		s.say("%s", text)

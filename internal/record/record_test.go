@@ -17,7 +17,7 @@ import (
 	"snug/internal/setup"
 )
 
-// Two sizes go through all stages: bound, run, collected, fitted and kept.
+// Two sizes pass through all stages: they are bound, run, collected, fitted and kept.
 func TestRun(t *testing.T) {
 	w := &world{t: t, train: trains(t)}
 	var events []string
@@ -85,7 +85,7 @@ func TestRunFailsAfterKeeping(t *testing.T) {
 	w.checkClean(env.TempDir)
 }
 
-// Where recording stacks may have broken a run, all sizes are recorded again without.
+// If recording stacks may have broken a run, all sizes are recorded again without stacks.
 func TestRunWithoutStacks(t *testing.T) {
 	runs := 0
 	w := &world{t: t, train: func(j *job) run.Exit {
@@ -114,7 +114,7 @@ func TestRunWithoutStacks(t *testing.T) {
 	}
 }
 
-// A store that cannot be written is a note: the measurement stands.
+// A store that cannot be written only adds a note; the measurement is kept.
 func TestStoreFails(t *testing.T) {
 	w := &world{t: t, train: trains(t), noStore: errors.New("no room")}
 	r, err := w.open(Plan{Command: []string{"train", "--batch", "64"}, Sizes: []profile.Point{{}}, Steps: 3}).Record(context.Background())
@@ -132,7 +132,7 @@ func reference() *Reference {
 	}, setup.Source{})
 }
 
-// Each run is kept with the setup at its own size.
+// Each run is stored with the setup at its own size.
 func TestSetupsAreOfTheirRuns(t *testing.T) {
 	w := &world{t: t, train: trains(t)}
 	ref := reference()
@@ -152,7 +152,7 @@ func TestSetupsAreOfTheirRuns(t *testing.T) {
 	}
 }
 
-// A run that tells of no GPU, as where the probe failed, can be compared all the same.
+// A run that reports no GPU, for example because the probe failed, can still be compared.
 func TestCompareWithoutGPU(t *testing.T) {
 	w := &world{t: t, train: func(j *job) run.Exit {
 		write(t, filepath.Join(j.folder, "7.pickle"), "")
@@ -167,6 +167,6 @@ func TestCompareWithoutGPU(t *testing.T) {
 		t.Errorf("%+v, %v, %+v", r.Trials[0].Comparison, r.Notes, w.rows[0])
 	}
 	if !r.FarApart() {
-		t.Error("4 MB are taken for gpt2")
+		t.Error("4 MB was read as gpt2")
 	}
 }

@@ -24,8 +24,8 @@ func NewReference(fields map[string]any, source setup.Source) *Reference {
 	return &Reference{fields: fields, source: source}
 }
 
-// ReferenceTo returns a reference to a decoded setup. The accumulation and the number of steps are then
-// taken from the run itself.
+// ReferenceTo returns a reference to a decoded setup. The accumulation and the number of steps are taken from the run
+// itself.
 func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -41,8 +41,8 @@ func ReferenceTo(s *setup.Setup, source setup.Source) (*Reference, error) {
 	return r, nil
 }
 
-// Check decodes the setup at a size, because otherwise a mistake in it would show only after the runs. A
-// model that no family covers is not a mistake.
+// Check decodes the setup at a size, because a mistake in it would otherwise show only after the runs. A model
+// without a family is not a mistake.
 func (r *Reference) Check(at profile.Point) error {
 	if _, _, err := r.decode(at, &run.Report{}); err != nil && !errors.Is(err, setup.ErrUnknownModel) {
 		return err
@@ -50,8 +50,8 @@ func (r *Reference) Check(at profile.Point) error {
 	return nil
 }
 
-// decode returns the setup of a measured run, with the run's own sizes and versions, and the fields it was
-// decoded from.
+// decode returns the setup of a measured run, with the run's own sizes and versions, and the fields it was decoded
+// from.
 func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[string]any, error) {
 	fields := r.at(at, x)
 	s, err := setup.Decode(fields, r.source)
@@ -61,7 +61,7 @@ func (r *Reference) decode(at profile.Point, x *run.Report) (*setup.Setup, map[s
 	return s, fields, err
 }
 
-// at returns the fields of the setup, overridden by those of the run.
+// at returns the setup's fields, overridden by the run's.
 func (r *Reference) at(at profile.Point, x *run.Report) map[string]any {
 	fields := maps.Clone(r.fields)
 	for name, n := range at {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/store"
 )
 
-// remember stores what was measured. If that fails, there is a note.
+// remember stores what was measured. A failure to do so only adds a note.
 func (s *Session) remember(r *Result) {
 	if s.env.Store == nil {
 		return
@@ -31,7 +31,7 @@ func (s *Session) remember(r *Result) {
 	}
 }
 
-// row returns a measured run as the store keeps it.
+// row returns a measured run as a row of the store.
 func (s *Session) row(t *Trial) store.Run {
 	x := t.Report
 	row := store.Run{
@@ -50,8 +50,8 @@ func (s *Session) row(t *Trial) store.Run {
 	return row
 }
 
-// commandToKeep returns the command for the store, without its secrets. The script's path is absolute,
-// since every project has a train.py.
+// commandToKeep returns the command for the store, without its secrets. The script's path is absolute, because every
+// project has a train.py.
 func (s *Session) commandToKeep() string {
 	words := slices.Clone(s.binder.launch.Args)
 	if i := run.ScriptIndex(words); i >= 0 && s.binder.files.isRegular(words[i]) {

@@ -2,8 +2,8 @@
 
 package record
 
-// Remember stores a trial that fits as a measured run, compared with its estimate if the plan has a reference.
-// Later estimates take their interval from such runs.
+// Remember stores a trial that fits as a measured run, compared with its estimate if the plan has a reference. Later
+// estimates take their interval from these runs.
 func (s *Session) Remember(t *Trial, ref *Reference) error {
 	if s.env.Store == nil || t.Report == nil || t.Report.PeakReserved() == 0 {
 		return nil

@@ -18,15 +18,14 @@ import (
 	"snug/internal/setup"
 )
 
-// Session runs one command, once or many times, but one run at a time. It has a private
-// folder, receives the signals of this process, and holds the secrets that may be neither shown nor
-// kept. The caller of Open has to call Close.
+// Session runs one command, once or many times, one run at a time. It has a private folder, receives this process's
+// signals, and knows the secrets that may be neither shown nor stored. The caller of Open must call Close.
 //
 //	s, err := record.Open(ctx, env, plan)
 //	defer s.Close()
 //	t, err := s.Bind(profile.Point{"batch": 8}, nil)
-//	err = s.Run(ctx, t) // it could not be started
-//	err = t.Err()       // it ran, and cannot be used
+//	err = s.Run(ctx, t) // the command could not be started
+//	err = t.Err()       // it ran, but the result is unusable
 type Session struct {
 	env     Env
 	plan    Plan
@@ -35,14 +34,14 @@ type Session struct {
 	signals chan os.Signal
 	work    *run.Work
 	hasGPU  bool           // the command will see a GPU
-	bound   []*Trial       // the sizes of the plan, ready to run
-	inputAt *int64         // where standard input was, if it is a file
-	free    map[int]uint64 // bytes of each GPU, before the first trial; nil: not known yet
+	bound   []*Trial       // the plan's sizes, ready to run
+	inputAt *int64         // initial offset of standard input, if it is a file
+	free    map[int]uint64 // free bytes on each GPU before the first trial; nil: not known yet
 }
 
-// Open prepares a session. A run takes minutes of a GPU, so whatever can be refused is refused here: it
-// binds the sizes of the plan, and checks that the files can be written. It also cleans up after an
-// earlier snug that was killed.
+// Open prepares a session. A run takes minutes of GPU time, so every error that can be found early is reported here:
+// it binds the plan's sizes and checks that the files can be written. It also cleans up after an earlier snug that
+// was killed.
 func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	env = env.withDefaults()
 	s := &Session{
@@ -66,13 +65,13 @@ func Open(ctx context.Context, env Env, p Plan) (*Session, error) {
 	return s, nil
 }
 
-// Close removes the private folder and all in it.
+// Close removes the private folder and its contents.
 func (s *Session) Close() {
 	_ = s.work.Remove()
 	s.env.Signals.Stop(s.signals) // last: a second Ctrl-C would leave the folder behind
 }
 
-// checkPlan returns an error for a plan that no machine could run.
+// checkPlan returns an error for a plan that cannot run on any machine.
 func (s *Session) checkPlan() error {
 	p := s.plan
 	switch {
@@ -95,9 +94,9 @@ func (s *Session) checkPlan() error {
 	return checkPlaceholders(p.Command, filled)
 }
 
-// prepare does what has to be done before the first run.
+// prepare does the work that precedes the first run.
 func (s *Session) prepare(ctx context.Context) error {
-	if l := s.binder.launch; l.Lost { // it would train without being recorded, or wait in a queue
+	if l := s.binder.launch; l.Lost { // the command would train unrecorded, or wait in a queue
 		return errors.New(l.Warning)
 	}
 	if err := s.checkPlaces(); err != nil {
@@ -119,8 +118,8 @@ func (s *Session) reportLeftovers(left run.Left) {
 	}
 }
 
-// findGPU returns an error if this machine has no GPU that the command can see. Ctrl-C does not wait for a
-// driver that does not answer.
+// findGPU returns an error if this machine has no GPU that the command can see. Ctrl-C works even if the driver does
+// not answer.
 func (s *Session) findGPU(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,8 +132,8 @@ func (s *Session) findGPU(ctx context.Context) error {
 	return nil
 }
 
-// lookupForCommand returns a variable as the command sees it, and whether it is set: assignments before
-// the command override the environment.
+// lookupForCommand returns a variable as the command sees it, and whether it is set: assignments before the command
+// override the environment.
 func (s *Session) lookupForCommand(name string) (string, bool) {
 	for _, v := range slices.Backward(s.binder.launch.Env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -144,7 +143,7 @@ func (s *Session) lookupForCommand(name string) (string, bool) {
 	return s.env.LookupEnv(name)
 }
 
-// bindAll puts every size of the plan into the command.
+// bindAll binds every size in the plan.
 func (s *Session) bindAll() error {
 	s.bound = nil
 	for _, at := range s.plan.Sizes {
@@ -157,9 +156,9 @@ func (s *Session) bindAll() error {
 	return nil
 }
 
-// Bind prepares a run of the command at a size, and with other values for settings of its config files,
-// such as checkpointing or precision; settings may be nil. It starts nothing. A value that has no place
-// in the command or its files is an error.
+// Bind prepares a run of the command at a size, and with other values for settings in its config files, such as
+// checkpointing or precision; settings may be nil. It starts nothing. It returns an error for a value that cannot be
+// inserted in the command or its files.
 func (s *Session) Bind(at profile.Point, settings setup.Values) (*Trial, error) {
 	t, err := s.newTrial(at, settings)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *Session) newTrial(at profile.Point, settings setup.Values) (*Trial, err
 	return &Trial{At: at, Stacks: s.plan.Stacks, command: c, folder: f, session: s}, nil
 }
 
-// probe returns the settings of the probe.
+// probe returns the probe's settings.
 func (s *Session) probe() run.Settings {
 	p := run.Settings{
 		Steps: s.plan.Steps, Stacks: s.plan.Stacks, KeepRunning: s.plan.KeepRunning, NeedsGPU: true, HasGPU: s.hasGPU, Limit: s.plan.Limit,
@@ -195,11 +194,10 @@ func (s *Session) probe() run.Settings {
 	return p
 }
 
-// LimitMemory sets the most bytes that PyTorch may reserve on a GPU in runs that are bound from now on; 0 is no
-// limit.
+// LimitMemory sets the most bytes that PyTorch may reserve on a GPU in runs bound from now on; 0 means no limit.
 func (s *Session) LimitMemory(bytes uint64) { s.plan.Limit = bytes }
 
-// CheckBind returns an error if a setting cannot be given a value: Bind would refuse it.
+// CheckBind returns an error if Bind would refuse a value for the setting.
 func (s *Session) CheckBind(setting string, value any) error {
 	t, err := s.Bind(nil, setup.Assign(setting, value))
 	if err == nil {
@@ -208,7 +206,7 @@ func (s *Session) CheckBind(setting string, value any) error {
 	return err
 }
 
-// Placeholders returns the names of the placeholders in the command, {batch} and others, in their order.
+// Placeholders returns the names of the command's placeholders, such as batch for {batch}, in order.
 func (s *Session) Placeholders() []string {
 	var out []string
 	for _, w := range slices.Concat(s.binder.launch.Env, s.binder.launch.Args) {
@@ -219,7 +217,7 @@ func (s *Session) Placeholders() []string {
 	return out
 }
 
-// values returns a size and further settings as one.
+// values merges a size and further settings.
 func values(at profile.Point, settings setup.Values) setup.Values {
 	var out setup.Values
 	for _, name := range slices.Sorted(maps.Keys(at)) {
@@ -236,7 +234,7 @@ func (s *Session) say(format string, args ...any) {
 	s.env.Events.say(s.secrets.Hide(fmt.Sprintf(format, args...)))
 }
 
-// note adds a note about what was recorded, for the end.
+// note adds a note about the recording, shown at the end.
 func (s *Session) note(r *Result, format string, args ...any) {
 	r.Notes = append(r.Notes, s.secrets.Hide(fmt.Sprintf(format, args...)))
 }

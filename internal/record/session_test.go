@@ -18,8 +18,8 @@ import (
 	"snug/internal/setup"
 )
 
-// A session runs whatever is bound in it, one rung of a ladder after the other. A run that does not fit is
-// an answer, and the next one still runs.
+// A session runs whatever is bound in it, one batch size after the other. A run that does not fit is a valid result,
+// and the next one still runs.
 func TestLadder(t *testing.T) {
 	w := &world{t: t, train: func(j *job) run.Exit {
 		if j.value("--batch") == "64" {
@@ -38,7 +38,7 @@ func TestLadder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.OutOfMemory() != nil || x.GPU() != nil || x.Err() != nil {
-			t.Error("it is judged before it has run")
+			t.Error("it has a verdict before it has run")
 		}
 		if want := " --checkpointing=true"; !strings.HasSuffix(x.CommandLine(), want) {
 			t.Errorf("%q does not end in %q", x.CommandLine(), want)
@@ -102,7 +102,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A driver that does not answer.
+// stuck is a driver that does not answer.
 type stuck struct{ asked chan struct{} }
 
 func (stuck) Name() string     { return "stuck" }
@@ -148,11 +148,11 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v, %v", err, x.Err())
 	}
 	if IsInterrupted(exitError(run.Exit{Code: 130}, "the command's own")) {
-		t.Error("a command's exit code is taken for a signal")
+		t.Error("a command's exit code was treated as a signal")
 	}
 }
 
-// An input that is a file is at its beginning for every run.
+// Standard input that is a file is rewound for every run.
 func TestInputIsReadAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lines")
 	write(t, name, "header\nrest")
@@ -191,7 +191,7 @@ func TestInputIsReadAgain(t *testing.T) {
 	}
 }
 
-// What could not be done after the runs is refused before them, and nothing is left behind.
+// Problems that would surface after the runs are reported before them, and nothing is left behind.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "train.py"), "print()")
@@ -216,7 +216,7 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if want == "the training command in its own" { // the text is from internal/run
+		if want == "the training command in its own" { // internal/run's text
 			want = run.ReadLaunch(p.Command).Warning
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -11,17 +11,16 @@ import (
 	"snug/internal/units"
 )
 
-// A trial has to find the card as the one before it did. After a process has ended, its driver takes a moment to
-// give its memory back; a process that was left behind keeps it.
+// A trial needs the card in the same state as the trial before it. After a process has ended, its driver takes a
+// moment to free its memory; a process that was left behind keeps it.
 
 const (
-	settleTime  = 30_000 * time.Millisecond // for memory to be given back
-	settleLook  = 250 * time.Millisecond    // between two looks
+	settleTime  = 30_000 * time.Millisecond // time for memory to be freed
+	settleLook  = 250 * time.Millisecond    // between two queries
 	settleSlack = 128 << 20                 // bytes that a display or another small process may take meanwhile
 )
 
-// Settle waits until as much GPU memory is free as when it was first called. Without a GPU that can be asked it
-// returns at once.
+// Settle waits until as much GPU memory is free as at the first call. It returns at once if no GPU can be queried.
 func (s *Session) Settle(ctx context.Context) error {
 	deadline := s.env.Now().Add(settleTime)
 	for {
@@ -38,7 +37,7 @@ func (s *Session) Settle(ctx context.Context) error {
 			return nil
 		}
 		if !s.env.Now().Before(deadline) {
-			return fmt.Errorf("cuda:%d has %v less free memory than before the first trial; end the process that holds it (snug gpus lists them) and run snug tune again, which goes on from here",
+			return fmt.Errorf("cuda:%d has %v less free memory than before the first trial; end the process that holds it (snug gpus lists them) and run snug tune again, which continues from here",
 				ordinal, units.Bytes(missing))
 		}
 		select {
@@ -53,7 +52,7 @@ func (s *Session) Settle(ctx context.Context) error {
 	}
 }
 
-// freeMemory returns the free bytes of the GPUs that the command sees.
+// freeMemory returns the free bytes of each GPU that the command sees.
 func (s *Session) freeMemory(ctx context.Context) (map[int]uint64, error) {
 	var m *gpu.Machine
 	if err := s.unlessInterrupted(func() { m = gpu.Detect(ctx, s.env.GPUs) }); err != nil {
@@ -67,7 +66,7 @@ func (s *Session) freeMemory(ctx context.Context) (map[int]uint64, error) {
 	return out, nil
 }
 
-// lacking returns the GPU that has the most less free memory than before.
+// lacking returns the GPU that has lost the most free memory, and how much.
 func lacking(before, now map[int]uint64) (ordinal int, missing uint64) {
 	for i, free := range before {
 		if left, there := now[i]; there && above(free, left) > missing {

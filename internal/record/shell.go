@@ -11,23 +11,20 @@ import (
 	"snug/internal/pattern"
 )
 
-// A shell script should not notice that a value in it was changed for a run:
-// people write cd "$(dirname "$0")", and source files next to it. A copy
-// elsewhere would break that, and one next to it would be a file in the user's folder.
-// So there is no copy: the shell is given the changed text itself, and
-// the script's own path as its $0.
+// A shell script must not notice that one of its values was changed for a run: scripts contain cd "$(dirname "$0")",
+// and source files next to them. A copy elsewhere would break that, and a copy next to the script would be a file in
+// the user's folder. So there is no copy: the shell gets the changed text itself, and the script's own path as $0.
 //
 //	bash -e train.sh a b    bash -e -c TEXT train.sh a b
 //	./train.sh a b          /usr/bin/env bash -c TEXT ./train.sh a b
 //
-// BASH_SOURCE is empty then; for a script that is run it equals $0, so the text uses that instead. A
-// script that starts itself again is refused, because it would start the unchanged file.
+// BASH_SOURCE is then empty; in a script that is run it equals $0, so the text uses $0 instead. A script that starts
+// itself again is refused, because it would start the unchanged file.
 
-// longestWord is the longest word of a command that Linux accepts, including its terminator.
+// longestWord is the length of the longest argument that Linux accepts, including its terminator.
 const longestWord = 128<<10 - 1
 
-// runText makes the command run a changed script. It returns false if the script is not what the command
-// itself runs.
+// runText makes the command run a changed script. It returns false if the command does not run the script directly.
 func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	at := slices.IndexFunc(c.args, func(w string) bool { return c.files.local(w) == file })
 	if at < 0 {
@@ -37,7 +34,7 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 	shell := c.shellOf(program, at, text)
 	switch {
 	case at == program && (!c.files.isExecutable(file) || !strings.HasPrefix(text, "#!")):
-		return true, nil // as it is: the system says why it cannot be started
+		return true, nil // unchanged: the system reports why it cannot be started
 	case shell == nil && usesOwnPath.In(text):
 		return false, fmt.Errorf("%s uses its own path ($0), which a changed copy cannot provide in this command; %s", file, fromOutside)
 	case shell == nil:
@@ -53,13 +50,13 @@ func (c *command) runText(program int, file string, data []byte) (bool, error) {
 
 const fromOutside = "let it read a variable, like BATCH=${BATCH:-8}, and put BATCH={batch} before the command"
 
-// bashSource matches the script's own path as bash gives it, unless it differs from $0.
+// bashSource matches bash's name for the script's own path, unless it differs from $0.
 var bashSource = pattern.New(`(\$\{?)BASH_SOURCE(?:\[(?:0|-1)\])?([^\[\w]|$)`)
 
-// usesOwnPath matches where a script uses its own path.
+// usesOwnPath matches uses of a script's own path.
 var usesOwnPath = pattern.New(`\$(?:0\b|\{0\b)`)
 
-// shellOf returns the words of the command up to the shell that runs the script and its options; nil if no
+// shellOf returns the command's words up to and including the shell that runs the script and its options; nil if no
 // shell runs the script.
 func (c *command) shellOf(program, at int, text string) []string {
 	switch {
@@ -76,13 +73,12 @@ func (c *command) shellOf(program, at int, text string) []string {
 	return nil
 }
 
-// posixShells are those that take sh -c TEXT NAME ARGUMENTS.
+// posixShells are the shells that accept sh -c TEXT NAME ARGUMENTS.
 var posixShells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 
 func isShell(word string) bool { return slices.Contains(posixShells, filepath.Base(word)) }
 
-// interpreter returns the shell that a script's first line names, with its options;
-// nil if it names something else.
+// interpreter returns the shell that a script's first line names, with its options; nil if it names something else.
 func interpreter(text string) []string {
 	line, _, _ := strings.Cut(text, "\n")
 	line, ok := strings.CutPrefix(line, "#!")
@@ -107,7 +103,7 @@ func interpreter(text string) []string {
 	return words
 }
 
-// shellOptions returns the number of words that are a shell's options and their values, up to its script.
+// shellOptions returns the number of words before the script that are the shell's options and their values.
 func shellOptions(words []string) int {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -120,7 +116,7 @@ func shellOptions(words []string) int {
 		case w == "" || w[0] != '-' && w[0] != '+':
 			return i
 		case strings.ContainsAny(w, "cs"):
-			return -1 // what it runs is not a file
+			return -1 // it does not run a file
 		case strings.ContainsAny(w, "oO"): // -euo pipefail
 			i++
 		}

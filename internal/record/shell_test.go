@@ -28,7 +28,7 @@ func TestRunText(t *testing.T) {
 		{"bash train.sh a", "train.sh", "bash -c TEXT train.sh a"},
 		{"/bin/sh -e ./train.sh", "train.sh", "/bin/sh -e -c TEXT ./train.sh"},
 		{"bash -euo pipefail +x --norc -- plain.sh a -- b", "plain.sh", "bash -euo pipefail +x --norc -c TEXT plain.sh a -- b"},
-		{"./plain.sh", "plain.sh", "./plain.sh"}, // which cannot be started, and so it is said
+		{"./plain.sh", "plain.sh", "./plain.sh"}, // not executable, so the system reports the error
 		{"./train.fish", "train.fish", ""},
 		{"srun ./train.sh", "train.sh", ""},
 		{"bash other.sh train.sh", "train.sh", ""},

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// input returns the command's standard input, or nil: the terminal, file or pipe that it would have
-// without snug. A file is rewound for every run.
+// input returns the command's standard input: the terminal, file or pipe that it would have without snug, or nil. A
+// file is rewound for every run.
 func (s *Session) input() *os.File {
 	f := s.env.Stdin
 	if f == nil {

@@ -14,14 +14,14 @@ import (
 
 // Trial is one run of the command: Session.Bind prepares it, Session.Run runs it.
 type Trial struct {
-	At     profile.Point // the size; empty for the command as it is
-	Stacks bool          // where allocations come from is recorded too, which takes time
+	At     profile.Point // the size; empty for the unchanged command
+	Stacks bool          // stacks are recorded too, which takes time
 
 	Outcome    *run.Outcome // how the run went; nil before it ran
-	Report     *run.Report  // of the processes that trained, the one that reserved the most; nil if none did
+	Report     *run.Report  // the training process that reserved the most; nil if none trained
 	Processes  int          // how many trained
 	Comparison *Comparison  // nil if there is no estimate to compare it with
-	Notes      []string     // what is worth knowing about a run that can be used
+	Notes      []string     // remarks about a usable run
 
 	err     error
 	command *command
@@ -29,21 +29,20 @@ type Trial struct {
 	session *Session
 }
 
-// Err says why a finished run cannot be used; nil if it can. For a run that failed with an exit code it
-// is an *ExitError.
+// Err returns why a finished run is unusable, or nil. For a run that failed with an exit code it is an *ExitError.
 func (t *Trial) Err() error { return t.err }
 
-// Discard removes the run's files, including its recording, because the recordings of many runs would fill
-// the disk. Collected data is kept.
+// Discard removes the run's files, including its recording, because the recordings of many runs would fill the disk.
+// Data already collected stays available.
 func (t *Trial) Discard() error { return t.folder.Remove() }
 
-// CommandLine returns the command with its size, as the user would write it: with the user's own names of
-// files that were copied, and without secrets.
+// CommandLine returns the command with its size as the user would write it: with the user's own names for copied
+// files, and without secrets.
 func (t *Trial) CommandLine() string {
 	return t.session.secrets.Hide(strings.Join(redact.Words(t.command.shown), " "))
 }
 
-// OutOfMemory returns the failed request of a process that ran out of GPU memory; nil if none did.
+// OutOfMemory returns the failed request of a process that ran out of GPU memory, or nil.
 func (t *Trial) OutOfMemory() *run.Failure {
 	if t.Outcome == nil {
 		return nil
@@ -56,7 +55,7 @@ func (t *Trial) OutOfMemory() *run.Failure {
 	return nil
 }
 
-// GPU returns the card that a trial trained on, as its driver describes it; nil if the run did not report it.
+// GPU returns the card that a trial ran on, as its driver describes it; nil if the run did not report it.
 func (t *Trial) GPU() *run.GPU {
 	if t.Report == nil {
 		return nil
@@ -64,8 +63,8 @@ func (t *Trial) GPU() *run.GPU {
 	return t.Report.GPU
 }
 
-// Card returns the card that a trial trained on, from the catalogue, or else one with its memory. It is the
-// zero Card if the run did not report it.
+// Card returns the card that a trial ran on, from the catalogue, or else one with its memory. It is the zero Card if
+// the run did not report it.
 func (t *Trial) Card() gpu.Card {
 	g := t.GPU()
 	if g == nil {
@@ -78,8 +77,7 @@ func (t *Trial) Card() gpu.Card {
 	return card
 }
 
-// cardName returns the card as the catalogue names it, or as its driver does; "" if the run did not report
-// it.
+// cardName returns the card's catalogue name, or else its driver's name for it; "" if the run did not report it.
 func (t *Trial) cardName() string {
 	g := t.GPU()
 	if g == nil {
@@ -99,7 +97,7 @@ func (t *Trial) driverName() string {
 	return ""
 }
 
-// torch returns the version of PyTorch without its build.
+// torch returns the PyTorch version without its build suffix.
 func (t *Trial) torch() string { return plainVersion(t.Report.Versions["torch"]) }
 
 func plainVersion(v string) string {
@@ -107,7 +105,7 @@ func plainVersion(v string) string {
 	return v
 }
 
-// collect finds the process of a run that trained, and judges the run by it (verdict.go).
+// collect finds a run's training process and decides from its report whether the run is usable (verdict.go).
 func (t *Trial) collect(out *run.Outcome) {
 	t.Outcome = out
 	for _, x := range out.Reports {
@@ -124,7 +122,7 @@ func (t *Trial) collect(out *run.Outcome) {
 	}
 }
 
-// AtSize returns the size within a sentence, " at batch=2"; "" for the command as it is.
+// AtSize returns the size for use in a sentence, such as " at batch=2"; "" for the unchanged command.
 func (t *Trial) AtSize() string {
 	if len(t.At) == 0 {
 		return ""
@@ -132,7 +130,7 @@ func (t *Trial) AtSize() string {
 	return " at " + t.At.String()
 }
 
-// placements lists the values that were put somewhere without a placeholder.
+// placements describes where values without a placeholder were inserted.
 func placements(trials []*Trial) []string {
 	var out []string
 	for _, t := range trials {

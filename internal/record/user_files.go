@@ -8,11 +8,10 @@ import (
 	"snug/internal/config/doc"
 )
 
-// userFiles is Files with the lookups that binding needs.
+// userFiles adds to Files the lookups that binding needs.
 type userFiles struct{ Files }
 
-// local returns a path relative to the folder that the command runs in, with slashes; ""
-// for one that leads out of it.
+// local returns a path relative to the folder that the command runs in, with slashes; "" for a path outside it.
 func (f userFiles) local(name string) string {
 	rel, err := filepath.Rel(f.absolute("."), f.absolute(name))
 	if name == "" || err != nil || !filepath.IsLocal(rel) {
@@ -21,7 +20,7 @@ func (f userFiles) local(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// absolute returns the absolute path, or the path itself if that is not known.
+// absolute returns the absolute path, or the path itself if that is unknown.
 func (f userFiles) absolute(name string) string {
 	if abs, err := f.Abs(name); err == nil {
 		return abs
@@ -29,7 +28,7 @@ func (f userFiles) absolute(name string) string {
 	return name
 }
 
-// isRegular reports whether there is a regular file of that name.
+// isRegular reports whether name is a regular file.
 func (f userFiles) isRegular(name string) bool {
 	if name == "" {
 		return false
@@ -38,7 +37,7 @@ func (f userFiles) isRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// isExecutable reports whether a file may be run as it is.
+// isExecutable reports whether a file is executable.
 func (f userFiles) isExecutable(name string) bool {
 	info, err := f.Stat(name)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

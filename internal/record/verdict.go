@@ -12,19 +12,19 @@ import (
 	"snug/internal/units"
 )
 
-// verdict returns why a run cannot be used, or nil if it can. Why a run took no step at all: no_steps.go.
+// verdict returns why a run is unusable, or nil. See no_steps.go for runs without any step.
 func (t *Trial) verdict() error {
 	out, steps := t.Outcome, t.session.plan.Steps
 	for _, x := range out.Reports {
 		for _, f := range x.Failures {
-			t.note("the probe failed in %s (%s); the run went on without it", f.Where, f.What)
+			t.note("the probe failed in %s (%s); the run continued without it", f.Where, f.What)
 		}
 	}
 	switch {
 	case out.Stopped != nil:
 		return interrupted(out.Stopped)
 	case out.TimedOut:
-		return fmt.Errorf("%s; give it more with --timeout, or a smaller size", t.tooSlow())
+		return fmt.Errorf("%s; allow more time with --timeout, or use a smaller size", t.tooSlow())
 	case t.Report == nil:
 		return t.noSteps()
 	}
@@ -56,7 +56,7 @@ func (t *Trial) tooSlow() string {
 	return fmt.Sprintf("the command took %d of %d steps%s in %v and was stopped", steps, plan.Steps, t.AtSize(), plan.Timeout)
 }
 
-// failedEarly describes the end of a run that trained but ended before its steps were done.
+// failedEarly describes the end of a run that trained but ended before it completed its steps.
 func (t *Trial) failedEarly() string {
 	x, exit := t.Report, t.Outcome.Exit
 	did := fmt.Sprintf("the command %s%s after %d of %d steps", exit, t.AtSize(), len(x.Steps), t.session.plan.Steps)
@@ -71,7 +71,7 @@ func (t *Trial) failedEarly() string {
 	return did
 }
 
-// noRecording describes a run that took its steps and left no snapshot.
+// noRecording describes a run that took its steps but left no snapshot.
 func (t *Trial) noRecording() string {
 	why := ""
 	for _, f := range t.Report.Failures {
@@ -87,7 +87,7 @@ func stepCount(n int) string {
 	return fmt.Sprintf("%d steps", n)
 }
 
-// crashText returns the exception that ended a process, in one line.
+// crashText returns the exception that ended a process, on one line.
 func crashText(f *run.Failure) string {
 	what := strings.TrimSpace(f.What)
 	if first, _, more := strings.Cut(what, "\n"); more {
@@ -99,9 +99,9 @@ func crashText(f *run.Failure) string {
 	return f.Type + ": " + what
 }
 
-// stacksMayBeToBlame reports whether the last run ended in a way that recording stacks inside the
-// allocator could cause: Python's error for a lost exception, a signal that no user sends, or, under a
-// launcher, a process that vanished silently.
+// stacksMayBeToBlame reports whether the last run ended in a way that recording stacks inside the allocator could
+// cause: Python's error for a lost exception, a signal that users do not send, or, under a launcher, a process that
+// vanished silently.
 func stacksMayBeToBlame(trials []*Trial) bool {
 	i := slices.IndexFunc(trials, func(t *Trial) bool { return t.Outcome == nil })
 	if i < 0 {

@@ -14,8 +14,7 @@ import (
 	"snug/internal/run"
 )
 
-// For every way in which a run can end: the message, and the exit code of snug; 0 is a plain error, -
-// means that the run can be used.
+// For every way a run can end: the message and snug's exit code; 0 is a plain error, - means that the run is usable.
 func TestVerdict(t *testing.T) {
 	const trained = `{"event":"torch","versions":{"torch":"2.11.0"}}
 {"event":"step","n":1}
@@ -30,16 +29,16 @@ func TestVerdict(t *testing.T) {
 	}{
 		{name: "it trained", report: trained + `{"event":"snapshot","file":"x"}`, want: "-"},
 		{name: "interrupted", out: run.Outcome{Stopped: syscall.SIGTERM}, code: 143, want: "interrupted; no profile was written"},
-		{name: "too slow", out: run.Outcome{TimedOut: true}, want: "the command took 0 of 2 steps at batch=2 in 1m0s and was stopped; give it more with --timeout, or a smaller size"},
+		{name: "too slow", out: run.Outcome{TimedOut: true}, want: "the command took 0 of 2 steps at batch=2 in 1m0s and was stopped; allow more time with --timeout, or use a smaller size"},
 		{name: "out of memory", report: trained + `{"event":"oom","asked":1073741824}`, want: "the command ended at batch=2 after 1 of 2 steps: it ran out of GPU memory, asking for 1.00 GiB; record at a smaller size"},
 		{name: "exception", report: trained + `{"event":"exception","type":"ValueError","what":"no\nway"}`, out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the command failed with exit code 1 at batch=2 after 1 of 2 steps: ValueError: no"},
 		{name: "killed", report: trained, out: run.Outcome{Exit: run.Exit{Code: 137, Signal: syscall.SIGKILL}}, code: 137, want: "the command was ended by signal 9 (killed) at batch=2 after 1 of 2 steps; the system does this when CPU memory is full"},
 		{name: "on the CPU", report: trained + `{"event":"nogpu"}`, want: "the command took 1 step at batch=2 on the CPU, so there is no GPU memory to record; does it put its model on the GPU?"},
 		{name: "no recording", report: trained + `{"event":"failure","where":"snapshot","what":"x"}`, want: "the command took 1 step at batch=2 and left no recording; it ended; the probe failed in snapshot (x)"},
 		{name: "no GPU", report: `{"event":"torch","versions":{"torch":"2.11.0","cuda":"12.8"}}` + "\n" + `{"event":"end","why":"nogpu"}`, want: "the command trains at batch=2 without a GPU, so there is no GPU memory to record: PyTorch sees none here; run this on a machine with one"},
-		{name: "no probe", out: run.Outcome{Unprobed: true}, want: "the command's Python runs without the probe: PYTHONPATH is overwritten; append to it instead, like PYTHONPATH=src:$PYTHONPATH"},
+		{name: "no probe", out: run.Outcome{Unprobed: true}, want: "the command overwrites PYTHONPATH, so its Python does not load the probe; append to it instead, like PYTHONPATH=src:$PYTHONPATH"},
 		{name: "no script", tail: "/usr/bin/python3: can't open file '/x/train.py': [Errno 2] No such file", out: run.Outcome{Exit: run.Exit{Code: 2}}, code: 2, want: "Python did not find /x/train.py; is that the right path, from this folder?"},
-		{name: "no torch", report: `{"event":"start","pid":7}`, tail: "ModuleNotFoundError: No module named 'torch'", out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the Python of this command has no torch; is the right environment active?"},
+		{name: "no torch", report: `{"event":"start","pid":7}`, tail: "ModuleNotFoundError: No module named 'torch'", out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "this command's Python has no torch; is the right environment active?"},
 		{name: "out of memory at once", report: `{"event":"oom"}`, out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the command ran out of GPU memory before its first step; record at a smaller size, and failed with exit code 1"},
 		{name: "no step", report: `{"event":"torch","versions":{"torch":"2.11.0"}}`, want: "the command imported torch, but no optimizer took a step; is this the command that trains?"},
 		{name: "no step, failed", report: `{"event":"torch","versions":{"torch":"2.11.0"}}` + "\n" + `{"event":"exception","type":"EOFError","what":"x"}`, out: run.Outcome{Exit: run.Exit{Code: 1}}, code: 1, want: "the command imported torch, but no optimizer took a step, and failed with exit code 1: EOFError: x; it asked for input, which is not available here"},
@@ -79,7 +78,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The process that reserved the most counts, of those that trained.
+// Of the processes that trained, the one that reserved the most is used.
 func TestCollect(t *testing.T) {
 	out := &run.Outcome{}
 	for _, text := range []string{
@@ -97,7 +96,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Notes are about runs that can be used; secrets are in none of them.
+// Only usable runs have notes, and no note contains a secret.
 func TestVerdictNotes(t *testing.T) {
 	w := &world{t: t}
 	s := w.open(Plan{Command: []string{"train"}, Steps: 2})
@@ -109,7 +108,7 @@ func TestVerdictNotes(t *testing.T) {
 		`{"event":"torch","versions":{"torch":"2.11.0"}}`, `{"event":"step","n":1}`, `{"event":"snapshot","file":"x"}`,
 		`{"event":"failure","where":"batch","what":"got hf_abcdefghijklmnop"}`,
 	}, "\n")))}})
-	want := []string{"the probe failed in batch (got ***); the run went on without it", "the command ended by itself after 1 of 2 steps"}
+	want := []string{"the probe failed in batch (got ***); the run continued without it", "the command ended by itself after 1 of 2 steps"}
 	if x.Err() != nil || len(x.Notes) != 2 || x.Notes[0] != want[0] || x.Notes[1] != want[1] {
 		t.Errorf("%v, %q", x.Err(), x.Notes)
 	}

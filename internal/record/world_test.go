@@ -19,13 +19,13 @@ import (
 	"snug/internal/store"
 )
 
-// world is the outside of a session in a test: no process is started, no signal is
-// real, and the store is a slice. Only what a run leaves in its folder is on disk.
+// world is a session's outside world in a test: no process is started, no signal is real, and the store is a slice.
+// Only the files that a run leaves in its folder are on disk.
 type world struct {
 	t       *testing.T
-	train   func(*job) run.Exit // stands in for the command
-	signals chan<- os.Signal    // that the session listens to
-	stopped bool                // and that it does no longer
+	train   func(*job) run.Exit // runs instead of the command
+	signals chan<- os.Signal    // the session's channel
+	stopped bool                // the session no longer listens
 	pauses  int
 	noStore error // why the store cannot be opened
 	rows    []store.Run
@@ -57,7 +57,7 @@ func (w *world) say(text string) {
 	w.said = append(w.said, text)
 }
 
-// open opens a session that is closed with the test, after which nothing may be left.
+// open opens a session that is closed when the test ends, and checks that nothing is left behind.
 func (w *world) open(p Plan) *Session {
 	w.t.Helper()
 	env := w.env()
@@ -75,7 +75,7 @@ func (w *world) open(p Plan) *Session {
 func (w *world) checkClean(dir string) {
 	w.t.Helper()
 	if left, _ := os.ReadDir(dir); len(left) > 0 || !w.stopped {
-		w.t.Errorf("left behind: %v; signals given back: %v", left, w.stopped)
+		w.t.Errorf("left behind: %v; signals released: %v", left, w.stopped)
 	}
 }
 
@@ -97,7 +97,7 @@ func (w *world) Add(rows ...store.Run) error {
 }
 func (w *world) Close() error { return nil }
 
-// pause is the signal of Ctrl-Z, on systems that have none, too.
+// pause is the Ctrl-Z signal, also on systems without one.
 type pause struct{}
 
 func (pause) String() string { return "pause" }
@@ -121,8 +121,7 @@ func (p *process) Signal(s os.Signal) { p.ended <- s }
 func (p *process) End(s os.Signal)    { p.ended <- s }
 func (p *process) Sweep(bool)         {}
 
-// tell writes lines of the probe's report, in which a word in front of a line is its
-// event: step "n":1.
+// tell writes lines of the probe's report. A line begins with its event: step "n":1.
 func (j *job) tell(lines ...string) {
 	var text strings.Builder
 	for _, l := range lines {
@@ -142,7 +141,7 @@ func (j *job) tell(lines ...string) {
 	}
 }
 
-// value returns what follows an option of the command, as in --batch 64.
+// value returns the value of an option in the command, as in --batch 64.
 func (j *job) value(option string) string {
 	for i, w := range j.Args {
 		if w == option {
@@ -152,8 +151,7 @@ func (j *job) value(option string) string {
 	return ""
 }
 
-// trains returns a run of three steps that leaves a real recording, made at the size of
-// its --batch.
+// trains returns a three-step run that leaves a real recording, made at the size of its --batch.
 func trains(t *testing.T) func(*job) run.Exit {
 	return func(j *job) run.Exit {
 		batch := j.value("--batch")
@@ -195,7 +193,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// batches are sizes of a batch.
+// batches returns one point for each batch size.
 func batches(sizes ...int64) []profile.Point {
 	var out []profile.Point
 	for _, n := range sizes {

@@ -6,15 +6,15 @@ import "strings"
 
 // A name and its value appear in a text as
 //
-//	name=value       a word of its own: up to the next space
-//	(name=value,     within one, as in f(token=x, n=3) and ?token=x&n=3
+//	name=value       as a separate word: up to the next space
+//	(name=value,     within a word, as in f(token=x, n=3) and ?token=x&n=3
 //	--name value     a flag and the next word
 //	"name": "value"  JSON, Python
 //	name: value      YAML, headers
 //
 // and a value may be in quotes.
 
-// hideNamed returns the text with the values of secret names hidden. Which names are secret: names.go.
+// hideNamed returns the text with the values of secret names hidden. names.go decides which names are secret.
 func hideNamed(text string) string {
 	var b strings.Builder
 	done := 0
@@ -37,8 +37,8 @@ func hideNamed(text string) string {
 	return b.String() + text[done:]
 }
 
-// valueOf returns where the value of the name at text[begin:end] is and what replaces it; with is "" if
-// there is no secret.
+// valueOf returns the position of the value of the name at text[begin:end], and its replacement; with is "" if there
+// is no secret.
 func valueOf(text string, begin, end int, k kind) (from, to int, with string) {
 	from, ends, ok := valueAt(text, begin, end, k)
 	if !ok {
@@ -70,8 +70,8 @@ const (
 	closers = stops + "&,;)}]"
 )
 
-// valueAt returns where the value of a name begins and the characters that end it unless it is quoted;
-// false if there is no value.
+// valueAt returns where a name's value begins, and the characters that end it unless it is quoted; ok is false if
+// there is no value.
 func valueAt(text string, begin, end int, k kind) (from int, ends string, ok bool) {
 	rest := text[end:]
 	quoted := begin > 0 && rest != "" && rest[0] == text[begin-1] && (rest[0] == '"' || rest[0] == '\'')
@@ -79,7 +79,7 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 		rest = rest[1:]
 	}
 	word := strings.TrimRight(text[:begin], "-+~")
-	starts := word == "" || strings.ContainsRune(spaces, rune(word[len(word)-1])) // a word of its own
+	starts := word == "" || strings.ContainsRune(spaces, rune(word[len(word)-1])) // a separate word
 	isFlag := len(word) < begin && text[begin-1] == '-' && (starts || strings.ContainsRune(`"'(`, rune(word[len(word)-1])))
 	trimmed := strings.TrimLeft(rest, spaces)
 	switch {
@@ -99,8 +99,8 @@ func valueAt(text string, begin, end int, k kind) (from int, ends string, ok boo
 	return len(text) - len(rest), ends, rest != "" && !strings.ContainsRune("[{(=", rune(rest[0]))
 }
 
-// isKey reports whether a name before a colon is the key of a value: it is quoted, or can hardly be
-// anything else. KeyError: 'x' names no secret.
+// isKey reports whether a name before a colon is a key: it is quoted, or can hardly be anything else. KeyError: 'x'
+// contains no secret.
 func isKey(name string, quoted bool, value string, k kind) bool {
 	word := strings.TrimLeft(value, spaces)
 	if i := strings.IndexAny(word, closers); i >= 0 {

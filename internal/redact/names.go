@@ -9,30 +9,29 @@ import (
 	"unicode"
 )
 
-// kind is how surely a name stands for a secret.
+// kind is how certainly a name denotes a secret.
 type kind int
 
 const (
 	none    kind = iota
-	likely       // token, key: the value decides, as max_tokens and num_key_value_heads are numbers
-	certain      // password, secret, api_key: whatever the value is
+	likely       // token, key: the value decides, because max_tokens and num_key_value_heads are numbers
+	certain      // password, secret, api_key: any value is secret
 )
 
-// certainWords are secrets as a word of a name or as its end: password,
-// db_password, PGPASSWORD.
+// certainWords denote secrets as a word of a name or at its end: password, db_password, PGPASSWORD.
 var certainWords = []string{
 	"password", "passwords", "passwd", "passphrase", "passcode", "secret", "secrets", "credential", "credentials", "creds",
 	"apikey", "accesskey", "secretkey", "privatekey", "authtoken", "accesstoken", "apitoken", "refreshtoken",
 }
 
-// likelyWords are secrets as a word of a name; of these, token also as its end.
+// likelyWords denote secrets as a word of a name; token also at its end.
 var likelyWords = []string{"token", "tokens", "key", "keys", "pass", "apikeys", "bearer", "authorization"}
 
-// hints are substrings that every such name contains; most other names contain none.
+// hints are substrings of which every secret name contains one, and most other names none.
 var hints = []string{"token", "key", "pass", "pwd", "secret", "cred", "auth", "bearer"}
 
-// kindOf returns the kind of a name, by the words that it consists of: --hf_token, hubToken and
-// +trainer.hub_token all have token among them, tokenizer does not.
+// kindOf returns the kind of a name, judging by its words: --hf_token, hubToken and +trainer.hub_token all contain
+// the word token, but tokenizer does not.
 func kindOf(name string) kind {
 	if !hasAny(strings.ToLower(name), hints) {
 		return none
@@ -58,7 +57,7 @@ func kindOf(name string) kind {
 	return none
 }
 
-// wordsOf splits a name at signs and at capitals.
+// wordsOf splits a name at punctuation and at capital letters.
 func wordsOf(name string) []string {
 	var out []string
 	begin, runes := 0, []rune(name)
@@ -83,7 +82,7 @@ func wordsOf(name string) []string {
 	return out
 }
 
-// isSecret reports whether a value under a name of some kind has to be hidden.
+// isSecret reports whether a value under a name of some kind must be hidden.
 func isSecret(k kind, value string) bool {
 	switch k {
 	case certain:
@@ -94,8 +93,7 @@ func isSecret(k kind, value string) bool {
 	return false
 }
 
-// isHarmless reports whether a value is never secret: numbers, switches, placeholders, a tokenizer's
-// special tokens.
+// isHarmless reports whether a value is never secret: numbers, booleans, placeholders, a tokenizer's special tokens.
 func isHarmless(value string) bool {
 	value = strings.Trim(value, `"'`)
 	switch strings.ToLower(value) {

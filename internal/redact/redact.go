@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package redact removes secrets from command lines and texts before they are
-// stored or shown. The name of a secret stays and its value becomes ***:
+// stored or shown. The name of a secret is kept, and its value becomes ***:
 //
 //	python train.py --hf_token *** --data https://me:***@host/x
 //
-//	names.go   which names stand for secrets, and which of their values are not secret
-//	named.go   values with such a name in front of them
-//	text.go    what a secret looks like within text
-//	values.go  the secrets of one run, to be found in its output
+//	names.go   which names denote secrets, and which of their values are harmless
+//	named.go   values after a secret name
+//	text.go    recognizes secrets within text
+//	values.go  the secrets of one run, for removal from its output
 package redact
 
 import "strings"
 
-// hidden stands where a secret was.
+// hidden replaces a secret.
 const hidden = "***"
 
 // Words returns a command line without its secrets.
@@ -30,9 +30,9 @@ func Words(words []string) []string {
 	return out
 }
 
-// secretIn returns the secret that a word ends in, as the value of the flag before it or of a name within
-// it; "" if it has none. A word that looks like a flag is the next flag, a script is what the command
-// runs, and the text of sh -c is not a value.
+// secretIn returns the secret at the end of a word, as the value of the flag before it or of a name within it; "" if
+// there is none. A word that looks like a flag is the next flag, a script is what the command runs, and the text of
+// sh -c is not a value.
 func secretIn(before, word string) string {
 	isFlag := strings.HasPrefix(before, "-") && !strings.ContainsAny(before, "= \t\n")
 	if isFlag && !strings.HasPrefix(word, "-") && !isScript(word) && isSecret(kindOf(before), word) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// x stands for the secret in these tests.
+// x is the secret in these tests.
 const x = "Zx9-Qw7_Lm5"
 
 func TestWords(t *testing.T) {
@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 		// A flag without a value, at the end or before another.
 		{[]string{"python", "--use_auth_token", "train.py"}, []string{"python", "--use_auth_token", "train.py"}},
 		{[]string{"a", "--token", "--x", "y", "--key"}, []string{"a", "--token", "--x", "y", "--key"}},
-		// Names that only look like it.
+		// Names that only resemble secret ones.
 		{
 			[]string{"a", "--max_tokens", "512", "--num_key_value_heads=8", "--pad_token", "<pad>", "--eos-token=[SEP]", "--tokenizer", "gpt2", "--use_token", "true", "--token_dim={batch}"},
 			[]string{"a", "--max_tokens", "512", "--num_key_value_heads=8", "--pad_token", "<pad>", "--eos-token=[SEP]", "--tokenizer", "gpt2", "--use_token", "true", "--token_dim={batch}"},
@@ -61,7 +61,7 @@ func TestText(t *testing.T) {
 		"{'api_key': '" + x + "'}":                               "{'api_key': '***'}",
 		"hf_token: " + x:                                         "hf_token: ***",
 		"client_secret:" + x:                                     "client_secret:***",
-		// What people read in errors stays.
+		// Text that people need in errors is kept.
 		"KeyError: 'input_ids_of_the_batch'": "KeyError: 'input_ids_of_the_batch'",
 		"unexpected token: identifier":       "unexpected token: identifier",
 		"no such file: /home/me/keys/token":  "no such file: /home/me/keys/token",
@@ -107,8 +107,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Redacting twice changes nothing more, JSON stays JSON, and a named secret never appears again, whatever
-// its characters.
+// Redacting twice changes nothing more, JSON stays JSON, and a named secret never appears again, whatever its
+// characters.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"--hf_token x", `{"password": 1}`, "https://a:b@c", "KEY='a", "token==a=b", "--key --key a", "a:b://c@d@e"} {
 		f.Add(s)
@@ -123,7 +123,7 @@ func FuzzText(f *testing.F) {
 		}
 		if secret := strings.TrimLeft(text, "-"); len(secret) >= shortest && !isScript(secret) && !strings.Contains("--password ***", secret) {
 			if got := strings.Join(Words([]string{"--password", secret}), " "); strings.Contains(got, secret) {
-				t.Errorf("%q stays in %q", secret, got)
+				t.Errorf("%q is still in %q", secret, got)
 			}
 		}
 	})

@@ -46,8 +46,8 @@ func hasAny(text string, parts []string) bool {
 	return false
 }
 
-// hideUser returns the user part of an address without its secret: it keeps the name of a user before a
-// password. A name alone in a web address is a token, and so is a name that no person would type.
+// hideUser returns the user part of an address without its secret: it keeps the user name before a password. A lone
+// name in a web address is a token, and so is a name that no person would type.
 func hideUser(scheme, user string) string {
 	name, password, both := strings.Cut(user, ":")
 	switch {

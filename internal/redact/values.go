@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// Values are the secrets of one run: a command that fails may print them in any form. The zero value has
-// none.
+// Values are the secrets of one run: a command that fails may print them in any form. The zero value has none.
 type Values struct{ values []string }
 
-// shortest is the minimum length of a secret that is searched for in texts: shorter ones are parts of
+// shortest is the minimum length of a secret that is searched for in texts: shorter ones occur in
 // other words.
 const shortest = 6
 
-// ValuesOf returns the secrets of a command line and of an environment, given as NAME=value.
+// ValuesOf returns the secrets in a command line and in an environment, given as NAME=value.
 func ValuesOf(words, env []string) Values {
 	var out []string
 	add := func(k kind, value string) {
@@ -39,7 +38,7 @@ func ValuesOf(words, env []string) Values {
 	return Values{slices.Compact(out)}
 }
 
-// Hide returns a text without these secrets and without any that is recognizable by itself.
+// Hide returns a text without these secrets and without any other recognizable ones.
 func (v Values) Hide(text string) string {
 	for _, secret := range v.values {
 		text = strings.ReplaceAll(text, secret, hidden)

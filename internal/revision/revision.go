@@ -2,9 +2,9 @@
 
 // Package revision reads the files of a git revision, for a comparison with the working tree.
 //
-// It reads the tree and its blobs with git and writes them into a separate folder. The repository is only read:
-// no checkout, no index, no hooks, and none of the filters that .gitattributes name, so that files which Git LFS
-// keeps elsewhere stay pointers and nothing is downloaded for them.
+// It reads the tree and its blobs with git and writes them into a separate folder. The repository is only read: no
+// checkout, no index, no hooks, and none of the filters in .gitattributes, so that Git LFS files stay pointers and
+// nothing is downloaded.
 package revision
 
 import (
@@ -23,11 +23,11 @@ import (
 	"snug/internal/files"
 )
 
-// MaxBytes is the size of the largest file that is written. Configs and scripts are far smaller; what is
-// larger is data, which no figure depends on.
+// MaxBytes is the size of the largest file that is written. Configs and scripts are far smaller; larger files are
+// data, which no figure depends on.
 const MaxBytes = 64 << 20
 
-// maxLink is longer than any path to which a link can point.
+// maxLink is longer than any link target.
 const maxLink = 1 << 16
 
 // ErrNoGit means that git is not available.
@@ -36,11 +36,11 @@ var ErrNoGit = errors.New("git is not installed, or not in PATH")
 // Tree is a revision whose files have been written to a folder.
 type Tree struct {
 	Commit string   // the full name of the commit
-	Folder string   // the folder of the revision that corresponds to the one asked about
-	Left   []string // paths that were left out: too large, or links that leave the repository
+	Folder string   // the revision's copy of the given folder
+	Left   []string // omitted paths: too large, or links that leave the repository
 }
 
-// Extract writes the files of a revision of the repository that folder is in.
+// Extract writes a revision's files, from the repository that contains folder.
 func Extract(ctx context.Context, folder, revision, into string) (*Tree, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, ErrNoGit
@@ -68,7 +68,7 @@ func Extract(ctx context.Context, folder, revision, into string) (*Tree, error) 
 	return out, err
 }
 
-// git runs git commands in the repository that a folder is in.
+// git runs git commands in the repository that contains a folder.
 type git struct {
 	ctx    context.Context
 	folder string
@@ -80,7 +80,7 @@ func (g git) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ask returns what a command prints, without the final newline.
+// ask returns a command's output, without the final newline.
 func (g git) ask(args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := g.command(args...)
@@ -103,7 +103,7 @@ func failure(err error, stderr string) error {
 
 // commit returns the full name of the commit that a revision refers to.
 func (g git) commit(revision string) (string, error) {
-	unknown := fmt.Errorf("%q is not a revision in this repository; run git fetch for those of a remote, in a shallow clone with --depth or --unshallow", revision)
+	unknown := fmt.Errorf("%q is not a revision in this repository; run git fetch first, in a shallow clone with --depth or --unshallow", revision)
 	if revision == "" || strings.HasPrefix(revision, "-") {
 		return "", unknown
 	}
@@ -114,14 +114,14 @@ func (g git) commit(revision string) (string, error) {
 	return name, nil
 }
 
-// entry is a file or a link of a tree.
+// entry is a file or a link in a tree.
 type entry struct {
 	path, blob string
 	size       int64
 	link       bool
 }
 
-// entries lists the files and links of a commit, in git's order. Submodules have other repositories and are left out.
+// entries lists a commit's files and links, in git's order. It omits submodules, which are other repositories.
 func (g git) entries(commit string) ([]entry, error) {
 	list, err := g.ask("ls-tree", "-r", "-z", "--long", "--full-tree", commit)
 	if err != nil {
@@ -149,7 +149,7 @@ func (g git) entries(commit string) ([]entry, error) {
 	return out, nil
 }
 
-// write writes the entries below root, all from one process of git, and returns the paths that it left out.
+// write writes the entries below root, all from one git process, and returns the paths that it omitted.
 func (g git) write(entries []entry, root *os.Root) (left []string, err error) {
 	var wanted []entry
 	var names strings.Builder
@@ -177,7 +177,7 @@ func (g git) write(entries []entry, root *os.Root) (left []string, err error) {
 		inside, err := e.writeFrom(in, root)
 		if err != nil {
 			_ = out.Close()
-			_ = cmd.Wait() // git ends because nobody reads; the error is that of the file
+			_ = cmd.Wait() // git ends because its output is not read; the file's error is the cause
 			return nil, fmt.Errorf("writing %s: %w", e.path, err)
 		}
 		if !inside {
@@ -190,8 +190,8 @@ func (g git) write(entries []entry, root *os.Root) (left []string, err error) {
 	return left, nil
 }
 
-// writeFrom writes an entry whose blob comes next: a line with its name, type and size, its bytes, and a line's end. It
-// reports false for a link that would leave the tree, which is not written.
+// writeFrom writes an entry whose blob comes next in git's output: a line with its name, type and size, its bytes,
+// and a newline. It reports false for a link that would leave the tree, which is not written.
 func (e entry) writeFrom(in *bufio.Reader, root *os.Root) (inside bool, err error) {
 	header, err := in.ReadString('\n')
 	if err != nil {

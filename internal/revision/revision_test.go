@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// repository makes a repository whose first commit, tagged base, has the files. The working tree then has only
-// what the test writes.
+// repository creates a repository whose first commit, tagged base, has the files. The working tree then has only what
+// the test writes.
 func repository(t *testing.T, files map[string]string, links map[string]string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -45,7 +45,7 @@ func repository(t *testing.T, files map[string]string, links map[string]string) 
 	return dir
 }
 
-// written returns the files below a folder with their texts, and links with an arrow.
+// written returns the contents of the files below a folder, and links with an arrow.
 func written(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -88,7 +88,7 @@ func TestExtract(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"abs", "out"}, tree.Left); diff != "" {
-		t.Errorf("left out (-want +got):\n%s", diff)
+		t.Errorf("omitted (-want +got):\n%s", diff)
 	}
 	if tree.Folder != filepath.Join(into, "conf") || len(tree.Commit) != 40 {
 		t.Errorf("folder %s, commit %s", tree.Folder, tree.Commit)

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// attendant lends the terminal to a command that may need it. Without an interactive process it does
-// nothing.
+// attendant lends the terminal to a command that may need it. It does nothing for a process that is not interactive.
 type attendant struct {
 	process interactive
 	typed   <-chan os.Signal
 	told    func(Asked)
 	resumed func()
-	has     bool // the command does
+	has     bool // the command has the terminal
 }
 
 func (s *Session) attend(p Process) *attendant {
@@ -38,8 +37,7 @@ func (t *attendant) look() {
 	}
 }
 
-// paused reports whether the signal was one that pauses. If so, it pauses the run and returns when the run
-// continues.
+// paused reports whether the signal pauses runs. If so, it pauses the run and returns when the run continues.
 func (t *attendant) paused(sig os.Signal) bool {
 	if !isPause(sig) {
 		return false
@@ -53,8 +51,8 @@ func (t *attendant) paused(sig os.Signal) bool {
 	return true
 }
 
-// typedBefore returns the key that ended a command which had the terminal, or nil. The command's end may be
-// noticed before the key.
+// typedBefore returns the key press that ended a command that had the terminal, or nil. The command's end may be
+// noticed before the key press.
 func (t *attendant) typedBefore(e Exit) os.Signal {
 	if !t.has {
 		return nil

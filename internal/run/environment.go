@@ -11,9 +11,9 @@ import (
 // markName is the variable by which a run's processes are found again.
 const markName = "SNUG_RUN"
 
-// Env returns an environment with the probe in it. Two other things change. Python does not buffer its
-// output, as it would through a pipe. And the C library uses large pages: PyTorch's record of a step grows
-// by megabytes, and getting them 4 KiB at a time doubles the cost of recording.
+// Env returns an environment that loads the probe, with two other changes. Python does not buffer its output, as it
+// would through a pipe. And the C library uses large pages: PyTorch's trace grows by megabytes in each step, and
+// getting them 4 KiB at a time doubles the cost of recording.
 func (f *Folder) Env(base []string) []string {
 	path, tunables := f.Path, ""
 	out := slices.DeleteFunc(slices.Clone(base), func(v string) bool {

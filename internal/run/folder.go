@@ -16,43 +16,42 @@ import (
 //go:embed probe.py
 var probePy []byte
 
-// Settings are the settings of the probe.
+// Settings are the probe's settings.
 type Settings struct {
 	Steps       int  `json:"steps"`        // optimizer steps to record
 	Stacks      bool `json:"stacks"`       // record Python stacks too
 	KeepRunning bool `json:"keep_running"` // let the command continue after the last step
 	MaxEntries  int  `json:"max_entries"`  // most trace entries to keep
 	NeedsGPU    bool `json:"needs_gpu"`    // end a run that trains without a GPU, unless KeepRunning is set
-	HasGPU      bool `json:"has_gpu"`      // this machine does, and shows it to the command
-	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one of the run
+	HasGPU      bool `json:"has_gpu"`      // this machine has a GPU that the command can see
+	Failures    int  `json:"failures"`     // snapshots of failed requests to keep in each process, instead of one snapshot of the run
 
-	Live *Live `json:"live,omitempty"` // the run is only watched, to its end; nothing is recorded
+	Live *Live `json:"live,omitempty"` // the run is only watched, not recorded, until it ends
 
 	Measure    bool    `json:"measure"`     // times and peaks only: nothing is recorded, so steps are as fast as without snug
 	Limit      uint64  `json:"limit"`       // most bytes that PyTorch may reserve on a GPU; 0: no limit
-	Steady     float64 `json:"steady"`      // end before the last step once the time of a step is known to within this share; 0: never
-	WorstFirst bool    `json:"worst_first"` // the longest samples of the data set make the first batch
+	Steady     float64 `json:"steady"`      // end early once the step time is known to within this fraction; 0: never
+	WorstFirst bool    `json:"worst_first"` // the first batch contains the longest samples in the data set
 }
 
-// Live are the settings of the probe when it reports each step over the socket of the run's folder.
+// Live are the probe's settings for reporting each step over the socket in the run's folder.
 type Live struct {
-	WandB bool `json:"wandb"` // add the numbers to what the program logs to Weights & Biases
+	WandB bool `json:"wandb"` // add the figures to what the program logs to Weights & Biases
 }
 
 // Socket returns the path of the socket that a probe with Live reports to.
 func (f *Folder) Socket() string { return filepath.Join(f.Path, "watch.sock") }
 
-// maxEntries bounds a recording: beyond it PyTorch drops the oldest entries.
+// maxEntries limits the size of a recording: beyond it PyTorch drops the oldest entries.
 const maxEntries = 4_000_000
 
 // Folder is the private folder of one run.
 type Folder struct {
 	Path  string // absolute
-	keeps bool   // the run goes on after its last recorded step
+	keeps bool   // the run continues after its last recorded step
 }
 
-// NewFolder makes a folder under parent ("" is the system's place for temporary files) with the probe in
-// it.
+// NewFolder creates a folder with the probe under parent ("" is the system's temporary folder).
 func NewFolder(parent string, s Settings) (*Folder, error) {
 	path, err := os.MkdirTemp(parent, "snug-run-")
 	if err != nil {
@@ -76,13 +75,13 @@ func NewFolder(parent string, s Settings) (*Folder, error) {
 	return f, nil
 }
 
-// Remove removes the folder with everything in it.
+// Remove removes the folder and its contents.
 func (f *Folder) Remove() error { return os.RemoveAll(f.Path) }
 
 // maxReport is the size of a report of a million steps.
 const maxReport = 256 << 20
 
-// Reports returns the reports of the processes so far, in the order in which they began.
+// Reports returns the processes' reports so far, in the order in which the processes started.
 func (f *Folder) Reports() ([]*Report, error) {
 	names, err := filepath.Glob(filepath.Join(f.Path, "*.jsonl"))
 	if err != nil {

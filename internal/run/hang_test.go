@@ -18,7 +18,7 @@ const (
 	fails  = `echo '{"event":"oom","asked":5}' >> $SNUG_RUN/7.jsonl; `
 )
 
-// A run that gets stuck is ended, and where it got stuck is known. A rank that ran out of memory ends the run for all.
+// A run that hangs is ended, and the report says where it hung. A rank that runs out of memory ends the run for all.
 func TestHangs(t *testing.T) {
 	for name, x := range map[string]struct {
 		script   string

@@ -10,17 +10,17 @@ import (
 
 // Launch is a parsed command line.
 type Launch struct {
-	Env      []string // NAME=value words in front of the command, as a shell takes them
+	Env      []string // NAME=value words before the command, as in a shell
 	Args     []string // the command and its arguments
-	Launcher string   // what starts the training: python, torchrun, accelerate, deepspeed, bash, …
-	Program  int      // its index in Args, after commands that only run another
-	// Warning says why the probe may not get into the training; "" if it should.
+	Launcher string   // the program that starts the training: python, torchrun, accelerate, deepspeed, bash, …
+	Program  int      // its index in Args, after commands that only run another command
+	// Warning says why the probe may not be loaded in the training process; "" if it should be.
 	Warning string
-	Lost    bool // the probe cannot get in: running the command would show nothing
+	Lost    bool // the probe cannot be loaded, so running the command would show nothing
 }
 
-// ReadLaunch analyses a command line. The probe is in the environment, so a launcher has to be known only
-// if it does not pass the environment to its children.
+// ReadLaunch analyzes a command line. The probe is loaded through the environment, so a launcher matters only if it
+// does not pass the environment to its children.
 func ReadLaunch(words []string) Launch {
 	var l Launch
 	for len(words) > 0 && isAssignment(words[0]) {
@@ -51,11 +51,11 @@ func ReadLaunch(words []string) Launch {
 	return l
 }
 
-// wrapper is a command that runs another.
+// wrapper is a command that runs another command.
 type wrapper struct {
 	own    []string // words before it
-	valued []string // flags whose value is a word of its own
-	first  int      // words that come before the other command in any case
+	valued []string // flags whose value is a separate word
+	first  int      // positional arguments before the other command
 }
 
 var inProject = wrapper{own: []string{"run"}}
@@ -79,7 +79,7 @@ var wrappers = map[string]wrapper{
 	"nohup":   {}, "exec": {}, "setsid": {},
 }
 
-// cutOff maps commands whose children do not have snug's environment to the warning about them.
+// cutOff maps commands whose children do not inherit snug's environment to the warning about them.
 var cutOff = map[string]string{
 	"docker": "does not let the probe into the container; run snug inside it",
 	"podman": "does not let the probe into the container; run snug inside it",
@@ -109,13 +109,13 @@ func isPython(name string) bool {
 	return strings.HasPrefix(name, "python") && strings.Trim(name[len("python"):], "0123456789.") == ""
 }
 
-// isolated returns the option of Python that disables PYTHONPATH or site, or "".
+// isolated returns the Python option that disables PYTHONPATH or site, or "".
 func isolated(args []string) string {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
 		case !strings.HasPrefix(a, "-") || a == "-" || a == "-c" || a == "-m":
-			return "" // the script begins
+			return "" // the script's arguments begin here
 		case a == "-W" || a == "-X":
 			i++
 		case strings.HasPrefix(a, "--"):

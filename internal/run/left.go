@@ -17,25 +17,24 @@ import (
 	"snug/internal/pattern"
 )
 
-// A snug that is killed leaves behind its folder, files that it was writing, and the command, which then
-// trains for nothing. The next snug removes them if all the evidence agrees: the folder's name and owner,
-// and a lock that is not held. Without locks, the process in the name has to be gone; that alone proves
-// little in a container that shares the folder for temporary files.
+// A snug that is killed leaves behind its folder, files that it was writing, and the command, which then trains for
+// nothing. The next snug removes them if all the evidence agrees: the folder's name and owner, and a lock that is not
+// held. If locks do not work, the process in the name must be gone; that alone proves little in a container that
+// shares the temporary folder.
 //
-// A command that was meant to continue after its recorded steps is the user's training, and is left
-// alone.
+// A command that was meant to continue after its recorded steps is the user's training, and is left running.
 
 var workName = pattern.New(`^` + workPrefix + `([1-9][0-9]{0,9})-[0-9]+$`)
 
-// Left describes the files that killed processes left behind.
+// Left describes what killed processes left behind.
 type Left struct {
 	Folders   int // the number of removed folders
 	Processes int // the number of ended processes
-	Spared    int // runs that were meant to go on, and still do
+	Spared    int // runs that were meant to continue, and still do
 }
 
-// RemoveLeft removes what dead processes left under parent ("" is the system's folder for temporary
-// files), and ends what they left running. If in doubt, it removes nothing.
+// RemoveLeft removes what dead processes left under parent ("" is the system's temporary folder), and ends the
+// processes they left running. If in doubt, it removes nothing.
 func RemoveLeft(parent string) (out Left) {
 	if parent == "" {
 		parent = tempDir()
@@ -51,13 +50,13 @@ func RemoveLeft(parent string) (out Left) {
 	return out
 }
 
-// clean removes a folder, and ends the processes of its runs.
+// clean removes a folder, and ends its runs' processes.
 func (l *Left) clean(work string, runs []string) {
 	lock, ok := claim(work)
 	if !ok {
 		return
 	}
-	defer lock.Close() // after everything is removed, so that two snugs running at once do not interfere
+	defer lock.Close() // only after everything is removed, so that concurrent snugs do not interfere
 	if spared := slices.DeleteFunc(slices.Clone(runs), func(r string) bool { return !goesOn(r) }); len(spared) > 0 {
 		l.Spared += len(spared)
 		return
@@ -73,8 +72,7 @@ func (l *Left) clean(work string, runs []string) {
 // young is the age below which a folder without a lock may still be under construction or being removed.
 const young = 2 * time.Second
 
-// claim takes the lock of a folder and returns it, or nil without locks; ok is false if the folder may
-// still be in use.
+// claim takes a folder's lock and returns it, or nil without locks; ok is false if the folder may still be in use.
 func claim(work string) (lock *os.File, ok bool) {
 	m := workName.Find(filepath.Base(work))
 	info, err := os.Lstat(work)
@@ -100,8 +98,8 @@ func claim(work string) (lock *os.File, ok bool) {
 	return lock, true
 }
 
-// runsLeft returns the runs of which this user has processes, by the folder of their snug. The run that
-// this process belongs to is left out.
+// runsLeft returns the runs that still have processes of this user, by their snug's folder. It omits the run that
+// this process belongs to.
 func runsLeft() map[string][]string {
 	own := filepath.Dir(os.Getenv(markName))
 	out := map[string][]string{}
@@ -114,7 +112,7 @@ func runsLeft() map[string][]string {
 	return out
 }
 
-// maxSettings bounds the probe's settings, a few hundred bytes.
+// maxSettings limits the size of the probe's settings, which are a few hundred bytes.
 const maxSettings = 1 << 20
 
 // goesOn reports whether a run was meant to continue after its recorded steps.
@@ -124,7 +122,7 @@ func goesOn(run string) bool {
 	return err == nil && json.Unmarshal(text, &s) == nil && s.KeepRunning
 }
 
-// endRun ends the processes of a run, and returns how many there were.
+// endRun ends a run's processes, and returns how many there were.
 func endRun(run string) int {
 	ended := map[int]bool{}
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

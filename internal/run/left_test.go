@@ -21,7 +21,7 @@ import (
 	"snug/internal/filelock"
 )
 
-// dead returns the number of a process that is gone.
+// dead returns the ID of a process that no longer exists.
 func dead(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -52,13 +52,13 @@ func TestRemoveLeft(t *testing.T) {
 	put(fmt.Sprintf("snug-profile-%d-1", pid), true)
 	keep := []string{
 		filepath.Base(mine.Path),
-		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process lives
-		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock: it belongs to no process
+		put(fmt.Sprintf("snug-profile-%d-2", os.Getpid()), true), // its process is alive
+		put(fmt.Sprintf("snug-profile-%d-3", pid), false),        // no lock, so it does not belong to a process
 		put(fmt.Sprintf("snug-profile-%d-x", pid), true),
 		put("snug-profile-123", true),
 		put(fmt.Sprintf("other-%d-1", pid), true),
 	}
-	locked := put(fmt.Sprintf("snug-profile-%d-4", pid), true) // of a process that is not seen from here
+	locked := put(fmt.Sprintf("snug-profile-%d-4", pid), true) // its process is not visible here
 	holder, err := os.Open(filepath.Join(parent, locked, lockName))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRemoveLeft(t *testing.T) {
 	}
 }
 
-// leftWork returns the folder of a snug that was killed, with a run and a process of it.
+// leftWork returns the folder of a killed snug, with a run and one of its processes.
 func leftWork(t *testing.T, parent, settings string, command ...string) (work string, training *exec.Cmd) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
@@ -123,25 +123,24 @@ func leftWork(t *testing.T, parent, settings string, command ...string) (work st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := training.StdinPipe(); err != nil { // which stays open: what reads it waits
+	if _, err := training.StdinPipe(); err != nil { // stays open, so that the reader waits
 		t.Fatal(err)
 	}
 	if err := training.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = training.Process.Kill(); _ = training.Wait() })
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it is up
+	if _, err := out.Read(make([]byte, 1)); err != nil { // the process is running
 		t.Fatal(err)
 	}
 	return work, training
 }
 
-// Processes that a killed snug left running are ended, however they handle signals, and removed with its
-// folder.
+// Processes that a killed snug left running are ended, however they handle signals, and their folder is removed.
 func TestRemoveLeftEndsRuns(t *testing.T) {
 	parent := t.TempDir()
 	work, training := leftWork(t, parent, "{}", "sh", "-c", `trap "" TERM; echo; while :; do sleep 1; done`)
-	other := exec.Command("sleep", "60") // of a snug that lives
+	other := exec.Command("sleep", "60") // belongs to a snug that is alive
 	alive, err := NewWork(parent)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +169,7 @@ func TestRemoveLeftEndsRuns(t *testing.T) {
 	}
 }
 
-// The process of another user is never touched, whatever its name.
+// Another user's process is never touched, whatever its name.
 func TestRemoveLeftOfOthers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run something as another user")
@@ -191,12 +190,12 @@ func TestRemoveLeftOfOthers(t *testing.T) {
 	}
 }
 
-// A training that was to go on is its user's, and keeps its folder as long as it lasts.
+// A training run that was meant to continue belongs to its user, and keeps its folder as long as it lasts.
 func TestRemoveLeftSparesRuns(t *testing.T) {
 	parent := t.TempDir()
 	_, training := leftWork(t, parent, `{"keep_running":true}`, "sh", "-c", "echo; read line")
 	if left := RemoveLeft(parent); left != (Left{Spared: 1}) {
-		t.Errorf("%+v: the run was to go on", left)
+		t.Errorf("%+v: the run should have continued", left)
 	}
 	_ = training.Process.Kill()
 	_ = training.Wait()
@@ -205,8 +204,8 @@ func TestRemoveLeftSparesRuns(t *testing.T) {
 	}
 }
 
-// A folder is abandoned if its lock is free, even if its process number is in use again. One that was
-// being made or removed when its process was killed is abandoned too, once it is old enough.
+// A folder is abandoned if its lock is free, even if its process ID is in use again. A folder that was being created
+// or removed when its process was killed is abandoned too, once it is old enough.
 func TestRemoveLeftByLock(t *testing.T) {
 	parent := t.TempDir()
 	folder := func(name, lock string) string {
@@ -238,8 +237,7 @@ func TestRemoveLeftByLock(t *testing.T) {
 	}
 }
 
-// Files that were being written next to the user's files are removed, and nothing else that the folder
-// names.
+// Files that were being written next to the user's files are removed, but nothing else listed in the folder.
 func TestRemoveLeftOutside(t *testing.T) {
 	parent, user := t.TempDir(), t.TempDir()
 	w, err := NewWork(parent)
@@ -264,16 +262,16 @@ func TestRemoveLeftOutside(t *testing.T) {
 		_ = note.Close()
 	}
 	if RemoveLeft(parent).Folders != 0 {
-		t.Fatal("its snug lives")
+		t.Fatal("its snug is alive")
 	}
 	if w, err := NewWork(parent); err != nil {
 		t.Fatal(err)
-	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // one that ends by itself leaves none either
+	} else if _, err = w.TempFile(user); err != nil || w.Remove() != nil { // a snug that ends normally leaves none either
 		t.Fatal(err)
 	}
-	_ = w.lock.Close() // it is killed
+	_ = w.lock.Close() // as if it were killed
 	if RemoveLeft(parent).Folders != 1 {
-		t.Error("the folder stays")
+		t.Error("the folder was not removed")
 	}
 	entries, err := os.ReadDir(user)
 	if err != nil || len(entries) != len(keep) {
@@ -281,7 +279,7 @@ func TestRemoveLeftOutside(t *testing.T) {
 	}
 }
 
-// A file of the user's is the old one or the new one.
+// A user's file has either its old or its new content.
 func TestPut(t *testing.T) {
 	w, err := NewWork(t.TempDir())
 	if err != nil {
@@ -310,7 +308,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// BenchmarkMarked looks at every process of the machine, as is done each second.
+// BenchmarkMarked examines every process on the machine, which is done every second.
 func BenchmarkMarked(b *testing.B) {
 	for b.Loop() {
 		marked("/tmp/none")

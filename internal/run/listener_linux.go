@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// listener is a process in another group that reports the signals that keys send to that group. It ends
-// with snug, when its input is closed.
+// listener is a process in another group that reports the signals that key presses send to that group. It ends with
+// snug, when its input is closed.
 type listener struct {
 	cmd *exec.Cmd
 	in  io.Closer
 }
 
-// listening prints the number of each signal on a line. In some shells a signal ends read like the end of
+// listening prints the number of each signal on a line. In some shells a signal makes read return as at the end of
 // the input.
 const listening = `trap 'echo 2;s=1' INT; trap 'echo 3;s=1' QUIT; trap 'echo 20;s=1' TSTP; echo 0
 while :; do s=; read x || test "$s" || exit; done`

@@ -16,8 +16,7 @@ import (
 // isolate puts the command into its own process group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// marked lists the processes whose environment carries a run's mark, even if they moved to other groups or
-// sessions.
+// marked lists the processes whose environment contains a run's mark, even if they moved to other groups or sessions.
 func marked(mark string) []int {
 	if mark == "" {
 		return nil
@@ -32,7 +31,7 @@ func marked(mark string) []int {
 	return out
 }
 
-// marks returns the marks of all processes but this one, as far as they may be read.
+// marks returns the marks of all readable processes except this one.
 func marks() map[int]string {
 	out := map[int]string{}
 	for _, pid := range pids() {
@@ -44,7 +43,7 @@ func marks() map[int]string {
 	return out
 }
 
-// variable returns a variable of an environment as /proc shows it, and whether it is set.
+// variable returns a variable from an environment in /proc's format, and whether it is set.
 func variable(env []byte, name string) (string, bool) {
 	start := []byte(name + "=")
 	if !bytes.Contains(env, start) {
@@ -58,8 +57,8 @@ func variable(env []byte, name string) (string, bool) {
 	return "", false
 }
 
-// unprobed reports whether a process of a run has loaded PyTorch and was started without the probe's
-// folder in PYTHONPATH: something in between has reset it.
+// unprobed reports whether one of a run's processes has loaded PyTorch but was started without the probe's folder in
+// PYTHONPATH, because something in between reset it.
 func unprobed(mark string) bool {
 	for _, pid := range marked(mark) {
 		proc := filepath.Join("/proc", strconv.Itoa(pid))
@@ -74,8 +73,7 @@ func unprobed(mark string) bool {
 	return false
 }
 
-// hasProbe reports whether PYTHONPATH leads to the probe in an environment as /proc
-// shows it.
+// hasProbe reports whether PYTHONPATH contains the probe's folder, in an environment in /proc's format.
 func hasProbe(env []byte, folder string) bool {
 	path, ok := variable(env, "PYTHONPATH")
 	return ok && strings.Contains(path, folder)

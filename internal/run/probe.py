@@ -5,7 +5,7 @@ snug puts this file, named sitecustomize.py, into its own folder and puts that f
 the front of PYTHONPATH. Every Python process of the user's command then loads it before
 anything else: each rank and each worker, whatever the launcher. The probe waits until
 torch is imported, records what the caching allocator does, and counts optimizer steps.
-After the requested number of steps it ends the run, or lets it go on. For snug watch it
+After the requested number of steps it ends the run, or lets it continue. For snug watch it
 records nothing and reports each step over a socket instead (class Live).
 
 Reports go to PID.jsonl next to this file, one JSON object per line, so that little is
@@ -13,10 +13,10 @@ lost if a process is killed. The recording goes to PID.pickle. Settings are read
 probe.json, which internal/run writes; the defaults, such as the number of steps, are in
 internal/record/plan.go. Needs Python 3.8 and torch 2.1, or later.
 
-The most important rule: a failure in here is reported and otherwise ignored, and the
-training goes on. Nothing here starts CUDA, prints, or touches the user's files. The
-probe must not slow the run down: after the first steps, reporting takes at most a fixed
-share of the run's time, and once the steps are recorded all hooks are removed.
+The most important rule: a failure in the probe is reported and otherwise ignored, and
+training continues. The probe never starts CUDA, prints, or touches the user's files. It
+must not slow the run down: after the first steps, reporting takes at most a fixed
+fraction of the run's time, and once the steps are recorded all hooks are removed.
 """
 import atexit
 import importlib.machinery
@@ -31,23 +31,23 @@ import weakref
 HOME = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("transformers", "accelerate", "deepspeed", "peft", "trl", "lightning", "pytorch_lightning", "torchvision",
              "timm", "bitsandbytes", "flash_attn", "xformers", "apex", "triton", "numpy")
-ALWAYS = 4     # steps that are reported at once and in full, whatever that costs
-SHARE = 0.001  # share of the time since then that reporting may take
+ALWAYS = 4     # first steps, which are always reported in full and at once
+SHARE = 0.001  # fraction of the time after them that reporting may take
 CLOCKS = 1000  # steps that are timed on the GPU
-SAMPLES = 4000  # samples of the data set that are examined after the run
-PATIENCE = 3.0  # seconds that this may take
-ORDER = "_snug_order"  # attribute of an iterator: the samples that it has asked for
+SAMPLES = 4000  # samples in the data set to examine after the run
+PATIENCE = 3.0  # seconds that examining them may take
+ORDER = "_snug_order"  # attribute of an iterator: the samples that it has requested
 READABLE = 1 << 20  # most elements of a tensor whose values are read
-MOST_FAILED = 50  # failed requests of which a snapshot is written: a program may try again and again
-WARM_UP = 3  # steps whose times say nothing about later ones; WarmUp in internal/tune/steady.go
-FEW = 5      # times from which a run may be steady
-SURE = 2.8   # standard errors of a mean of FEW times that its 95 % interval has to each side
-AHEAD = 5    # steps that a rank may be ahead of the one that decides when the run ends
+MOST_FAILED = 50  # most snapshots of failed requests, because a program may retry endlessly
+WARM_UP = 3  # first steps, which are slower than later ones; WarmUp in internal/tune/steady.go
+FEW = 5      # step times needed before a run can be steady
+SURE = 2.8   # half-width of the 95 % interval of a mean of FEW times, in standard errors
+AHEAD = 5    # steps that a rank may be ahead of the rank that decides when the run ends
 
 
 # ---------------------------------------------------------------- reports
 class Report:
-    """Writes the report of this process. A forked child begins its own report."""
+    """Writes this process's report. A forked child starts its own report."""
 
     def __init__(self):
         self.after_fork()
@@ -77,7 +77,7 @@ class Report:
 
 
 def quietly(f):
-    """Returns f, except that its exceptions are reported and not raised."""
+    """Wraps f so that its exceptions are reported instead of raised."""
     def run(*args, **kwargs):
         try:
             return f(*args, **kwargs)
@@ -96,7 +96,7 @@ def start():
 
 # ---------------------------------------------------------------- waiting for imports
 class Finder:
-    """Runs a function after a module of that name has been imported."""
+    """Runs a function after the module with a given name has been imported."""
 
     def __init__(self, wanted):
         self.wanted = wanted
@@ -129,7 +129,7 @@ class Finder:
 
 # ---------------------------------------------------------------- inputs of the model
 def tensors_of(torch, call):
-    """The tensors among the arguments of a call, (args, kwargs), with their names."""
+    """Returns the tensors among a call's arguments, (args, kwargs), with their names."""
     found = []
 
     def walk(name, x, depth):
@@ -143,7 +143,7 @@ def tensors_of(torch, call):
         elif isinstance(x, (list, tuple)):
             for i, v in enumerate(x):
                 walk("%s.%d" % (name, i), v, depth - 1)
-        elif callable(getattr(x, "to_dict", None)):  # graphs of torch_geometric
+        elif callable(getattr(x, "to_dict", None)):  # torch_geometric graphs
             walk(name, x.to_dict(), depth - 1)
     args, kwargs = call
     for i, x in enumerate(args):
@@ -153,8 +153,8 @@ def tensors_of(torch, call):
 
 
 class Shapes:
-    """Records the inputs of the model in every step, and the data of later steps. Values are read on the CPU
-    only, because anything computed on the GPU would be recorded."""
+    """Records the model's inputs in every step, and the data of later steps. Values are read only on the CPU,
+    because anything computed on the GPU would be recorded."""
 
     def __init__(self, torch, put):
         self.torch, self.put = torch, put
@@ -163,7 +163,7 @@ class Shapes:
         self.batches = []  # from the loader
 
     def first_call(self, plain, module, args, kwargs):
-        """Handles the first call of a step: from here on, calls of the module's class are noted."""
+        """Handles the first call in a step. From then on, calls of the module's class are recorded."""
         kind = type(module)
         if kind not in self.classes and len(self.classes) < 8:
             self.classes.add(kind)
@@ -195,7 +195,7 @@ class Shapes:
         return cuda.is_initialized() and cuda.is_current_stream_capturing()
 
     def columns(self, call, each=False):
-        """Returns, for each tensor by name, its shape and, if it shows lengths, their sum and maximum; with each, also
+        """Returns, for each tensor by name, its shape and, if it contains lengths, their sum and maximum; with each, also
         the lengths themselves."""
         out = {}
         for name, x in tensors_of(self.torch, call):
@@ -211,8 +211,8 @@ class Shapes:
         return out
 
     def rows(self, x):
-        """Returns the lengths of the samples that a tensor of integers shows: those that it lists, or those of rows
-        that are padded at the end with one value. Returns None if it shows none."""
+        """Returns the sample lengths in a tensor of integers: either the tensor lists them, or its rows are padded at
+        the end with one value. Returns None if there are none."""
         if x.dtype.is_floating_point or x.dtype.is_complex or x.dim() not in (1, 2) or not 0 < x.numel() <= READABLE:
             return None
         if not x.is_contiguous() or type(x) not in (self.torch.Tensor,) or x.device.type == "meta":
@@ -265,7 +265,7 @@ class Shapes:
             self.batches.append(dict(time=int(time.time() * 1e6), inputs=self.columns(((batch,), {}))))
 
     def look_ahead(self):
-        """Returns the data of later steps: samples one by one if possible, and batches. The run is over, so taking
+        """Returns the data of later steps: single samples if possible, and batches. The run is over, so consuming
         them does no harm."""
         found = dict(order=[], samples=[], groups=[], ahead=[])
         loader = self.loader
@@ -283,7 +283,7 @@ class Shapes:
         return found
 
     def batches_of(self, loader, order, ahead, deadline):
-        """Returns the next batches of the loader, for when single samples take too long."""
+        """Returns the loader's next batches, for when reading single samples takes too long."""
         b = loader.batch_sampler.batch_size
         for at in range(len(self.batches) * b, len(order) - b + 1, b):
             if len(ahead) >= SAMPLES or time.time() > deadline:
@@ -299,7 +299,7 @@ class Shapes:
             ahead.append(self.columns(((batch,), {})))
 
     def samples(self, loader, found, order):
-        """Returns samples of the data set in batches of one, and some in batches of four: in the order of the run from
+        """Returns samples from the data set in batches of one, and some in batches of four, in the run's order from
         its first step on, if that is known."""
         data = loader.dataset
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__") or loader.collate_fn is None or isinstance(data, self.torch.utils.data.IterableDataset):
@@ -321,8 +321,8 @@ class Shapes:
                     row = []
 
     def next_indices(self):
-        """Returns the samples of the run in order, as far as it is known: one epoch at most. The order of a sampler
-        that makes batches by its own rules is not used, because it differs at other batch sizes."""
+        """Returns the run's samples in order, as far as it is known: at most one epoch. The order of a sampler that
+        forms batches by its own rules is not used, because it differs at other batch sizes."""
         if type(getattr(self.loader, "batch_sampler", None)).__name__ not in ("BatchSampler", "BatchSamplerShard"):
             return []
         order = vars(self.iterator).get(ORDER, [])
@@ -347,8 +347,8 @@ class Shapes:
 
 
 class Longest:
-    """Makes the first batch of the run the one with the longest samples of the data set, as far as they can be
-    looked at in a few seconds. A trial that fits then fits the worst batch, not only the first ones."""
+    """Puts the longest samples in the data set into the run's first batch, as far as they can be found in a few
+    seconds. A trial that fits then fits the worst batch, not only the first ones."""
 
     def __init__(self, torch, put):
         self.torch, self.put, self.batch, self.iterator, self.done = torch, put, None, None, False
@@ -370,7 +370,7 @@ class Longest:
         def next_(iterator):
             if iterator is self.iterator and self.batch is not None:
                 first, self.batch = self.batch, None
-                following(iterator)  # the batch that it replaces
+                following(iterator)  # skip the batch that it replaces
                 return first
             return following(iterator)
         self.put(data.DataLoader, "__iter__", iterate)
@@ -412,12 +412,12 @@ class Longest:
 
 # ---------------------------------------------------------------- watching torch
 class Watch:
-    """Watches the training loop of one process."""
+    """Watches one process's training loop."""
 
     def __init__(self, torch, steps, stacks, keep_running, max_entries, needs_gpu, has_gpu, failures=0,
                  measure=False, limit=0, steady=0.0, worst_first=False):
         self.torch, self.wanted, self.stacks = torch, steps, stacks
-        self.failures = failures  # snapshots of failed requests to keep, instead of one of the run
+        self.failures = failures  # snapshots of failed requests to keep, instead of one snapshot of the run
         self.measure, self.limit, self.steady, self.longest_first = measure, limit, steady, worst_first
         self.keep_running, self.max_entries = keep_running, max_entries
         self.needs_gpu, self.has_gpu = needs_gpu and not keep_running, has_gpu
@@ -485,10 +485,10 @@ class Watch:
         self.patches = []
 
     def cuda_started(self):
-        """Starts to record, with stacks of allocations only. Frees also happen while an exception
-        passes through C++, as at the end of every recomputation of torch.utils.checkpoint, and
+        """Starts recording, with stacks only for allocations. Frees also happen while an exception
+        passes through C++, as at the end of every recomputation in torch.utils.checkpoint, and
         torch 2.11 loses that exception when it collects a stack (pytorch/pytorch#179536). A run that is
-        only measured is not recorded, because that takes time."""
+        only measured is not recorded, because recording takes time."""
         self.torch._C._cuda_attach_out_of_memory_observer(quietly(self.out_of_memory))
         quietly(self.keep_limit)()
         if self.measure:
@@ -502,7 +502,7 @@ class Watch:
         self.recording = True
 
     def keep_limit(self):
-        """Lets PyTorch reserve no more than the limit on the GPU of this process."""
+        """Lets PyTorch reserve no more than the limit on this process's GPU."""
         if not self.limit:
             return
         cuda = self.torch.cuda
@@ -512,9 +512,9 @@ class Watch:
             cuda.set_per_process_memory_fraction(min(1.0, self.limit / cuda.get_device_properties(i).total_memory), i)
 
     def needless(self):
-        """Returns the actions that need not be recorded. In a run of one process a free is usually
-        completed when it is requested, so one entry for both is enough, and recording is the main
-        cost of the probe. If another CUDA stream still uses the memory, it then counts as
+        """Returns the actions that need not be recorded. In a single-process run a free is usually
+        completed when it is requested, so one entry for both is enough, and recording is the
+        probe's main cost. If another CUDA stream still uses the memory, it then counts as
         allocated until that stream is done."""
         return ["free_requested"] if os.environ.get("WORLD_SIZE", "1") == "1" else []
 
@@ -541,7 +541,7 @@ class Watch:
         self.put(scaler, "step", step)
 
     def follow_batch(self):
-        """Notes the inputs of the next module with parameters, once."""
+        """Records the inputs of the next module with parameters, once."""
         module_class = self.torch.nn.Module
         plain = module_class.__call__
         note = quietly(self.batch)
@@ -574,7 +574,7 @@ class Watch:
         return str(torch.get_autocast_dtype("cuda") if hasattr(torch, "get_autocast_dtype") else torch.get_autocast_gpu_dtype())[6:]
 
     def backward(self):
-        """Notes a backward pass, and returns whether the run should end here."""
+        """Counts a backward pass, and returns whether the run should end here."""
         self.depth.clear()  # a failed step must not hide the next one
         if self.finished:
             return False
@@ -619,7 +619,7 @@ class Watch:
         self.marks.append((phase, int(time.time() * 1e6)))
 
     def pre_step(self, optimizer, args, kwargs):
-        """Is a hook of PyTorch. It returns nothing, because a result would replace the arguments."""
+        """A PyTorch hook. It returns nothing, because a result would replace the arguments."""
         if not self.finished and not self.engine:
             quietly(self.step_begins)(optimizer)
 
@@ -661,8 +661,8 @@ class Watch:
         self.stepped(self.steps + 1, engine.optimizer, self.steps + 1)
 
     def is_steady(self):
-        """Returns whether the run may end here because more steps would show nothing new. Ranks have to end at the
-        same step: the first one decides, and writes it down for the others."""
+        """Returns whether the run may end here because more steps would show nothing new. All ranks must end at the
+        same step: the first one decides, and writes it to a file for the others."""
         if not self.steady or self.finished:
             return False
         dist = self.torch.distributed
@@ -680,8 +680,8 @@ class Watch:
         return bool(self.agreed) and self.steps >= self.agreed
 
     def shows_nothing_new(self):
-        """Returns whether the mean time of a step is known to within the share that was asked for, and the peak of
-        memory has been the same for some steps."""
+        """Returns whether the mean step time is known to within the requested fraction, and the memory peak has been
+        the same for some steps."""
         times = self.known_times()[WARM_UP:]
         n = len(times)
         if n < FEW:
@@ -706,7 +706,7 @@ class Watch:
         return self.times
 
     def capturing(self):
-        """Returns whether a CUDA graph is being captured; such a step must not be synchronized."""
+        """Returns whether a CUDA graph is being captured, during which the GPU must not be synchronized."""
         return self.torch.cuda.is_initialized() and self.torch.cuda.is_current_stream_capturing()
 
     def tell_step(self, optimizer):
@@ -733,19 +733,19 @@ class Watch:
         self.spent += self.last - now
 
     def affordable(self, now):
-        """Returns whether this step may be reported at once, with the state of memory."""
+        """Returns whether this step may be reported at once, with the memory state."""
         if self.steps <= ALWAYS:
             self.since, self.spent = now, 0.0
             return True
         return self.spent <= SHARE * (now - self.since)
 
     def follow_batch_again(self):
-        """Notes inputs in two steps only, because watching calls patches every class of modules."""
+        """Records inputs in only two steps, because watching calls patches every module class."""
         if not self.finished and self.steps < min(self.wanted, 2):
             self.follow_batch()
 
     def tell_place(self):
-        """Reports the card and the rank, which are certain only once training runs."""
+        """Reports the card and the rank, which are certain only once training has started."""
         torch = self.torch
         dist = torch.distributed
         if dist.is_available() and dist.is_initialized():
@@ -773,7 +773,7 @@ class Watch:
                 quietly(self.keep_failure)()
 
     def keep_failure(self):
-        """Writes a snapshot of a failed request over the oldest of those that are kept."""
+        """Writes a snapshot of a failed request, overwriting the oldest one kept."""
         name = "%d-oom%d.pickle" % (report.pid, self.failed % self.failures)
         self.failed += 1
         self.write_snapshot(name, self.torch.cuda.memory._snapshot())
@@ -811,7 +811,7 @@ class Watch:
             report.write("peaks", n=self.steps, **self.memory())
 
     def tell_state(self):
-        """Returns the bytes that stay between steps: parameters, gradients, optimizer states."""
+        """Returns the bytes that stay allocated between steps: parameters, gradients, optimizer states."""
         seen, dtypes, total = set(), {}, dict(parameters=0, gradients=0, optimizer=0, buffers=0)
         counts = dict(params=0, trainable=0)
 
@@ -863,7 +863,7 @@ class Watch:
         os.replace(part, os.path.join(HOME, name))
 
     def add_shapes(self, snapshot):
-        """Adds the inputs of the model to the snapshot, as JSON under a separate key."""
+        """Adds the model's inputs to the snapshot, as JSON under a separate key."""
         steps = dict(self.shapes.told(), ends=self.ends, ahead=self.shapes.look_ahead())
         snapshot["snug"] = json.dumps(steps, separators=(",", ":"), default=str)
 
@@ -889,18 +889,18 @@ class Watch:
                     f.flush()
                 except Exception:
                     pass
-            os._exit(0)  # something catches SystemExit, or it would end only a thread
+            os._exit(0)  # SystemExit may be caught, or end only a thread
         raise SystemExit(0)
 
 
 # ---------------------------------------------------------------- watching a whole run
 class Live:
-    """Reports every step of a run to snug watch, over a socket next to this file. Nothing is recorded and nothing
-    is ended: the run is only watched. A report is one datagram: if nobody reads it, it is dropped."""
+    """Reports every step of a run to snug watch, over a socket next to this file. The run is only watched:
+    it is neither recorded nor ended. A report is one datagram, which is dropped if it is not read."""
 
-    SHARE = 0.005   # of the run's time that reports may take, after the first steps
-    FIRST = 64      # steps that are reported whatever that costs
-    ROOTS = 8       # modules whose calls are watched
+    SHARE = 0.005   # fraction of the run's time that reports may take, after the first steps
+    FIRST = 64      # first steps, which are always reported
+    ROOTS = 8       # most modules whose calls are watched
 
     def __init__(self, torch, wandb=False):
         self.torch, self.wandb = torch, wandb
@@ -909,14 +909,14 @@ class Live:
         self.reset()
 
     def reset(self):
-        """Begins again, in a process or after a fork."""
+        """Starts over, in a new process or after a fork."""
         import socket
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.setblocking(False)
         self.counts, self.depth = {}, {}
         self.steps, self.shape, self.waited, self.inside = 0, None, 0.0, 0
-        self.full = False  # nobody has read the last datagrams
-        self.elements = -1  # of the largest batch since the last report, which the peaks are of; self.shape is its shape
+        self.full = False  # the last datagrams have not been read
+        self.elements = -1  # of the largest batch since the last report, which caused the peaks; self.shape is its shape
         self.spent, self.since, self.logged = 0.0, None, 0.0
         self.kept, self.started = {}, False
 
@@ -929,10 +929,10 @@ class Live:
                 self.socket.sendto(text, os.path.join(HOME, "watch.sock"))
                 self.full = False
                 return
-            except BlockingIOError:  # few datagrams wait for a reader; snug may be about to read them
+            except BlockingIOError:  # the queue of datagrams is short; snug may be about to read them
                 time.sleep(0.002)
             except OSError:
-                return  # snug is gone; the run goes on
+                return  # snug is gone; the run continues
         self.full = True
 
     # -- hooking in
@@ -984,8 +984,8 @@ class Live:
         self.send("limit", limit=int(fraction * properties.total_memory))
 
     def find_root(self):
-        """Watches the calls of the next module with parameters. Only its own calls are watched from then on, so that
-        other modules are as fast as before."""
+        """Watches the calls of the next module with parameters, and from then on only its own, so that other modules
+        are as fast as before."""
         module_class = self.torch.nn.Module
         plain = module_class.__call__
         if getattr(plain, "_snug", False):
@@ -1009,7 +1009,7 @@ class Live:
         module.register_forward_hook(quietly(self.returned))
 
     def follow_eval(self):
-        """Looks for a root again when a module is set to evaluation: it may be another one than the one that trains."""
+        """Looks for a root again when a module switches to evaluation mode: it may not be the one that trains."""
         module_class = self.torch.nn.Module
         plain = module_class.eval
         look = quietly(self.find_root)
@@ -1033,7 +1033,7 @@ class Live:
         self.put(base, "__next__", next_)
 
     def follow_peaks(self):
-        """Lets the program see the peaks since its own last reset, although the probe resets them with every step."""
+        """Shows the program the peaks since its own last reset, although the probe resets them with every step."""
         memory, cuda = self.torch.cuda.memory, self.torch.cuda
         self.stats, self.reset_peaks = memory.memory_stats_as_nested_dict, memory.reset_peak_memory_stats
 
@@ -1084,7 +1084,7 @@ class Live:
             self.stepped(max(self.counts.values()))
 
     def stepped(self, n):
-        self.inside = 0  # a call that failed must not hide the next
+        self.inside = 0  # a failed call must not hide the next one
         if n > self.steps:
             self.steps = n
             self.tell("train")
@@ -1094,7 +1094,7 @@ class Live:
         self.stepped(self.steps + 1)
 
     def maybe_stop(self):
-        """Does nothing: a run that is watched goes on."""
+        """Does nothing: a watched run continues."""
 
     def tell(self, phase):
         torch = self.torch
@@ -1123,7 +1123,7 @@ class Live:
             self.kept[path] = max(self.kept.get(path, 0), counter["peak"])
 
     def counters(self, stats):
-        """Yields the counters that have a peak. Most are split by pool; those of oversize blocks are not."""
+        """Yields the counters that have a peak. Most are split by pool; those for oversize blocks are not."""
         for name, value in stats.items():
             if isinstance(value, dict) and "peak" in value:
                 yield (name,), value
@@ -1132,7 +1132,7 @@ class Live:
                     yield (name, pool), counter
 
     def log(self, fields, now):
-        """Adds the numbers to the next line that the program itself logs to Weights & Biases, once a second."""
+        """Adds the figures to what the program itself logs to Weights & Biases, at most once a second."""
         module = sys.modules.get("wandb")
         if module is None or getattr(module, "run", None) is None or now - self.logged < 1:
             return
@@ -1145,7 +1145,7 @@ class Live:
 
 # ---------------------------------------------------------------- DeepSpeed
 def follow_deepspeed(module):
-    """Counts steps of the engine: its optimizers step once per parameter group."""
+    """Counts the engine's steps, because its optimizers step once per parameter group."""
     engine = module.DeepSpeedEngine
     plain = engine._take_model_step
     quiet = quietly(lambda e: watch.engine_stepped(e))
@@ -1182,7 +1182,7 @@ def after_fork():
 
 
 def next_sitecustomize():
-    """Loads the sitecustomize that this one hides, if there is one."""
+    """Loads the sitecustomize that this one hides, if any."""
     sys.modules["_snug_probe"] = sys.modules[__name__]
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HOME]
     importlib.invalidate_caches()

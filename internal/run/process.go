@@ -16,8 +16,8 @@ import (
 // Local starts commands on this machine.
 type Local struct{}
 
-// lastWords is how long to wait for output after the command has ended: a process that it left behind may
-// hold the pipes open forever.
+// lastWords is how long to wait for output after the command has ended: a process that it left behind may keep the
+// pipes open forever.
 const lastWords = 2 * time.Second
 
 // lastLook is how long the system may take to remove killed processes.
@@ -38,7 +38,7 @@ func (Local) Start(_ context.Context, c Command) (Process, error) {
 	return &local{cmd: cmd, mark: markOf(c.Env), tty: openTerminal()}, nil
 }
 
-// CheckCommand returns an error if there is no such command.
+// CheckCommand returns an error if the command does not exist.
 func CheckCommand(name string) error {
 	if _, err := exec.LookPath(name); err != nil {
 		return startError(name, err)
@@ -46,7 +46,7 @@ func CheckCommand(name string) error {
 	return nil
 }
 
-// startError returns an error that says what to do about a command that cannot be started.
+// startError returns an error with advice for a command that cannot be started.
 func startError(name string, err error) error {
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	switch {
@@ -83,7 +83,7 @@ type local struct {
 	mark string
 	tty  *terminal // nil if there is none
 
-	killed bool // all that was found of it has been
+	killed bool // everything found has been killed
 }
 
 func (p *local) Wait() Exit {
@@ -104,8 +104,8 @@ func (p *local) Wait() Exit {
 	return Exit{}
 }
 
-// End sends a signal to the group and to all processes that carry this run's mark. Launchers put their
-// workers into new sessions, which a signal to the group does not reach.
+// End sends a signal to the group and to all processes with this run's mark. Launchers put their workers into new
+// sessions, which a signal to the group does not reach.
 func (p *local) End(s os.Signal) {
 	p.killed = p.killed || s == os.Kill
 	p.Signal(s)
@@ -117,9 +117,8 @@ func (p *local) End(s os.Signal) {
 	}
 }
 
-// Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. With hurry,
-// processes were already asked to end and get no further moment; those that were killed are only waited
-// for.
+// Sweep gives the remaining processes a moment to end, then sends SIGTERM, then SIGKILL. With hurry, processes that
+// were already asked to end get no further time; it only waits for those that were killed.
 func (p *local) Sweep(hurry bool) {
 	p.tty.takeBack()
 	defer p.tty.close()
@@ -140,11 +139,11 @@ func (p *local) Sweep(hurry bool) {
 		return
 	}
 	for deadline := time.Now().Add(insist); time.Now().Before(deadline) && !p.gone(0); time.Sleep(20 * time.Millisecond) {
-		p.End(os.Kill) // again: what is being killed may start others
+		p.End(os.Kill) // again, because dying processes may start others
 	}
 }
 
-// gone reports whether all processes have ended, and waits for that for a while.
+// gone waits for a while, and reports whether all processes have ended.
 func (p *local) gone(atMost time.Duration) bool {
 	for deadline := time.Now().Add(atMost); ; time.Sleep(20 * time.Millisecond) {
 		if len(marked(p.mark)) == 0 && !groupAlive(p.cmd.Process.Pid) {

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Notify sends signals to a Session: those that end a run, and the one that pauses it. Under nohup the
-// run does not end with the terminal.
+// Notify sends signals to a Session: those that end a run, and the one that pauses it. Under nohup, closing the
+// terminal does not end the run.
 func Notify(to chan<- os.Signal) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(to, syscall.SIGHUP)
@@ -22,7 +22,7 @@ func Notify(to chan<- os.Signal) {
 	signal.Notify(to, append(pauses(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGPIPE)...)
 }
 
-// Stop ends Notify: signals have their usual effect again.
+// Stop undoes Notify: signals have their usual effect again.
 func Stop(to chan<- os.Signal) {
 	signal.Stop(to)
 	pauseAlone()
@@ -43,7 +43,7 @@ func inGroup(pid, group int) bool {
 	return err == nil && g == group
 }
 
-// gone reports whether no process has that number.
+// gone reports whether no process has this ID.
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // isMine reports whether the current user owns a file.

@@ -14,8 +14,7 @@ func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Signal ends the command and everything it started: Windows has no gentler way that
-// reaches another console group.
+// Signal ends the command and everything it started: Windows has no gentler way that reaches another console group.
 func (p *local) Signal(os.Signal) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.cmd.Process.Pid)).Run()
 }
@@ -25,7 +24,7 @@ func Notify(to chan<- os.Signal) {
 	signal.Notify(to, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 }
 
-// Stop ends Notify.
+// Stop undoes Notify.
 func Stop(to chan<- os.Signal) { signal.Stop(to) }
 
 func end(int, syscall.Signal) {}
@@ -38,7 +37,7 @@ func marked(string) []int { return nil }
 
 func unprobed(string) bool { return false }
 
-// gone cannot be detected here: what a process leaves behind stays.
+// gone returns false, because this cannot be detected here; leftovers are not removed.
 func gone(int) bool { return false }
 
 func isMine(os.FileInfo) bool { return false }

@@ -13,38 +13,38 @@ import (
 type Report struct {
 	PID      int               // process ID
 	Began    float64           // seconds since 1970
-	Rank     int               // of a distributed run; -1 if it is not one
-	World    int               // processes of a distributed run
-	Versions map[string]string // of Python, torch and what else it loaded
+	Rank     int               // of a distributed run; -1 if not distributed
+	World    int               // number of processes in a distributed run
+	Versions map[string]string // of Python, torch and other loaded libraries
 	GPU      *GPU              // nil if it used none
 	NoGPU    bool              // it trained, but not on a GPU
 	Batches  []Batch           // the inputs of the first steps
 	Steps    []Step            // optimizer steps, in order
-	Times    []float64         // seconds between the ends of steps, by the GPU's clock
+	Times    []float64         // seconds between step ends, by the GPU's clock
 	Peaks    *Step             // memory at the end of the run
-	Longest  *Longest          // what is known of the longest batch; nil if it was not asked for
+	Longest  *Longest          // what is known about the longest batch; nil if not requested
 	State    *State            // at the end of the last recorded step
 	Snapshot *Snapshot         // nil if none was written
 	Kept     []Kept            // snapshots of failed requests, oldest first
 	OOM      *Failure          // set if it ran out of memory
 	Crash    *Failure          // set if it ended with another exception
-	Failures []Failure         // the probe's own
+	Failures []Failure         // the probe's own failures
 	End      string            // "steps", "nogpu", "exit", or "" if it ended without reporting why
 }
 
 // GPU is the card that a process trained on.
 type GPU struct {
 	Index      int    `json:"index"`      // CUDA's index
-	Name       string `json:"name"`       // as the driver gives it
+	Name       string `json:"name"`       // as the driver reports it
 	Total      uint64 `json:"total"`      // bytes
 	Free       uint64 `json:"free"`       // bytes, before training
 	Capability int    `json:"capability"` // compute capability: 90 for sm_90
 	Recording  bool   `json:"recording"`  // whether memory was recorded
 }
 
-// Batch is the arguments of a step's first module.
+// Batch describes the arguments of the first module call in a step.
 type Batch struct {
-	Module        string  `json:"module"`        // its class
+	Module        string  `json:"module"`        // the module's class
 	Inputs        []Input `json:"inputs"`        // its tensor arguments
 	Autocast      string  `json:"autocast"`      // the autocast type; "" is off
 	Checkpointing bool    `json:"checkpointing"` // whether gradient checkpointing ran
@@ -58,9 +58,9 @@ type Input struct {
 	Device string `json:"device"` // as PyTorch names it
 }
 
-// Step is the state at the end of an optimizer step; peaks are of the run so far.
+// Step is the state at the end of an optimizer step; peaks are since the start of the run.
 type Step struct {
-	N             int     `json:"n"`              // counts from 1
+	N             int     `json:"n"`              // from 1
 	Optimizer     string  `json:"optimizer"`      // its class: AdamW
 	Backwards     int     `json:"backwards"`      // backward passes in this step
 	Skipped       int     `json:"skipped"`        // updates that a gradient scaler skipped so far
@@ -72,50 +72,50 @@ type Step struct {
 	Retries       int     `json:"retries"`        // times the cache was flushed to make room
 }
 
-// Longest says whether the run began with the longest samples of its data set.
+// Longest says whether the run began with the longest samples in its data set.
 type Longest struct {
-	Looked  int     `json:"looked"`  // samples that were looked at; 0 if the data set cannot be indexed
+	Looked  int     `json:"looked"`  // samples examined; 0 if the data set cannot be indexed
 	Samples int     `json:"samples"` // of the data set
 	Alike   bool    `json:"alike"`   // all of them have the same length
-	Shapes  [][]int `json:"shapes"`  // of the tensors of that batch
+	Shapes  [][]int `json:"shapes"`  // of the batch's tensors
 }
 
 // State is the memory that stays from step to step, in bytes, and the number of parameters.
 type State struct {
 	Parameters uint64         `json:"parameters"` // bytes
 	Gradients  uint64         `json:"gradients"`  // bytes
-	Optimizer  uint64         `json:"optimizer"`  // bytes of its state
+	Optimizer  uint64         `json:"optimizer"`  // bytes of optimizer states
 	Buffers    uint64         `json:"buffers"`    // bytes
 	Params     int            `json:"params"`     // number of parameters
-	Trainable  int            `json:"trainable"`  // number of those that are trained
-	Dtypes     map[string]int `json:"dtypes"`     // parameters by type
+	Trainable  int            `json:"trainable"`  // number of trainable parameters
+	Dtypes     map[string]int `json:"dtypes"`     // number of parameters by dtype
 }
 
-// Snapshot is a recording that the process has written.
+// Snapshot is a recording that the process wrote.
 type Snapshot struct {
 	File          string `json:"file"`           // the pickle file
-	Entries       []int  `json:"entries"`        // trace entries of each device
+	Entries       []int  `json:"entries"`        // number of trace entries per device
 	PeakAllocated uint64 `json:"peak_allocated"` // bytes, by PyTorch's own count
 	PeakReserved  uint64 `json:"peak_reserved"`  // bytes, by PyTorch's own count
 }
 
-// Kept is the snapshot of a request that failed.
+// Kept is the snapshot of a failed request.
 type Kept struct {
 	File string  `json:"file"` // the pickle file
 	Time float64 `json:"time"` // when it was written, in seconds since 1970
 }
 
-// Failure is something that went wrong.
+// Failure is an error in the run or in the probe.
 type Failure struct {
 	Type  string `json:"type"`  // class of the exception
 	Where string `json:"where"` // the step or part of the probe
 	What  string `json:"what"`  // the part of the probe that failed
 	Asked uint64 `json:"asked"` // bytes of the failed request
-	Steps int    `json:"steps"` // steps done before
+	Steps int    `json:"steps"` // steps completed before the failure
 }
 
-// ReadReport reads a report. Lines that cannot be read are skipped: the last one may be incomplete, and a
-// report is never a reason to fail.
+// ReadReport reads a report. It skips lines that cannot be parsed: the last one may be incomplete, and a report must
+// never cause a failure.
 func ReadReport(text []byte) *Report {
 	r := &Report{Rank: -1}
 	for line := range bytes.Lines(text) {
@@ -172,7 +172,7 @@ func (r *Report) take(event string, line []byte) {
 	}
 }
 
-// keep notes a snapshot that was kept, in place of the one that it was written over.
+// keep records a kept snapshot, replacing the one that it overwrote.
 func (r *Report) keep(line []byte) {
 	if k, ok := read[Kept](line); ok {
 		r.Kept = append(slices.DeleteFunc(r.Kept, func(old Kept) bool { return old.File == k.File }), k)
@@ -216,13 +216,13 @@ func add[T any](list []T, line []byte) []T {
 	return list
 }
 
-// Trained reports whether the process has made a step.
+// Trained reports whether the process has completed a step.
 func (r *Report) Trained() bool { return len(r.Steps) > 0 }
 
 // Ended reports whether the probe has ended the process.
 func (r *Report) Ended() bool { return r.End == "steps" || r.End == "nogpu" }
 
-// PeakReserved returns the most that PyTorch held on the card, as far as was reported.
+// PeakReserved returns the most memory that PyTorch reserved on the card, as far as reported.
 func (r *Report) PeakReserved() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {
@@ -237,7 +237,7 @@ func (r *Report) PeakReserved() uint64 {
 	return peak
 }
 
-// PeakAllocated returns the most that tensors took.
+// PeakAllocated returns the most memory in tensors.
 func (r *Report) PeakAllocated() uint64 {
 	peak := uint64(0)
 	for _, s := range r.Steps {
@@ -262,7 +262,7 @@ func (r *Report) StepSeconds() float64 {
 	return times[len(times)/2]
 }
 
-// StepTimes returns the seconds of each step after the first, by the GPU's clock or else by the host's.
+// StepTimes returns the time of each step after the first in seconds, by the GPU's clock or else by the host's.
 func (r *Report) StepTimes() []float64 {
 	if len(r.Times) > 0 {
 		return slices.Clone(r.Times)

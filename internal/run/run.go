@@ -5,20 +5,20 @@
 // timeout; its output is passed on and kept, signals are forwarded, and nothing is
 // left behind. Package record decides what to run and uses the reports.
 //
-//	work.go      the private folder of one snug, and its files next to the user's
+//	work.go      a snug's private folder, and its temporary files next to the user's
 //	left.go      removes what a killed snug left behind
-//	folder.go    the folder of one run: the probe goes in, reports come out
-//	environment.go  the environment of the command
-//	probe.py     what runs inside the user's Python processes
+//	folder.go    the folder of one run, with the probe and its reports
+//	environment.go  the command's environment
+//	probe.py     the probe, which runs inside the user's Python processes
 //	session.go   one run, from its start to its last process
 //	stop.go      ends a run that does not end by itself
-//	watcher.go   reads the reports while a run goes on
+//	watcher.go   reads the reports during a run
 //	process.go, process_*.go  how this system starts and signals processes
-//	marked_*.go, stat_linux.go  finds the processes of a run by their mark
-//	attend.go, terminal_*.go, listener_linux.go  who has the terminal
-//	report.go    what a process reported
-//	tail.go      the end of the command's output
-//	launcher.go, script_index.go  what a command line starts
+//	marked_*.go, stat_linux.go  find a run's processes by their mark
+//	attend.go, terminal_*.go, listener_linux.go  lend the terminal to the command
+//	report.go    parses a process's report
+//	tail.go      keeps the end of the command's output
+//	launcher.go, script_index.go  find out what a command line starts
 package run
 
 import (
@@ -33,42 +33,42 @@ import (
 type Command struct {
 	Args           []string  // the command and its arguments
 	Dir            string    // working directory
-	Env            []string  // all of it
-	Stdin          *os.File  // nil: there is none
+	Env            []string  // the complete environment
+	Stdin          *os.File  // nil: none
 	Stdout, Stderr io.Writer // where its output goes
 }
 
-// Process is a started command with everything that it started.
+// Process is a started command, including everything that it started.
 type Process interface {
-	// Wait returns when the command has ended and all of its output was written.
+	// Wait returns when the command has ended and all of its output has been written.
 	Wait() Exit
 	// Signal sends a signal to the command and its process group.
 	Signal(os.Signal)
 	// End sends a signal to everything that the command has started.
 	End(os.Signal)
-	// Sweep ends all processes that are left, in the end by force; with hurry, because they were already
-	// asked to end, without delay.
+	// Sweep ends all remaining processes, by force if necessary; with hurry it does not wait, because they were
+	// already asked to end.
 	Sweep(hurry bool)
 }
 
-// interactive is a process that may need the terminal, which is snug's until then.
+// interactive is a process that may need the terminal, which snug keeps until then.
 type interactive interface {
-	// Attend checks whether the command waits for the terminal, and lends it.
+	// Attend checks whether the command is waiting for the terminal, and lends it.
 	Attend() Asked
-	// Typed returns the channel of signals from keys that went to the command while it has the terminal.
+	// Typed returns a channel of signals from keys pressed while the command has the terminal.
 	Typed() <-chan os.Signal
-	// Pause stops the command and snug, as Ctrl-Z asks, and returns when both continue.
+	// Pause stops the command and snug on Ctrl-Z, and returns when both continue.
 	Pause()
 }
 
-// Asked says what happened when a command asked for the terminal.
+// Asked is the result of a command's request for the terminal.
 type Asked int
 
 // The possible results.
 const (
-	NotAsked    Asked = iota // it did not ask
+	NotAsked    Asked = iota // the command did not request it
 	Lent                     // the command has it now
-	NotLendable              // snug itself does not have it: it is in the background
+	NotLendable              // snug itself does not have it, because it is in the background
 )
 
 // Runner starts commands. Tests use their own Runner.
@@ -77,14 +77,14 @@ type Runner interface {
 	Start(context.Context, Command) (Process, error)
 }
 
-// Exit says how a command ended.
+// Exit is how a command ended.
 type Exit struct {
 	Code   int            // as a shell reports it: 128 + n for signal n
 	Signal syscall.Signal // the signal that ended it, if any
 }
 
-// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, even if a
-// shell in between reports it.
+// Crashed reports whether the command was ended by a signal for a fault or for lack of memory, even if a shell in
+// between reports it.
 func (e Exit) Crashed() bool {
 	switch e.Code - 128 {
 	case 4, 6, 7, 8, 9, 11: // ILL, ABRT, BUS, FPE, KILL, SEGV
@@ -93,7 +93,7 @@ func (e Exit) Crashed() bool {
 	return false
 }
 
-// String describes the exit in words.
+// String describes the exit.
 func (e Exit) String() string {
 	switch {
 	case e.Signal != 0:

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ScriptIndex returns the index of the word in a command line that names what it runs: the file, or the module
-// after -m, after any interpreter and launcher; -1 if there is neither, as in axolotl train run.yml.
+// ScriptIndex returns the index of the word that names what a command line runs: the file, or the module after -m,
+// after any interpreter and launcher; -1 if there is neither, as in axolotl train run.yml.
 func ScriptIndex(words []string) int {
 	for i, w := range words {
 		switch {
@@ -26,14 +26,14 @@ func ScriptIndex(words []string) int {
 	return -1
 }
 
-// scriptEndings are the endings of files that a command usually runs and rarely reads.
+// scriptEndings are the extensions of files that a command usually runs and rarely reads.
 var scriptEndings = []string{".py", ".pyc", ".pyz", ".sh", ".bash", ".zsh", ".fish"}
 
-// launchModules start another script, and that one is the training script.
+// launchModules start another script, which is the training script.
 var launchModules = []string{
 	"torch.distributed.run", "torch.distributed.launch",
 	"accelerate.commands.launch", "accelerate.commands.accelerate_cli", "deepspeed.launcher.runner", "deepspeed.launcher.launch",
 }
 
-// runsText reports whether a program takes -c TEXT.
+// runsText reports whether a program accepts -c TEXT.
 func runsText(name string) bool { return isPython(name) || strings.HasSuffix(name, "sh") }

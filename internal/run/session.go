@@ -11,52 +11,52 @@ import (
 	"time"
 )
 
-// Session is one run of the user's command with the probe in front.
+// Session is one run of the user's command with the probe loaded.
 type Session struct {
 	Args           []string         // the command and its arguments
 	Dir            string           // working directory
 	Env            []string         // the user's
 	Stdin          *os.File         // nil: the command has none
 	Stdout, Stderr io.Writer        // where its output goes
-	Timeout        time.Duration    // of the whole run; 0 is none
-	StartTimeout   time.Duration    // until the first step; 0 is none
-	StepTimeout    time.Duration    // from one step to the next; 0 is none
-	EndTimeout     time.Duration    // from the last step to the end of the command; 0 means linger
-	OOMTimeout     time.Duration    // from the first process that ran out of GPU memory to the end of the command; 0 is none
-	Signals        <-chan os.Signal // to forward; the run ends with them
+	Timeout        time.Duration    // for the whole run; 0: none
+	StartTimeout   time.Duration    // until the first step; 0: none
+	StepTimeout    time.Duration    // from one step to the next; 0: none
+	EndTimeout     time.Duration    // from the last step to the end of the command; 0: linger
+	OOMTimeout     time.Duration    // from the first out-of-memory error to the end of the command; 0: none
+	Signals        <-chan os.Signal // to forward; they end the run
 	Runner         Runner           // nil: this machine
-	Reported       func([]*Report)  // called with what was reported so far; may be nil
-	Grace          time.Duration    // between SIGTERM and SIGKILL; 0 means the default of stop.go
+	Reported       func([]*Report)  // called with the reports so far; may be nil
+	Grace          time.Duration    // between SIGTERM and SIGKILL; 0: the default in stop.go
 	Slow           func()           // called if the command is slow to end; may be nil
 	Asked          func(Asked)      // called if the command asks for the terminal; may be nil
-	Resumed        func()           // called after a pause, which removes the handler of its signal; may be nil
+	Resumed        func()           // called after a pause, which removes the signal's handler; may be nil
 }
 
 // Outcome is the result of a run.
 type Outcome struct {
 	Exit     Exit          // how the command ended
 	Reports  []*Report     // one for each Python process
-	Tail     []byte        // the last of what it printed
+	Tail     []byte        // the end of its output
 	Took     time.Duration // from start to end
 	TimedOut bool          // whether it was stopped by Timeout, StartTimeout or StepTimeout
-	Hung     Hang          // which of the last two it was
-	Stopped  os.Signal     // what interrupted it, nil if nothing did
+	Hung     Hang          // where it hung, for the last two
+	Stopped  os.Signal     // the signal that interrupted it, or nil
 	Lingered bool          // it had to be ended after its last step
-	Unprobed bool          // PyTorch was seen to run where the probe is not, and nowhere else
+	Unprobed bool          // PyTorch was seen running, but only without the probe
 }
 
-// Hang says where a run got stuck.
+// Hang is where a run got stuck.
 type Hang string
 
-// The places.
+// The possible places.
 const (
 	NotHung      Hang = ""
 	BeforeSteps  Hang = "before its first step"
 	BetweenSteps Hang = "between two steps"
 )
 
-// patience returns how long a run that snug ends has before it is killed. A run that exceeded its time
-// limit gets little time; others may be saving.
+// patience returns how long a run that snug ends has before it is killed. A run that exceeded its time limit gets
+// little time; others may be saving.
 func (o *Outcome) patience() time.Duration {
 	if o.TimedOut {
 		return hurry
@@ -65,8 +65,8 @@ func (o *Outcome) patience() time.Duration {
 }
 
 const (
-	linger = 20 * time.Second // after the last step, before the run is ended from outside
-	blind  = 15 * time.Second // of PyTorch without the probe, before a run without a recording is ended
+	linger = 20 * time.Second // after the last step, before snug ends the run
+	blind  = 15 * time.Second // with PyTorch running unprobed, before a run without a recording is ended
 	look   = 250 * time.Millisecond
 )
 
@@ -101,7 +101,7 @@ func (s *Session) Run(ctx context.Context, f *Folder) (*Outcome, error) {
 	return out, err
 }
 
-// follow waits for the end of the command, ends it if necessary, and returns its exit.
+// follow waits for the command to end, ends it if necessary, and returns its exit.
 func (s *Session) follow(ctx context.Context, p Process, f *Folder, out *Outcome) Exit {
 	done := make(chan Exit, 1)
 	go func() { done <- p.Wait() }()

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said is an output that signals when a text has been written.
+// said is an output that signals when a given text has been written.
 type said struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -45,7 +45,7 @@ func folder(t *testing.T) *Folder {
 	return f
 }
 
-// A daemon in a session of its own, a child that ignores every polite signal.
+// A daemon in its own session, and a child that ignores SIGINT and SIGTERM.
 const stubborn = `trap '' INT TERM; setsid sleep 600 & sleep 600 & echo ready; while :; do sleep 1; done`
 
 func TestStop(t *testing.T) {
@@ -55,7 +55,7 @@ func TestStop(t *testing.T) {
 	for name, script := range map[string]string{
 		"polite":   "setsid sleep 600 & sleep 600 & echo ready; wait",
 		"stubborn": stubborn,
-		// It ends at once, and what it started does not.
+		// The command ends at once, but its children do not.
 		"faithless": `(trap '' INT TERM; setsid sleep 600 & while :; do sleep 1; done) & echo ready; wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,16 +78,15 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Whatever a command does, a user who pressed Ctrl-C waits at most five seconds: two signals, the
-// remaining output, and the system.
+// Whatever a command does, a user who pressed Ctrl-C waits at most five seconds: for two signals, the remaining
+// output, and the system.
 func TestStopIsQuick(t *testing.T) {
 	if most := 2*hurry + lastWords + lastLook + 100*time.Millisecond; most > 5*time.Second {
 		t.Errorf("%v", most)
 	}
 }
 
-// Other signals end a run as Ctrl-C does; the command is not asked to leave a core
-// file.
+// Other signals end a run as Ctrl-C does; the command leaves no core file.
 func TestStopBySignal(t *testing.T) {
 	for sig, gets := range map[syscall.Signal]string{syscall.SIGQUIT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP", syscall.SIGINT: "INT"} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestStopBySignal(t *testing.T) {
 	}
 }
 
-// A signal that came before the run is one not to begin.
+// A run does not start if a signal has already arrived.
 func TestStopBefore(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	signals <- os.Interrupt
@@ -119,7 +118,7 @@ func TestStopBefore(t *testing.T) {
 	}
 }
 
-// A command reads what snug was given to read.
+// A command reads snug's standard input.
 func TestInput(t *testing.T) {
 	in, err := os.Open("session_test.go")
 	if err != nil {
@@ -133,8 +132,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// If nothing reads the output any more, the run ends; and the user is told if the command takes long to
-// end.
+// If the output's reader is gone, the run ends; and the user is told if the command takes long to end.
 func TestStopSlowly(t *testing.T) {
 	signals, told := make(chan os.Signal, 2), make(chan struct{})
 	out := &said{want: "ready", came: make(chan struct{})}
@@ -163,8 +161,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A command that ignores requests to end is killed as after Ctrl-C, too quickly for a message that it
-// takes long.
+// A command that ignores requests to end is killed as after Ctrl-C, too quickly for a message about the delay.
 func TestTimeoutIsQuick(t *testing.T) {
 	told := make(chan struct{}, 1)
 	s := Session{
@@ -176,7 +173,7 @@ func TestTimeoutIsQuick(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if len(told) > 0 {
-		t.Error("the command has longer to end than after Ctrl-C")
+		t.Error("the command has more time to end than after Ctrl-C")
 	}
 }
 

@@ -17,12 +17,12 @@ type stat struct {
 	parent     int
 	group      int
 	session    int
-	terminal   int // the controlling terminal, 0 for none
-	foreground int // the group that this terminal's keys go to
-	stopped    int // by which signal; 0 before Linux 5.17
+	terminal   int // the controlling terminal; 0: none
+	foreground int // the terminal's foreground process group
+	stopped    int // the signal that stopped it; 0 before Linux 5.17
 }
 
-// pids returns the numbers of all processes.
+// pids returns the IDs of all processes.
 func pids() []int {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -50,12 +50,12 @@ func stats() []stat {
 	return out
 }
 
-// statOf reads
+// statOf reads a process's stat file:
 //
 //	12 (name) S 1 12 12 34816 12 …: state, parent, group, session, terminal, foreground
 //
-// The name may contain spaces and parentheses, so fields are counted from the last ")". The last field of
-// the file is the signal that stopped the process.
+// The name may contain spaces and parentheses, so fields are counted from the last ")". The file's last field is the
+// signal that stopped the process.
 func statOf(pid int) (stat, bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
@@ -73,8 +73,8 @@ func statOf(pid int) (stat, bool) {
 	return s, true
 }
 
-// wantsTerminal reports whether the system stopped a process that read from the
-// terminal, or set it, from the background.
+// wantsTerminal reports whether the system stopped a background process for reading from the terminal or changing its
+// settings.
 func (s stat) wantsTerminal() bool {
 	if s.state != 'T' || s.terminal == 0 || s.group == s.foreground {
 		return false

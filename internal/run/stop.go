@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// A run is asked to end, then asked in a way that few programs ignore, then killed. After Ctrl-C or the
-// time limit the user is back at the prompt within five seconds, whatever the command does:
+// A run is asked to end, then asked in a way that few programs ignore, then killed. After Ctrl-C or the time limit
+// the user is back at the prompt within five seconds, whatever the command does:
 //
-//	0 s     the signal, to the command and its process group
-//	1.2 s   SIGTERM, to everything that it has started
-//	2.4 s   SIGKILL, to all of that
-//	4.4 s   output of processes that cannot be found is no longer waited for
+//	0 s     the signal is sent to the command and its process group
+//	1.2 s   SIGTERM is sent to everything that it started
+//	2.4 s   SIGKILL is sent to all of them
+//	4.4 s   snug stops waiting for output of processes that it cannot find
 const (
 	hurry = 1200 * time.Millisecond // for a run that the user ends, or that took too long
 	grace = 10 * time.Second        // for a run that snug ends by itself
-	slow  = 2 * time.Second         // until the user is told that it takes a while
+	slow  = 2 * time.Second         // until the user is told about the delay
 )
 
-// polite returns the signal that a command gets for the one that snug got. If nothing reads the output, Python
-// would ignore the broken pipe; and Ctrl-\ should leave no core files.
+// polite returns the signal to send to the command for the one that snug got. If the output's reader is gone, Python
+// would ignore the broken pipe; and Ctrl-\ should not leave core files.
 func polite(sig os.Signal) os.Signal {
 	switch sig {
 	case syscall.SIGPIPE:
@@ -34,8 +34,8 @@ func polite(sig os.Signal) os.Signal {
 	return sig
 }
 
-// stop asks the command to end and forces it to if it does not, or if the user asks again. A nil signal is
-// for a command that has already received it.
+// stop asks the command to end, and forces it to if it does not or if the user asks again. A nil signal means that
+// the command has already received one.
 func (s *Session) stop(p Process, t *attendant, done <-chan Exit, sig os.Signal, wait time.Duration) Exit {
 	if sig != nil {
 		p.Signal(sig)

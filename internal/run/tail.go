@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// tail keeps the end of what is written to it. Both outputs of a command go through one tail, from two
-// goroutines.
+// tail keeps the end of what is written to it. Both of a command's outputs go through one tail, from two goroutines.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/term"
 )
 
-// The command runs in its own process group, so that Ctrl-C reaches snug first and everything ends in
-// order. For the terminal such a group is in the background: a process in it that reads from the
-// terminal, or sets it, is stopped by the system and would wait forever. So snug gives the terminal to a
-// group that was stopped for this reason, as a shell does with fg, and takes it back at the end. From
-// then on the keys go to that group, and a listener in it reports them.
+// The command runs in its own process group, so that Ctrl-C reaches snug first and everything ends in order. To the
+// terminal, this group is in the background: if one of its processes reads from the terminal or changes its settings,
+// the system stops it and it would wait forever. So snug gives the terminal to a group that was stopped for this
+// reason, as a shell does with fg, and takes it back at the end. From then on key presses go to that group, and a
+// listener in it reports them.
 
 // terminal is the terminal that snug was started from.
 type terminal struct {
 	file   *os.File
 	typed  chan os.Signal
 	lent   int         // the process group that has the terminal, or 0
-	before *term.State // how it was set
+	before *term.State // its previous settings
 	keys   *listener
 	looked time.Time // when all processes were last checked
-	told   bool      // the user was told that it cannot be lent now
+	told   bool      // the user was told that it cannot be lent
 }
 
 // openTerminal returns snug's terminal, or nil if it has none.
@@ -46,7 +46,7 @@ func (t *terminal) close() {
 	}
 }
 
-// foreground returns the process group that the keys go to.
+// foreground returns the process group that receives key presses.
 func (t *terminal) foreground() int {
 	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -59,9 +59,9 @@ func (t *terminal) setForeground(group int) error {
 	return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group)
 }
 
-// lend gives the terminal to a process group. While the group has it, snug itself is in the background,
-// and would be stopped for taking it back, or for writing if tostop is set. So the signal is ignored, and
-// stays so: Go cannot undo that.
+// lend gives the terminal to a process group. While the group has it, snug itself is in the background, and would be
+// stopped for taking it back, or for writing if tostop is set. So snug ignores the signal from then on: Go cannot
+// undo that.
 func (t *terminal) lend(group int) error {
 	if t.before == nil {
 		t.before, _ = term.GetState(int(t.file.Fd()))
@@ -78,7 +78,7 @@ func (t *terminal) lend(group int) error {
 	return nil
 }
 
-// takeBack takes the terminal back and restores its settings, unless another process has it by now.
+// takeBack takes the terminal back and restores its settings, unless another process has it by then.
 func (t *terminal) takeBack() {
 	if t == nil || t.lent == 0 {
 		return
@@ -93,16 +93,16 @@ func (t *terminal) takeBack() {
 	t.lent, t.keys = 0, nil
 }
 
-// start starts a command for which SIGTTOU has its default effect.
+// start starts a command with SIGTTOU's default action.
 func start(cmd *exec.Cmd) error {
 	if signal.Ignored(syscall.SIGTTOU) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGTTOU) // what is handled here is not inherited
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTTOU) // handled signals are not inherited
 		defer signal.Ignore(syscall.SIGTTOU)
 	}
 	return cmd.Start()
 }
 
-// Attend checks whether the command waits for the terminal, and lends it.
+// Attend checks whether the command is waiting for the terminal, and lends it.
 func (p *local) Attend() Asked {
 	t := p.tty
 	if t == nil {
@@ -123,7 +123,7 @@ func (p *local) Attend() Asked {
 	return Lent
 }
 
-// Typed returns the channel of signals from keys that went to the command.
+// Typed returns the channel of signals from key presses that went to the command.
 func (p *local) Typed() <-chan os.Signal {
 	if p.tty == nil {
 		return nil
@@ -131,9 +131,8 @@ func (p *local) Typed() <-chan os.Signal {
 	return p.tty.typed
 }
 
-// waiting returns the process group of a process that was stopped because it needs the terminal, or 0.
-// The command itself is checked each time, its children now and then: a launcher may sleep while its
-// child is stopped.
+// waiting returns the process group of a process that was stopped because it needs the terminal, or 0. The command
+// itself is checked each time, its children now and then: a launcher may sleep while its child is stopped.
 func (p *local) waiting() int {
 	command := p.cmd.Process.Pid
 	if s, ok := statOf(command); ok && s.wantsTerminal() {
@@ -166,13 +165,13 @@ func (p *local) waiting() int {
 	return 0
 }
 
-// pauses returns the signals that pause a run: the one of Ctrl-Z.
+// pauses returns the signals that pause a run, which is Ctrl-Z's.
 func pauses() []os.Signal { return []os.Signal{syscall.SIGTSTP} }
 
 func isPause(s os.Signal) bool { return s == syscall.SIGTSTP }
 
-// Paused reports whether a signal was that of Ctrl-Z, after handling it: snug was stopped and continues.
-// It subscribes to the signal again.
+// Paused reports whether a signal was Ctrl-Z's, after handling it: snug was stopped and has continued. It subscribes
+// to the signal again.
 func Paused(s os.Signal, to chan<- os.Signal) bool {
 	if !isPause(s) {
 		return false
@@ -182,8 +181,8 @@ func Paused(s os.Signal, to chan<- os.Signal) bool {
 	return true
 }
 
-// pauseAlone makes Ctrl-Z stop a snug that runs no command: in Go, a signal that was subscribed once has
-// no default any more.
+// pauseAlone makes Ctrl-Z stop a snug that runs no command: in Go, a signal that was subscribed once has no default
+// action any more.
 func pauseAlone() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, pauses()...)
@@ -195,8 +194,7 @@ func pauseAlone() {
 	}()
 }
 
-// Pause stops the command and snug, as Ctrl-Z asks, and returns when both continue. It removes the handler
-// of that signal.
+// Pause stops the command and snug on Ctrl-Z, and returns when both continue. It removes the signal's handler.
 func (p *local) Pause() {
 	t, had := p.tty, 0
 	var theirs *term.State
@@ -216,9 +214,9 @@ func (p *local) Pause() {
 	p.Signal(syscall.SIGCONT)
 }
 
-// stopHere stops snug's own process group, with everything that the shell has put into it, and returns
-// when it continues; at once if there is no shell to continue it. Go keeps a handler for a signal that
-// was subscribed once, so snug sends itself the stop signal that has none.
+// stopHere stops snug's own process group, including everything that the shell put into it, and returns when it
+// continues, or at once if no shell can continue it. Go keeps a handler for a signal that was subscribed once, so
+// snug sends itself the stop signal that cannot be handled.
 func stopHere() {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGCONT)
@@ -235,8 +233,8 @@ func stopHere() {
 	}
 }
 
-// orphaned reports whether snug's process group has no parent that could continue it. The system does not
-// stop such a group for Ctrl-Z either.
+// orphaned reports whether snug's process group has no parent that could continue it. The system does not stop such a
+// group on Ctrl-Z either.
 func orphaned() bool {
 	all := map[int]stat{}
 	for _, s := range stats() {

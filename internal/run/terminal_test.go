@@ -15,8 +15,7 @@ import (
 	"testing"
 )
 
-// A signal that snug has to ignore while the terminal is lent is not ignored by the
-// command that it starts next.
+// The signal that snug ignores while the terminal is lent is not ignored by the next command it starts.
 func TestStartDoesNotPassOnWhatIsIgnored(t *testing.T) {
 	signal.Ignore(syscall.SIGTTOU)
 	var out bytes.Buffer
@@ -41,9 +40,9 @@ func TestWantsTerminal(t *testing.T) {
 	}{
 		{stat{state: 'T', group: 5, terminal: 3, foreground: 7, stopped: in}, true},
 		{stat{state: 'T', group: 5, terminal: 3, foreground: 7, stopped: out}, true},
-		{stat{state: 'T', group: 5, terminal: 3, foreground: 7}, true},                                 // Linux does not say
-		{stat{state: 'T', group: 5, terminal: 3, foreground: 7, stopped: int(syscall.SIGSTOP)}, false}, // somebody meant it
-		{stat{state: 'T', group: 5, terminal: 3, foreground: 5, stopped: in}, false},                   // it has it by now
+		{stat{state: 'T', group: 5, terminal: 3, foreground: 7}, true},                                 // Linux does not report the signal
+		{stat{state: 'T', group: 5, terminal: 3, foreground: 7, stopped: int(syscall.SIGSTOP)}, false}, // stopped on purpose
+		{stat{state: 'T', group: 5, terminal: 3, foreground: 5, stopped: in}, false},                   // it has the terminal by now
 		{stat{state: 'S', group: 5, terminal: 3, foreground: 7}, false},
 		{stat{state: 'T', group: 5, foreground: -1, stopped: in}, false},
 	} {

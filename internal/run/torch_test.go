@@ -16,8 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests in this file run real PyTorch, on the CPU. .ci/torch makes a Python
-// that has it.
+// The tests in this file run real PyTorch, on the CPU. .ci/torch creates a Python environment with it.
 
 func python(t *testing.T) string {
 	t.Helper()
@@ -28,15 +27,15 @@ func python(t *testing.T) string {
 	return p
 }
 
-// ran is what a test compares.
+// ran is the part of an outcome that tests compare.
 type ran struct {
 	Code     int
 	Trained  []int    // steps of each process that trained
-	Ends     []string // and how each ended
-	Failures int      // of the probe itself
+	Ends     []string // how each ended
+	Failures int      // the probe's own failures
 }
 
-// watchRun runs a script of testdata under the probe.
+// watchRun runs a script from testdata under the probe.
 func watchRun(t *testing.T, s Settings, env []string, args ...string) (ran, string, *Outcome) {
 	t.Helper()
 	f, err := NewFolder(t.TempDir(), s)
@@ -69,7 +68,7 @@ func watchRun(t *testing.T, s Settings, env []string, args ...string) (ran, stri
 	return got, out.String(), o
 }
 
-// A command that overwrites PYTHONPATH loses the probe, and that is noticed.
+// A command that overwrites PYTHONPATH loses the probe, which snug notices.
 func TestUnprobed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other processes are not looked into here")
@@ -152,8 +151,8 @@ func TestTorchDetails(t *testing.T) {
 	}
 }
 
-// A run without a GPU ends where it begins to train, in every process and even
-// where it is caught; not one that is to go on.
+// A run without a GPU ends when it begins to train, in every process and even if the exception is caught, but not if
+// it should keep running.
 func TestTorchWithoutGPU(t *testing.T) {
 	py := python(t)
 	for _, x := range []struct {
@@ -187,7 +186,7 @@ func TestTorchWithoutGPU(t *testing.T) {
 	}
 }
 
-// Without a card the calls that the probe makes to one are at least executed.
+// Without a card, a fake one at least executes the probe's calls.
 func TestTorchPretendedGPU(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 3, KeepRunning: true}, nil, python(t), "fake_cuda.py", "10")
 	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
@@ -213,7 +212,7 @@ func TestTorchPretendedGPU(t *testing.T) {
 	}
 }
 
-// What enters the model in each step goes into the recording, with the data beyond the recorded steps.
+// The recording contains the model's inputs in each step, and the data beyond the recorded steps.
 func TestTorchShapes(t *testing.T) {
 	got, _, o := watchRun(t, Settings{Steps: 3}, nil, python(t), "padded.py")
 	if diff := cmp.Diff(ran{Trained: []int{3}, Ends: []string{"steps"}}, got); diff != "" {
@@ -256,8 +255,7 @@ func calls(out string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(out), " ", "_"), "\n", " ")
 }
 
-// Stacks are recorded for allocations, never for frees: collecting one while an exception is being raised
-// broke runs.
+// Stacks are recorded for allocations, never for frees: collecting one while an exception is being raised broke runs.
 func TestTorchStacks(t *testing.T) {
 	_, out, _ := watchRun(t, Settings{Steps: 1, Stacks: true, KeepRunning: true}, nil, python(t), "fake_cuda.py", "1")
 	if got := calls(out); !strings.Contains(got, " history_all_alloc ") {
@@ -265,8 +263,8 @@ func TestTorchStacks(t *testing.T) {
 	}
 }
 
-// Every step of a long recording is reported, and reporting stays a small part of the run: of a hundred
-// steps of 10 ms, few may make a query that takes 1 ms.
+// Every step of a long recording is reported, and reporting stays a small part of the run: out of a hundred steps of
+// 10 ms, few may make a query that takes 1 ms.
 func TestTorchShare(t *testing.T) {
 	got, out, o := watchRun(t, Settings{Steps: 100}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{100}, Ends: []string{"steps"}}, got); diff != "" {
@@ -275,7 +273,7 @@ func TestTorchShare(t *testing.T) {
 	steps, asked := o.Reports[0].Steps, 0
 	for i, s := range steps {
 		if s.N != i+1 {
-			t.Fatalf("step %d is told at %d", s.N, i+1)
+			t.Fatalf("step %d was reported at %d", s.N, i+1)
 		}
 		if s.PeakReserved > 0 {
 			asked++
@@ -323,7 +321,7 @@ func TestTorchProbeFails(t *testing.T) {
 	}
 }
 
-// The examples, small enough for a CPU.
+// The examples, at sizes small enough for a CPU.
 func TestTorchExamples(t *testing.T) {
 	py := python(t)
 	for dir, args := range map[string][]string{
@@ -348,8 +346,8 @@ func TestTorchExamples(t *testing.T) {
 	}
 }
 
-// TestTorchFailures: of three requests that fail, the snapshots of the last two are kept, and the run itself leaves
-// none.
+// TestTorchFailures checks that of three failed requests the last two snapshots are kept, and that the run itself
+// leaves none.
 func TestTorchFailures(t *testing.T) {
 	_, out, o := watchRun(t, Settings{Steps: 1 << 30, Stacks: true, KeepRunning: true, Failures: 2, MaxEntries: 5000}, nil, python(t), "fake_oom.py")
 	if want := "history all alloc 5000\n"; out != want || o.Exit.Code != 1 {

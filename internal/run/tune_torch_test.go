@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A run that is only measured ends early once its steps are alike, at the same step on every rank.
+// A run that is only measured ends early once its steps take the same time, at the same step on every rank.
 func TestTorchSteady(t *testing.T) {
 	py := python(t)
 	measure := Settings{Steps: 1000, Measure: true, Steady: 0.5}
@@ -23,7 +23,7 @@ func TestTorchSteady(t *testing.T) {
 	}
 	got, out, _ = watchRun(t, Settings{Steps: 20, Measure: true, Steady: 1e-9}, nil, py, "steady.py")
 	if diff := cmp.Diff(ran{Trained: []int{20}, Ends: []string{"steps"}}, got); diff != "" {
-		t.Errorf("what is never steady goes on to its last step: %s\n%s", diff, out)
+		t.Errorf("a run that is never steady should continue to its last step: %s\n%s", diff, out)
 	}
 	got, out, _ = watchRun(t, measure, nil, filepath.Join(filepath.Dir(py), "torchrun"), "--standalone", "--nproc_per_node", "2", "steady_ranks.py")
 	if got.Code != 0 || got.Failures > 0 || len(got.Trained) != 2 || got.Trained[0] != got.Trained[1] || got.Trained[0] >= 1000 {
@@ -31,8 +31,8 @@ func TestTorchSteady(t *testing.T) {
 	}
 }
 
-// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after they and the
-// peak have become steady.
+// On a GPU nothing is recorded, the limit is set once, times are the GPU's, and the run ends two steps after times
+// and peak have become steady.
 func TestTorchMeasuredGPU(t *testing.T) {
 	got, _, o := watchRun(t, Settings{Steps: 100, Measure: true, Limit: 40, Steady: 0.01, NeedsGPU: true}, nil, python(t), "fake_cuda.py", "100")
 	if diff := cmp.Diff(ran{Trained: []int{11}, Ends: []string{"steps"}}, got); diff != "" {
@@ -48,7 +48,7 @@ func TestTorchMeasuredGPU(t *testing.T) {
 	}
 }
 
-// The longest samples come first, once; what follows are the batches of the loader, less the one that they replace.
+// The longest samples come first, once, and replace one of the loader's batches; the other batches follow.
 func TestTorchLongestFirst(t *testing.T) {
 	py := python(t)
 	_, plain, _ := watchRun(t, Settings{Steps: 100, Measure: true}, nil, py, "lengths.py")

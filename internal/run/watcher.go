@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// watcher reads the reports while the run goes on.
+// watcher reads the reports during a run.
 type watcher struct {
 	folder   *Folder
 	tell     func([]*Report)
 	limits   *Session
-	torch    bool // a process has imported PyTorch, as far as the probe saw
+	torch    bool // the probe saw a process import PyTorch
 	finished time.Time
-	blind    time.Time // since when PyTorch has been in use without the probe
+	blind    time.Time // when PyTorch was first seen without the probe
 	looked   time.Time
 
-	steps  int           // of all processes together
-	silent time.Duration // since the last of them
+	steps  int           // total over all processes
+	silent time.Duration // since the last step
 	failed time.Duration // since a process ran out of GPU memory
 }
 
-// over passes the reports on, and reports whether the time that a run has to end after its last step, or after a
-// process ran out of GPU memory, is over. The others would wait for that process for ever.
+// over passes the reports on, and reports whether the time allowed after the last step, or after a process ran out of
+// GPU memory, has passed. The other processes would wait for that process forever.
 func (w *watcher) over(now time.Time, passed time.Duration) bool {
 	reports, err := w.folder.Reports()
 	if err != nil {
@@ -56,7 +56,7 @@ func (w *watcher) over(now time.Time, passed time.Duration) bool {
 	return now.Sub(w.finished) > cmp.Or(w.limits.EndTimeout, linger)
 }
 
-// count notes how long nothing has happened.
+// count tracks how long nothing has happened.
 func (w *watcher) count(reports []*Report, passed time.Duration) {
 	steps := 0
 	for _, r := range reports {
@@ -74,7 +74,7 @@ func (w *watcher) count(reports []*Report, passed time.Duration) {
 	}
 }
 
-// hangs reports whether a run has exceeded the time for its first step, or for the next.
+// hangs reports whether a run has exceeded the time for its first or next step.
 func (w *watcher) hangs(out *Outcome) bool {
 	switch {
 	case !w.finished.IsZero():
@@ -86,8 +86,8 @@ func (w *watcher) hangs(out *Outcome) bool {
 	return out.Hung != NotHung
 }
 
-// sees checks now and then whether PyTorch runs without the probe, and reports whether to give up: such a
-// run would train to its end without a recording.
+// sees checks now and then whether PyTorch runs without the probe, and reports whether to give up: otherwise the run
+// would train to its end without a recording.
 func (w *watcher) sees(now time.Time, out *Outcome) (giveUp bool) {
 	if w.torch || now.Sub(w.looked) < time.Second {
 		return false

@@ -15,14 +15,14 @@ import (
 	"snug/internal/filelock"
 )
 
-// A folder of recordings carries the process in its name,
+// A folder of recordings has the process ID in its name,
 //
 //	snug-profile-4711-2839204
-//	    lock          locked by that process as long as it lives
+//	    lock          locked by that process as long as it is alive
 //	    outside       files that it is writing next to the user's, one quoted path per line
 //	    snug-run-…    one folder per run
 //
-// so that the next snug can see that a killed one will not remove it (left.go).
+// so that the next snug can tell that a killed one will not remove it (left.go).
 const (
 	workPrefix  = "snug-profile-"
 	lockName    = "lock"
@@ -30,14 +30,14 @@ const (
 	lockedText  = "locked\n" // in the lock, if locking works
 )
 
-// Work is the private folder of a process that profiles.
+// Work is a recording process's private folder.
 type Work struct {
 	Path      string // absolute
 	lock      *os.File
 	tempFiles int
 }
 
-// NewWork makes a Work under parent ("" is the system's place for temporary files).
+// NewWork creates a Work under parent ("" is the system's temporary folder).
 func NewWork(parent string) (*Work, error) {
 	if parent == "" {
 		parent = tempDir()
@@ -51,14 +51,14 @@ func NewWork(parent string) (*Work, error) {
 		_ = os.RemoveAll(path)
 		return nil, err
 	}
-	if filelock.Try(lock) == nil { // if locks do not work, the process ID still counts
+	if filelock.Try(lock) == nil { // if locks do not work, the process ID is still used
 		_, _ = lock.WriteString(lockedText)
 	}
 	return &Work{Path: path, lock: lock}, nil
 }
 
-// tempDir returns the absolute path of the system's place for temporary files: commands may change their
-// folder before they use it.
+// tempDir returns the absolute path of the system's temporary folder: commands may change their working directory
+// before they use it.
 func tempDir() string {
 	dir, err := filepath.Abs(os.TempDir())
 	if err != nil {
@@ -67,14 +67,14 @@ func tempDir() string {
 	return dir
 }
 
-// Remove removes the folder with everything in it.
+// Remove removes the folder and its contents.
 func (w *Work) Remove() error {
 	defer w.lock.Close()
 	return removeWork(w.Path)
 }
 
-// removeWork removes a folder, and the files that its process was writing next to the user's. The list of
-// those files and the lock are removed last: from them the next snug can see what is left to do.
+// removeWork removes a folder, and the files that its process was writing next to the user's. The list of those files
+// and the lock are removed last, because they tell the next snug what is left to do.
 func removeWork(path string) error {
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
@@ -95,7 +95,7 @@ func removeWork(path string) error {
 func removeOutside(work string) error {
 	f, err := os.Open(filepath.Join(work, outsideName))
 	if err != nil {
-		return nil // there was nothing
+		return nil // nothing was listed
 	}
 	defer f.Close()
 	var failed error
@@ -111,8 +111,8 @@ func removeOutside(work string) error {
 	return failed
 }
 
-// TempFile makes a temporary file in a folder of the user's. It is listed first, so that it can be removed
-// if this process is killed.
+// TempFile creates a temporary file in one of the user's folders. It is listed first, so that it can be removed if
+// this process is killed.
 func (w *Work) TempFile(folder string) (*os.File, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -134,12 +134,12 @@ func (w *Work) TempFile(folder string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// tempPrefix returns the beginning of the names of the files that TempFile makes.
+// tempPrefix returns the prefix of the names of TempFile's files.
 func tempPrefix(work string) string {
 	return ".snug-" + strings.TrimPrefix(filepath.Base(work), workPrefix) + "-"
 }
 
-// Put writes a file of the user's, whole or not at all.
+// Put writes one of the user's files atomically.
 func (w *Work) Put(path string, write func(io.Writer) error) error {
 	f, err := w.TempFile(filepath.Dir(path))
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"math"
 )
 
-// MaxHeader limits the length of a header. The format's own library allows 100 MB; the longest headers
-// of published models have some 2 MB, for 20,000 tensors.
+// MaxHeader limits the length of a header. The format's own library allows 100 MB; the longest headers of published
+// models have about 2 MB, for 20,000 tensors.
 const MaxHeader = 16 << 20
 
-// Header holds what a file says about its tensors.
+// Header contains the totals over a file's tensors.
 type Header struct {
-	Params int            // elements of all tensors
-	Types  map[string]int // elements by type, such as "BF16": "BF16"
+	Params int            // number of elements in all tensors
+	Types  map[string]int // number of elements by type, such as "BF16"
 }
 
-// bits are the bits of an element, by type.
+// bits is the number of bits per element, by type.
 var bits = map[string]uint64{
 	"F64": 64, "I64": 64, "U64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16,
 	"F8_E4M3": 8, "F8_E5M2": 8, "I8": 8, "U8": 8, "BOOL": 8,
@@ -51,13 +51,12 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	body := &io.LimitedReader{R: r, N: int64(n)}
 	h, err := parse(json.NewDecoder(body))
 	if _, short := io.Copy(io.Discard, body); short == nil && body.N > 0 {
-		return nil, errors.New("the safetensors header is cut off")
+		return nil, errors.New("the safetensors header is truncated")
 	}
 	return h, err
 }
 
-// parse counts one tensor after the other, so that a long header takes no more
-// memory than a short one.
+// parse counts one tensor at a time, so that a long header needs no more memory than a short one.
 func parse(in *json.Decoder) (*Header, error) {
 	if t, err := in.Token(); err != nil || t != json.Delim('{') {
 		return nil, notJSON(err)
@@ -81,7 +80,7 @@ func parse(in *json.Decoder) (*Header, error) {
 	return h, nil
 }
 
-// tensor counts the tensor with a name.
+// tensor counts the tensor with the given name.
 func (h *Header) tensor(name string, in *json.Decoder) error {
 	var text json.RawMessage
 	if err := in.Decode(&text); err != nil {
@@ -108,16 +107,16 @@ func (h *Header) tensor(name string, in *json.Decoder) error {
 
 func notJSON(err error) error {
 	if err == nil {
-		return errors.New("the safetensors header is not JSON: not an object")
+		return errors.New("the safetensors header is not a JSON object")
 	}
 	return fmt.Errorf("the safetensors header is not JSON: %w", err)
 }
 
-// elements returns the number of elements, or an error if it does not match the bytes they take.
+// elements returns the number of elements, or an error if it does not match their size in bytes.
 func (t *tensor) elements() (int, error) {
 	size, ok := bits[t.DType]
 	if !ok {
-		return 0, fmt.Errorf("type %q is not known", t.DType)
+		return 0, fmt.Errorf("unknown type %q", t.DType)
 	}
 	if len(t.Offsets) != 2 || t.Offsets[1] < t.Offsets[0] || t.Offsets[1] > 1<<56 {
 		return 0, fmt.Errorf("data_offsets are %v", t.Offsets)
@@ -135,7 +134,7 @@ func (t *tensor) elements() (int, error) {
 	return int(n), nil
 }
 
-// Add counts another file of the same model.
+// Add adds the counts of another file of the same model.
 func (h *Header) Add(more *Header) {
 	h.Params += more.Params
 	for k, n := range more.Types {
@@ -154,7 +153,7 @@ func (h *Header) Main() string {
 	return best
 }
 
-// Shards returns the files that an index (model.safetensors.index.json) names.
+// Shards returns the files that an index (model.safetensors.index.json) lists.
 func Shards(index []byte) ([]string, error) {
 	var x struct {
 		WeightMap map[string]string `json:"weight_map"`

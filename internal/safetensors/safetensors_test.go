@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// file puts a header behind its length.
+// file returns a file with the given header.
 func file(header string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 }
@@ -40,11 +40,11 @@ func TestBadHeaders(t *testing.T) {
 	}{
 		"empty":     {nil, "shorter"},
 		"huge":      {bytes.Repeat([]byte{255}, 16), "its header has"},
-		"cut off":   {file(`{"a":{"dtype"`)[:12], "cut off"},
+		"cut off":   {file(`{"a":{"dtype"`)[:12], "truncated"},
 		"not JSON":  {file(`{"a":`), "not JSON"},
-		"a list":    {file(`[1,2,3]`), "not JSON"},
+		"a list":    {file(`[1,2,3]`), "not a JSON object"},
 		"more":      {file(`{} {}`), "extra data after its JSON"},
-		"shorter":   {append(binary.LittleEndian.AppendUint64(nil, 100), "{}"...), "cut off"},
+		"shorter":   {append(binary.LittleEndian.AppendUint64(nil, 100), "{}"...), "truncated"},
 		"type":      {file(`{"a":{"dtype":"F7","shape":[1],"data_offsets":[0,4]}}`), `type "F7"`},
 		"offsets":   {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`), "data_offsets"},
 		"too large": {file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`), "too large"},
@@ -74,7 +74,7 @@ func FuzzReadHeader(f *testing.F) {
 			sum += n
 		}
 		if sum != h.Params || h.Params < 0 {
-			t.Errorf("%d elements by type, %d in all", sum, h.Params)
+			t.Errorf("%d elements by type, %d in total", sum, h.Params)
 		}
 	})
 }

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// arithmeticValue is the text of $((…)) after its parameters are expanded.
+// arithmeticValue is the text of $((…)) after parameter expansion.
 type arithmeticValue struct {
 	text, why string
 	from      []int
 }
 
-// arithmeticText expands the parameters of an expression.
+// arithmeticText expands the parameters in an expression.
 func (r *runner) arithmeticText(p part) arithmeticValue {
 	if !r.spend(1 + len(p.text)/16) {
-		return arithmeticValue{why: "the script does too much to follow"}
+		return arithmeticValue{why: "the script is too complex to follow"}
 	}
 	text := &parser{src: p.text, places: p.places}
 	parts, err := text.parts(0, len(p.text), doubled, 0)
@@ -48,7 +48,7 @@ func namesIn(text string) []string {
 	return out
 }
 
-// number computes an expression; why is not empty if it is unknown.
+// number computes an expression; why is non-empty if the result is unknown.
 func (r *runner) number(text string) (n int64, why string) {
 	c := calculator{runner: r, text: strings.ReplaceAll(text, `\*`, "*"), source: text}
 	n = c.binary(0)
@@ -59,7 +59,7 @@ func (r *runner) number(text string) (n int64, why string) {
 	return n, c.why
 }
 
-// calculator evaluates an expression of integers as a shell does.
+// calculator evaluates an integer expression as a shell does.
 type calculator struct {
 	*runner
 	text, source string
@@ -83,7 +83,7 @@ func (c *calculator) blanks() {
 // levels are the operators by precedence, loosest first.
 var levels = [][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
 
-// binary evaluates operators from a level on.
+// binary evaluates operators at a level and tighter ones.
 func (c *calculator) binary(level int) int64 {
 	if level == len(levels) {
 		return c.power()
@@ -103,7 +103,7 @@ func (c *calculator) binary(level int) int64 {
 	return left
 }
 
-// operator returns the operator of a level that comes next, "" if there is none.
+// operator returns the next operator if it is at this level, or "".
 func (c *calculator) operator(of []string) string {
 	c.blanks()
 	rest := c.text[c.at:]
@@ -137,7 +137,7 @@ func (c *calculator) conditional(condition int64) int64 {
 	return second
 }
 
-// nested evaluates something inside, within a limit.
+// nested evaluates a nested expression, within a limit.
 func (c *calculator) nested(f func() int64) int64 {
 	if c.deep++; c.deep > maxDepth {
 		c.fail()

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bash is the judge of what a script passes to its programs. It runs scripts of our own with nothing in its path: a
-// command that is not found is recorded with its arguments.
+// bash runs real bash to check what a script passes to its programs. It runs only our own scripts, with an empty
+// PATH: every command that is not found is recorded with its arguments.
 type bash struct{ program, folder, record string }
 
 func newBash(t *testing.T) bash {
@@ -34,7 +34,7 @@ func newBash(t *testing.T) bash {
 	return b
 }
 
-// commands returns the arguments that bash would start train with, each time.
+// commands returns the arguments with which bash would start train, for each call.
 func (b bash) commands(t interface{ Fatalf(string, ...any) }, script string) [][]string {
 	name := filepath.Join(b.folder, "script.sh")
 	if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
@@ -44,7 +44,7 @@ func (b bash) commands(t interface{ Fatalf(string, ...any) }, script string) [][
 	c := exec.Command(b.program, name)
 	c.Dir = b.folder
 	c.Env = []string{"PATH=" + filepath.Join(b.folder, "nothing"), "BASH_ENV=" + filepath.Join(b.folder, "env.sh"), "RECORD=" + b.record}
-	_ = c.Run() // a script may fail after what it has started
+	_ = c.Run() // a script may fail after starting commands
 	recorded, err := os.ReadFile(b.record)
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatalf("%v", err)
@@ -58,8 +58,8 @@ func (b bash) commands(t interface{ Fatalf(string, ...any) }, script string) [][
 	return out
 }
 
-// fits reports whether bash's words may be those that were read: known words are the same, an unknown one is any
-// word, or any number of words.
+// fits reports whether bash's words agree with ours: known words are equal, and an unknown word matches any word, or
+// any number of words.
 func fits(read []Word, passed []string) bool {
 	at := map[int]bool{0: true}
 	for _, w := range read {
@@ -82,7 +82,7 @@ func fits(read []Word, passed []string) bool {
 	return at[len(passed)]
 }
 
-// checkAgainst compares what is read of a script with what bash does. exact means that nothing may be unknown.
+// checkAgainst compares our reading of a script with bash's. exact means that nothing may be unknown.
 func (b bash) checkAgainst(t interface{ Fatalf(string, ...any) }, script string, exact bool) {
 	read, err := Read(script, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b bash) checkAgainst(t interface{ Fatalf(string, ...any) }, script string,
 	}
 }
 
-// shown returns commands for a message.
+// shown formats commands for a message.
 func shown(s *Script) string {
 	var b strings.Builder
 	for _, c := range s.Commands {
@@ -122,7 +122,7 @@ func shown(s *Script) string {
 	return b.String()
 }
 
-// TestBashAgrees compares scripts as people write them with bash: everything in them can be known.
+// TestBashAgrees compares typical scripts, in which everything can be known, with bash.
 func TestBashAgrees(t *testing.T) {
 	b := newBash(t)
 	for name, script := range exactScripts {
@@ -184,7 +184,7 @@ var exactScripts = map[string]string{
 	"nested quotes":  "A=4\ntrain \"$(echo \"x $A\")\" \"${B:-\"y z\"}\"\n",
 }
 
-// vagueScripts hold something that only a run knows.
+// vagueScripts contain something that is known only at run time.
 var vagueScripts = map[string]string{
 	"arguments":  "train --bs $1 \"$@\" ${2:-4} $#\n",
 	"usage":      "if [ $# -lt 1 ]; then echo usage; exit 1; fi\ntrain --bs $1\n",
@@ -203,7 +203,7 @@ var vagueScripts = map[string]string{
 	"lists":      "A=(--x)\nif [ -f x ]; then A+=(--y); fi\ntrain \"${A[@]}\"\n",
 }
 
-// TestSourcedFiles reads the variables of a file that the script sources.
+// TestSourcedFiles reads variables from a file that the script sources.
 func TestSourcedFiles(t *testing.T) {
 	for _, name := range []string{"env.sh", "./env.sh", "$(dirname \"$0\")/env.sh", "\"$HERE\"/env.sh"} {
 		script, err := Read("A=1\nsource "+name+"\ntrain $A $B\n", func(name string) (string, bool) {
@@ -219,7 +219,7 @@ func TestSourcedFiles(t *testing.T) {
 	}
 }
 
-// TestSlurmVariables reads the numbers that Slurm gives back.
+// TestSlurmVariables reads the numbers that Slurm sets.
 func TestSlurmVariables(t *testing.T) {
 	script, err := Read("#!/bin/bash\n#SBATCH --nodes=2 # machines\n#SBATCH --gres=gpu:a100:4\n#SBATCH -n 8\n\ntrain $SLURM_NNODES $SLURM_GPUS_ON_NODE ${SLURM_NTASKS}\n#SBATCH --cpus-per-task=3\ntrain $SLURM_CPUS_PER_TASK\n", nil)
 	if err != nil {
@@ -233,7 +233,7 @@ func TestSlurmVariables(t *testing.T) {
 	}
 }
 
-// TestBashAgreesOnGenerated compares scripts that are put together at random with bash.
+// TestBashAgreesOnGenerated compares randomly generated scripts with bash.
 func TestBashAgreesOnGenerated(t *testing.T) {
 	b := newBash(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -241,7 +241,7 @@ func TestBashAgreesOnGenerated(t *testing.T) {
 	})
 }
 
-// scriptOf returns a script of statements about a few variables.
+// scriptOf returns a script with statements about a few variables.
 func scriptOf(t *rapid.T) string {
 	g := generator{t: t}
 	var out strings.Builder
@@ -251,7 +251,7 @@ func scriptOf(t *rapid.T) string {
 	return out.String() + "train --end $A \"${L[@]}\" $B\n"
 }
 
-// generator puts scripts together.
+// generator generates scripts.
 type generator struct{ t *rapid.T }
 
 func (g generator) pick(name string, of ...string) string {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// words expands the words of a command, as a shell does: braces, then parameters and substitutions, then splitting
-// at blanks. Names of files are not expanded.
+// words expands a command's words as a shell does: braces, then parameters and substitutions, then splitting at
+// blanks. File names are not expanded.
 func (r *runner) words(of []word) []Word {
 	out := make([]Word, 0, len(of))
 	for _, w := range of {
@@ -19,11 +19,11 @@ func (r *runner) words(of []word) []Word {
 	return out
 }
 
-// builder puts the words of one written word together.
+// builder assembles the expanded words of one written word.
 type builder struct {
 	out     []Word
 	current []Piece
-	started bool // there is a word, even if it is empty
+	started bool // a word has begun, even if it is empty
 	from    []int
 }
 
@@ -112,13 +112,13 @@ func (r *runner) expand(w word) []Word {
 	return b.out
 }
 
-// splits reports whether a word without quotes would become several, or none.
+// splits reports whether an unquoted word would become several words, or none.
 func splits(w Word) bool {
 	text, known := w.Text()
 	return !known || text == "" || strings.ContainsAny(text, " \t\n")
 }
 
-// withFrom returns words that also depend on some assignments.
+// withFrom returns words that also depend on the given assignments.
 func withFrom(words []Word, from []int) []Word {
 	out := slices.Clone(words)
 	for i := range out {
@@ -127,7 +127,7 @@ func withFrom(words []Word, from []int) []Word {
 	return out
 }
 
-// whole says where a word that is not split is written.
+// whole records where an unsplit word is written.
 func (r *runner) whole(out *Word, w word) {
 	if len(w.parts) == 1 && w.parts[0].kind == paramPart {
 		p := w.parts[0]
@@ -148,14 +148,14 @@ func (r *runner) whole(out *Word, w word) {
 	}
 }
 
-// locate says where the text of a word is, if it is in one place.
+// locate records where a word's text is written, if it is in one place.
 func (w *Word) locate() {
 	if len(w.Pieces) == 1 && w.Pieces[0].At >= 0 && w.Pieces[0].Why == "" {
 		w.Start, w.End = w.Pieces[0].At, w.Pieces[0].At+len(w.Pieces[0].Text)
 	}
 }
 
-// one expands a word that is not split: the value of an assignment, a text.
+// one expands a word without splitting it, such as the value of an assignment.
 func (r *runner) one(w word) Word {
 	out := Word{Raw: w.raw, Start: w.start, End: w.end, Definition: -1}
 	for _, p := range w.parts {
@@ -181,7 +181,7 @@ func (r *runner) one(w word) Word {
 	return out
 }
 
-// joined expands parts to one text.
+// joined expands parts into one text.
 func (r *runner) joined(parts []part) []Piece { return r.one(word{parts: parts}).Pieces }
 
 // expanded is the value of a part: one text or several words.
@@ -192,7 +192,7 @@ type expanded struct {
 	from    []int
 }
 
-// addTo adds a value to the words that are put together.
+// addTo adds a value to the words being built.
 func (v expanded) addTo(b *builder, quoted bool) {
 	if !v.several {
 		if quoted {
@@ -218,14 +218,14 @@ func (v expanded) addTo(b *builder, quoted bool) {
 	}
 }
 
-// asText returns a value as one text, words joined by blanks.
+// asText returns a value as one text, with its words joined by blanks.
 func (v expanded) asText() []Piece {
 	if !v.several {
 		return v.pieces
 	}
 	var out []Piece
 	for i, w := range v.words {
-		if i > 0 && !w.Many() && !v.words[i-1].Many() { // a part that may expand to no word may have no blank next to it
+		if i > 0 && !w.Many() && !v.words[i-1].Many() { // a part may expand to no word, without a blank
 			out = append(out, Piece{Text: " ", At: -1})
 		}
 		out = append(out, w.Pieces...)

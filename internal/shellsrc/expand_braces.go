@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// braced expands {a,b} and {1..4} in a word that is not quoted.
+// braced expands {a,b} and {1..4} in an unquoted word.
 func (r *runner) braced(w word) []word {
 	for i, p := range w.parts {
 		open := strings.IndexByte(p.text, '{')
@@ -40,14 +40,14 @@ func (r *runner) braced(w word) []word {
 	return []word{w}
 }
 
-// braceItem is one of the texts of a brace expansion.
+// braceItem is one alternative of a brace expansion.
 type braceItem struct {
 	text    string
 	at      int // within the braces
 	written bool
 }
 
-// braceItems returns the texts that {…} stands for; fewer than two if it stands for itself.
+// braceItems returns the texts that {…} expands to; fewer than two if it is literal.
 func braceItems(inside string) []braceItem {
 	if strings.ContainsAny(inside, "{}") {
 		return nil

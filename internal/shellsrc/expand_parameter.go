@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// value returns what a part of a word expands to.
+// value returns the expansion of a word's part.
 func (r *runner) value(p part) expanded {
 	switch p.kind {
 	case paramPart:
@@ -77,18 +77,18 @@ func (r *runner) parameter(p part) expanded {
 	return expanded{pieces: r.changed(p, text, v.pieces), from: v.from}
 }
 
-// opaque returns a value about which nothing is known any more.
+// opaque returns the value with its text made unknown.
 func (v expanded) opaque() expanded {
 	return expanded{pieces: manyWords(unknown(whyOf(v.asText()))), from: v.from}
 }
 
-// argument expands what follows the operator in ${x:-…}.
+// argument expands the text after the operator in ${x:-…}.
 func (r *runner) argument(p part) expanded {
 	w := r.one(word{parts: p.arg})
 	return expanded{pieces: w.Pieces, from: w.From}
 }
 
-// fallback expands ${x:-value} and ${x:=value}: the value holds unless the script sets x.
+// fallback expands ${x:-value} and ${x:=value}: the value applies unless the script sets x.
 func (r *runner) fallback(p part, v expanded) expanded {
 	text, known := textOf(v.asText())
 	absent := !known && allAbsent(v.asText())
@@ -107,7 +107,7 @@ func allAbsent(pieces []Piece) bool {
 	return len(pieces) == 1 && pieces[0].absent
 }
 
-// indirect expands ${!x}: the variable that x names.
+// indirect expands ${!x}, the variable whose name is in x.
 func (r *runner) indirect(p part) expanded {
 	if p.index != nil {
 		if v := r.variables[p.text]; v != nil && v.isList && v.open == "" {
@@ -133,7 +133,7 @@ func keysOf(v *variable) expanded {
 	return out
 }
 
-// lookUp returns the value of a parameter.
+// lookUp returns a parameter's value.
 func (r *runner) lookUp(p part) expanded {
 	switch {
 	case p.text == "@" || p.text == "*":
@@ -153,7 +153,7 @@ func (r *runner) lookUp(p part) expanded {
 	}
 	v := r.variables[p.text]
 	if v == nil && p.text == "PWD" {
-		return expanded{pieces: computed(".")} // the folder that the script is started in, whatever its path
+		return expanded{pieces: computed(".")} // the working directory, whatever its path
 	}
 	if v == nil {
 		unset := []Piece{{At: -1, absent: true, Why: r.unsetWhy(p.text)}}
@@ -213,7 +213,7 @@ func (r *runner) element(p part, v *variable) expanded {
 	return expanded{pieces: v.elements[i].Pieces}
 }
 
-// manyWords returns a text whose unknown pieces may be any number of words: what is unknown may be a list.
+// manyWords returns a text whose unknown pieces may be any number of words, because they may be lists.
 func manyWords(pieces []Piece) []Piece {
 	if whyOf(pieces) == "" {
 		return pieces
@@ -235,7 +235,7 @@ func (r *runner) arguments() expanded {
 	return out
 }
 
-// manyWhy returns why the number of some words is not known; "" if it is.
+// manyWhy returns why the number of words is unknown, or "".
 func manyWhy(words []Word) string {
 	for _, w := range words {
 		if w.Many() {
@@ -245,7 +245,7 @@ func manyWhy(words []Word) string {
 	return ""
 }
 
-// positional expands $1, $? and the like.
+// positional expands $1, $? and similar parameters.
 func (r *runner) positional(name string) expanded {
 	n, err := strconv.Atoi(name)
 	switch {

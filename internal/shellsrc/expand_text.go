@@ -25,7 +25,7 @@ func (r *runner) length(v expanded) expanded {
 	return expanded{pieces: computed(strconv.Itoa(utf8.RuneCountInString(text))), from: v.from}
 }
 
-// eachChanged changes each word of ${x[@]…}.
+// eachChanged applies an operator to each word of ${x[@]…}.
 func (r *runner) eachChanged(p part, v expanded) expanded {
 	out := expanded{several: true, from: v.from}
 	for _, w := range v.words {
@@ -35,14 +35,14 @@ func (r *runner) eachChanged(p part, v expanded) expanded {
 	return out
 }
 
-// changed returns a known text after an operator of ${x…}.
+// changed applies an operator of ${x…} to a known text.
 func (r *runner) changed(p part, text string, pieces []Piece) []Piece {
 	arg, known := textOf(r.joined(p.arg))
 	if !known {
 		return unknown(whyOf(r.joined(p.arg)))
 	}
 	if len(text) > 1024 || len(arg) > 256 || !r.spend(len(text)/16) {
-		return unknown("the script does too much to follow")
+		return unknown("the script is too complex to follow")
 	}
 	switch p.op {
 	case "#", "##", "%", "%%":
@@ -69,8 +69,8 @@ func (r *runner) changed(p part, text string, pieces []Piece) []Piece {
 	return unknown(shortened(p.raw) + " is not understood")
 }
 
-// trimmed returns what is left of a text without a beginning or an end that matches a pattern: the shortest, or for
-// ## and %% the longest.
+// trimmed returns the range of a text that remains after removing a prefix or suffix that matches a pattern: the
+// shortest, or for ## and %% the longest.
 func trimmed(text, pattern, op string) (start, end int) {
 	best := -1
 	for i := 0; i <= len(text); i++ {
@@ -94,7 +94,7 @@ func trimmed(text, pattern, op string) (start, end int) {
 	return best, len(text)
 }
 
-// replaced expands ${x/old/new}. Only plain texts are replaced, not patterns.
+// replaced expands ${x/old/new}. Only plain text is replaced, not patterns.
 func replaced(p part, text, arg string) []Piece {
 	old, now, _ := strings.Cut(arg, "/")
 	if strings.ContainsAny(old, `*?[\`) || old == "" || strings.Contains(now, "/") && strings.Contains(p.raw, `\/`) {
@@ -137,7 +137,7 @@ func (r *runner) slice(p part, text, arg string) []Piece {
 	return computed(text[from:min(from+size, int64(len(text)))])
 }
 
-// matchesGlob reports whether a pattern of the shell matches a whole text.
+// matchesGlob reports whether a shell pattern matches a whole text.
 func matchesGlob(pattern, text string) bool {
 	star, mark := -1, 0
 	p, t := 0, 0
@@ -161,7 +161,7 @@ func matchesGlob(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// matchesOne matches one byte, and returns the length of the pattern for it.
+// matchesOne matches one byte, and returns the length of the pattern that it used.
 func matchesOne(pattern string, c byte) (size int, ok bool) {
 	switch {
 	case pattern == "":

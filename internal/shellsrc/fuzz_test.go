@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzRead reads any text: nothing may panic or run away, and each piece has to stand where it says.
+// FuzzRead reads arbitrary text: nothing may panic or run forever, and each piece must be at its recorded offset.
 func FuzzRead(f *testing.F) {
 	for _, of := range []map[string]string{exactScripts, vagueScripts} {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -24,7 +24,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if words := countWords(script); words > 1000+100*len(text) {
-			t.Fatalf("%d bytes are read as %d words", len(text), words)
+			t.Fatalf("%d bytes were parsed as %d words", len(text), words)
 		}
 		for _, c := range script.Commands {
 			for _, w := range c.Words {
@@ -47,14 +47,14 @@ func countWords(s *Script) int {
 	return n
 }
 
-// checkPlaces checks that a word's known pieces stand where they say.
+// checkPlaces checks that a word's known pieces are at their recorded offsets.
 func checkPlaces(t *testing.T, text string, w Word) {
 	for _, p := range w.Pieces {
 		if p.Why == "" && p.At >= 0 && (p.At+len(p.Text) > len(text) || text[p.At:p.At+len(p.Text)] != p.Text) {
-			t.Fatalf("%q does not stand at %d", p.Text, p.At)
+			t.Fatalf("%q is not at offset %d", p.Text, p.At)
 		}
 	}
 	if w.Start >= 0 && (w.End < w.Start || w.End > len(text)) {
-		t.Fatalf("%q stands from %d to %d", w.Raw, w.Start, w.End)
+		t.Fatalf("%q is at offsets %d to %d", w.Raw, w.Start, w.End)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// output returns the output of $(…) for the few commands that only put texts together; others are not run.
+// output returns the output of $(…) for a few commands that only manipulate text; others are not run.
 func (r *runner) output(p part) []Piece {
 	why := unknown("the output of " + shortened(p.raw) + " is not known")
 	if r.depth >= maxCalls || !r.spend(4+len(p.text)/4) {
@@ -44,7 +44,7 @@ func (r *runner) output(p part) []Piece {
 	return computed(strings.TrimRight(text, "\n"))
 }
 
-// texts expands words that must be known.
+// texts expands words that must all be known.
 func (r *runner) texts(of []word) (out []string, why string) {
 	for _, w := range r.words(of) {
 		text, known := w.Text()
@@ -56,7 +56,7 @@ func (r *runner) texts(of []word) (out []string, why string) {
 	return out, ""
 }
 
-// printed returns what a command that reads nothing prints.
+// printed returns the output of a command without input.
 func (r *runner) printed(words []string) (string, bool) {
 	if len(words) == 0 {
 		return "", false
@@ -88,7 +88,7 @@ func (r *runner) printed(words []string) (string, bool) {
 	return "", false
 }
 
-// sequence prints the numbers of seq.
+// sequence returns the output of seq.
 func (r *runner) sequence(args []string) (string, bool) {
 	first, step := int64(1), int64(1)
 	var numbers []int64
@@ -119,7 +119,7 @@ func (r *runner) sequence(args []string) (string, bool) {
 	return b.String(), true
 }
 
-// filtered returns what the next command of a pipeline makes of a text: the usual ways to count or compute.
+// filtered returns the output of the next command in a pipeline, for the usual ways to count or compute.
 func filtered(words []string, text string) (string, bool) {
 	trimmed := strings.TrimSpace(text)
 	switch line := strings.Join(words, " "); {

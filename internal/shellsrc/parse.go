@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parser reads statements. It is lenient where a shell would stop: a block that is not closed ends with the file,
-// and a word that closes nothing is left out.
+// parser reads statements. It is lenient where a shell would stop: an unclosed block ends with the file, and a
+// closing word without an opening one is skipped.
 type parser struct {
 	src     string
 	places  []int // where each byte of src is in the script; nil if src is the script
@@ -31,7 +31,7 @@ func (p *parser) place(at int) int {
 	return p.places[at]
 }
 
-// parse reads a text.
+// parse parses a text.
 func parse(src string, places []int) (list, []RawWord, error) {
 	body, p, err := parsed(src, places)
 	if err != nil {
@@ -40,7 +40,7 @@ func parse(src string, places []int) (list, []RawWord, error) {
 	return body, p.raw, nil
 }
 
-// parsed reads a text and returns its parser, which knows the words and names.
+// parsed parses a text and returns its parser, which has the words and names.
 func parsed(src string, places []int) (list, *parser, error) {
 	p := &parser{src: src, places: places, names: map[string]bool{}}
 	if places == nil && strings.HasPrefix(src, "\ufeff") {
@@ -60,7 +60,7 @@ func parsed(src string, places []int) (list, *parser, error) {
 	}
 }
 
-// skipStray goes past a word or a character that closes nothing.
+// skipStray skips a word or character that closes nothing.
 func (p *parser) skipStray() {
 	p.command++
 	if w := p.reserved(); w != "" {
@@ -73,7 +73,7 @@ func (p *parser) skipStray() {
 // closers end a list of statements.
 var closers = []string{"then", "elif", "else", "fi", "do", "done", "esac", "}"}
 
-// list reads statements up to a word that closes the block around them, or to the end.
+// list reads statements up to the word that closes the enclosing block, or to the end.
 func (p *parser) list() (list, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.failAt(p.at, "statements are nested more than %d deep here, and are not read any deeper", maxDepth)
@@ -95,7 +95,7 @@ func (p *parser) list() (list, error) {
 	}
 }
 
-// separators goes past blanks, comments, ends of lines, semicolons and ampersands.
+// separators skips blanks, comments, line ends, semicolons and ampersands.
 func (p *parser) separators() {
 	for p.at < len(p.src) {
 		p.blanks()
@@ -112,7 +112,7 @@ func (p *parser) separators() {
 	}
 }
 
-// blanks goes past blanks, continued lines and a comment.
+// blanks skips blanks, continued lines and a comment.
 func (p *parser) blanks() {
 	for p.at < len(p.src) {
 		switch c := p.src[p.at]; {
@@ -128,7 +128,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// lineEnd returns the offset of the end of the line that an offset is in.
+// lineEnd returns the offset of the end of the line at an offset.
 func (p *parser) lineEnd(at int) int {
 	if i := strings.IndexByte(p.src[at:], '\n'); i >= 0 {
 		return at + i
@@ -136,7 +136,7 @@ func (p *parser) lineEnd(at int) int {
 	return len(p.src)
 }
 
-// newLine goes past the end of a line and the here-documents that follow it.
+// newLine skips the end of a line and the here-documents that follow it.
 func (p *parser) newLine() {
 	p.at++
 	p.command++
@@ -146,7 +146,7 @@ func (p *parser) newLine() {
 	p.pending = nil
 }
 
-// reserved returns the bare word at this place, if it may be one that the syntax uses; "" otherwise.
+// reserved returns the bare word at this position if it may be a keyword; "" otherwise.
 func (p *parser) reserved() string {
 	rest := p.src[p.at:]
 	if strings.HasPrefix(rest, "((") {
@@ -182,7 +182,7 @@ func (p *parser) andOr() (statement, error) {
 	return left, err
 }
 
-// lines goes past blanks, comments and ends of lines.
+// lines skips blanks, comments and line ends.
 func (p *parser) lines() {
 	for p.blanks(); p.at < len(p.src) && p.src[p.at] == '\n'; p.blanks() {
 		p.newLine()

@@ -4,7 +4,7 @@ package shellsrc
 
 import "strings"
 
-// statement reads one statement with its redirections; nil if there is none here.
+// statement reads one statement with its redirections; nil if there is none.
 func (p *parser) statement() (statement, error) {
 	p.blanks()
 	if p.at >= len(p.src) {
@@ -21,7 +21,7 @@ func (p *parser) statement() (statement, error) {
 	return s, p.redirections()
 }
 
-// redirections goes past the redirections of a compound statement.
+// redirections skips a compound statement's redirections.
 func (p *parser) redirections() error {
 	var of simple
 	for {
@@ -90,7 +90,7 @@ func (p *parser) subshell() (statement, error) {
 	return group{body: body, subshell: true}, err
 }
 
-// block reads statements between two words.
+// block reads the statements between two words.
 func (p *parser) block(open, closing string) (list, error) {
 	p.separators()
 	if p.reserved() == open {
@@ -237,7 +237,7 @@ func (p *parser) caseItem() (out choiceItem, err error) {
 	return out, nil
 }
 
-// functionName returns the length of the name in name(), 0 if there is no function here.
+// functionName returns the length of the name in name(), or 0 if this is not a function.
 func (p *parser) functionName() int {
 	n := 0
 	rest := p.src[p.at:]
@@ -271,7 +271,7 @@ func (p *parser) functionBody() (statement, error) {
 	return function{name: name.raw, body: body}, err
 }
 
-// arithmeticCommand reads ((…)); ok is false if the brackets are those of subshells.
+// arithmeticCommand reads ((…)); ok is false if the parentheses are nested subshells.
 func (p *parser) arithmeticCommand() (s arithmetic, ok bool) {
 	end, err := p.until(p.at, ')', 0)
 	if err != nil || end-2 < p.at+2 || p.src[end-2] != ')' {

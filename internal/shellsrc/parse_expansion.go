@@ -4,7 +4,7 @@ package shellsrc
 
 import "strings"
 
-// expansion reads the quoted text or the substitution at an offset and returns the offset after it; next is at if
+// expansion reads the quoted text or the substitution at an offset and returns the offset after it; next equals at if
 // there is neither.
 func (p *parser) expansion(at, end int, how quoting, depth int) (out []part, next int, err error) {
 	quoted := how != bare
@@ -16,7 +16,7 @@ func (p *parser) expansion(at, end int, how quoting, depth int) (out []part, nex
 	}
 	next, err = p.piece(at, depth)
 	if err != nil || next > end || next < at+2 {
-		return nil, at, nil // a lone $, or a bracket that a longer text closes
+		return nil, at, nil // a lone $, or a bracket that is closed outside this range
 	}
 	switch text := p.src[at:next]; {
 	case text[0] == '\'':
@@ -47,7 +47,7 @@ func (p *parser) substitution(at, end int, how quoting, depth int) (part, error)
 	return p.braces(at+2, end-1, how, depth)
 }
 
-// plainParameter returns the name after $ at the beginning of a text, which has no brackets; "" if there is none.
+// plainParameter returns the name at the beginning of a text after $, without brackets; "" if there is none.
 func plainParameter(text string) string {
 	if text == "" || text[0] >= '0' && text[0] <= '9' {
 		return text[:min(1, len(text))]
@@ -55,7 +55,7 @@ func plainParameter(text string) string {
 	return text[:parameterEnd(text)]
 }
 
-// orEmpty returns parts, or an empty text if there are none: "" is a word too.
+// orEmpty returns parts, or an empty literal if there are none, because "" is a word too.
 func (p *parser) orEmpty(parts []part, at int) []part {
 	if len(parts) > 0 {
 		return parts
@@ -106,7 +106,7 @@ func (p *parser) braces(begin, end int, how quoting, depth int) (part, error) {
 	return made, nil
 }
 
-// parameterEnd returns the length of the name of a parameter at the beginning of a text: x, 1, @.
+// parameterEnd returns the length of the parameter name at the beginning of a text: x, 1, @.
 func parameterEnd(text string) int {
 	if n := nameEnd(text); n > 0 {
 		return n
@@ -121,7 +121,7 @@ func parameterEnd(text string) int {
 	return n
 }
 
-// nameEnd returns the length of the variable's name at the beginning of a text.
+// nameEnd returns the length of the variable name at the beginning of a text.
 func nameEnd(text string) int {
 	for i := range len(text) {
 		c := text[i]

@@ -31,7 +31,7 @@ func (p *parser) simple() (statement, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.at == begin { // a character that begins nothing
+		if p.at == begin { // a character that cannot begin a word
 			p.at++
 			continue
 		}
@@ -73,14 +73,14 @@ func (p *parser) addWord(out *simple, w word, begin int) error {
 	return nil
 }
 
-// keep keeps a word as written.
+// keep stores a word as written.
 func (p *parser) keep(w word) {
 	if p.places == nil && w.start >= 0 {
 		p.raw = append(p.raw, RawWord{w.start, w.end, p.command})
 	}
 }
 
-// assigned returns the beginning of name=, name+= or name[index]=, and its length; 0 if a word is something else.
+// assigned returns the beginning of name=, name+= or name[index]=, and its length; 0 if a word is not an assignment.
 func (p *parser) assigned(w word, begin int) (a assignment, size int) {
 	a.start = p.place(begin)
 	n := nameEnd(w.raw)
@@ -130,7 +130,7 @@ func (p *parser) assignment(a *assignment, w word, begin, size int) (err error) 
 	return err
 }
 
-// array reads the words of name=( … ). They are kept as those of a separate command, whose name is empty.
+// array reads the words of name=( … ). They are stored as those of a separate command with an empty name.
 func (p *parser) array(a *assignment, begin int) error {
 	p.command++
 	if p.places == nil {
@@ -163,7 +163,7 @@ func (p *parser) array(a *assignment, begin int) error {
 	return nil
 }
 
-// redirection reads a redirection; ok is false if there is none here.
+// redirection reads a redirection; ok is false if there is none.
 func (p *parser) redirection(out *simple) (ok bool, err error) {
 	at := p.at
 	for at < len(p.src) && p.src[at] >= '0' && p.src[at] <= '9' {
@@ -202,7 +202,7 @@ func (p *parser) redirection(out *simple) (ok bool, err error) {
 	return true, nil
 }
 
-// process reads <(…), which is a word that is not known.
+// process reads <(…), which becomes an unknown word.
 func (p *parser) process(out *simple, open int) error {
 	end, err := p.until(open+1, ')', 0)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *parser) process(out *simple, open int) error {
 	return nil
 }
 
-// readHeredoc reads the text of a here-document and goes past it.
+// readHeredoc reads the text of a here-document and skips it.
 func (p *parser) readHeredoc(h *heredoc) {
 	begin := p.at
 	for p.at < len(p.src) {
@@ -236,8 +236,7 @@ func (p *parser) readHeredoc(h *heredoc) {
 	p.heredocText(h, begin, p.at)
 }
 
-// heredocText keeps a here-document's text. A mistake in it is the script's, at its place; the text is then
-// taken as it is.
+// heredocText stores a here-document's text. If it has a syntax error, the text is used as it is.
 func (p *parser) heredocText(h *heredoc, begin, end int) {
 	h.text = word{raw: p.src[begin:end], start: p.place(begin), end: p.place(begin) + end - begin}
 	parts, err := p.parts(begin, end, doubled, 0)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SyntaxError is a mistake in a script, with its byte.
+// SyntaxError is a mistake in a script, with its offset.
 type SyntaxError struct {
 	At   int    // the offset of the mistake
 	Text string // what is wrong
@@ -67,7 +67,7 @@ func (p *parser) afterBreak(at int) int {
 	return at + 1
 }
 
-// piece returns the end of the piece of a word at an offset: a character, a quoted text, a substitution.
+// piece returns the end of the piece of a word at an offset: a character, a quoted text, or a substitution.
 func (p *parser) piece(at, depth int) (int, error) {
 	if depth > maxDepth {
 		return 0, p.failAt(at, "substitutions are nested more than %d deep here, and are not read any deeper", maxDepth)
@@ -112,7 +112,7 @@ func (p *parser) until(open int, closing byte, depth int) (int, error) {
 			at = p.lineEnd(at) // a comment may have quotes
 			continue
 		case closing == '"' && c == '\'', closing == '\'' && c != '\\':
-			at++ // stands for itself
+			at++ // literal
 			continue
 		}
 		end, err := p.piece(at, depth+1)
@@ -130,10 +130,10 @@ type quoting int
 const (
 	bare    quoting = iota
 	doubled         // by double quotes
-	inner           // so, but within ${…}, where double quotes begin again
+	inner           // the same within ${…}, where double quotes can begin again
 )
 
-// parts returns the parts of a text: of a word, or of what is inside double quotes.
+// parts returns the parts of a word, or of the text inside double quotes.
 func (p *parser) parts(begin, end int, how quoting, depth int) ([]part, error) {
 	var out []part
 	literal, quoted := begin, how != bare
@@ -174,7 +174,7 @@ func (p *parser) parts(begin, end int, how quoting, depth int) ([]part, error) {
 	return out, nil
 }
 
-// literal adds the text between two offsets, cut where its bytes are not consecutive in the script.
+// literal adds the text between two offsets, divided where its bytes are not consecutive in the script.
 func (p *parser) literal(out []part, begin, end int, quoted bool) []part {
 	for begin < end {
 		to := begin + 1
@@ -190,7 +190,7 @@ func (p *parser) literal(out []part, begin, end int, quoted bool) []part {
 	return out
 }
 
-// inner returns the text between two offsets as a part, with the places of its bytes.
+// inner returns the text between two offsets as a part, with the positions of its bytes.
 func (p *parser) inner(kind partKind, begin, end int, quoted bool) part {
 	made := part{kind: kind, text: p.src[begin:end], at: p.place(begin), quoted: quoted}
 	if p.places != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// result returns what was recorded, in the order of the script.
+// result returns what was recorded, in script order.
 func (r *runner) result(raw []RawWord) *Script {
 	out := &Script{Commands: r.commands, Words: raw}
 	slices.SortStableFunc(out.Commands, func(a, b Command) int { return cmp.Compare(a.At, b.At) })

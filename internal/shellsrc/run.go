@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// Script is a script that was followed from beginning to end.
+// Script is the result of following a script from beginning to end.
 type Script struct {
-	Commands    []Command    // those that it starts, in the order of the script
-	Definitions []Definition // its assignments, in the order of the script
+	Commands    []Command    // the commands it starts, in script order
+	Definitions []Definition // its assignments, in script order
 	Words       []RawWord    // of all commands and arrays, as written
 }
 
-// Command is a command that a script starts. A command in a loop or a function is there once for each way in which
-// it is started.
+// Command is a command that a script starts. A command in a loop or a function appears once for each way in which it
+// is started.
 type Command struct {
-	At    int    // where it begins in the script, -1 if it is built from parts
+	At    int    // where it begins in the script; -1 if it is assembled from parts
 	Words []Word // expanded
-	// Environment lists the offsets of the assignments that the command's environment has.
+	// Environment lists the offsets of the assignments in the command's environment.
 	Environment []int
-	// Maybe means that it depends on something unknown whether the command is started.
+	// Maybe means that the command may not be started, depending on something unknown.
 	Maybe bool
-	// Writes is the file that the command's output goes to, and Input its here-document.
+	// Writes is the file that receives the command's output, and Input its here-document.
 	Writes, Input Word
 }
 
-// Definition is an assignment. One in a loop or a function may assign several values.
+// Definition is an assignment. In a loop or a function it may assign several values.
 type Definition struct {
 	Name   string
 	At     int    // where it begins
 	Values []Word // the distinct ones, in order
 	List   []Word // the elements of name=(…)
 	IsList bool
-	Adds   bool // name+=… or name[i]=…: only a part of what the variable then holds
-	Used   bool // some command has the text
+	Adds   bool // name+=… or name[i]=…: only part of the variable's value
+	Used   bool // some command uses the text
 }
 
 // Read parses a script and follows it. beside returns the text of a file that the script sources; nil means that
@@ -58,7 +58,7 @@ func Read(text string, beside func(name string) (string, bool)) (*Script, error)
 	return r.result(p.raw), nil
 }
 
-// Words returns the words of the commands and arrays of a script, as it writes them.
+// Words returns the words of a script's commands and arrays, as written.
 func Words(text string) ([]RawWord, error) {
 	_, raw, err := parse(text, nil)
 	return raw, err
@@ -76,38 +76,38 @@ type runner struct {
 
 	journal    []change
 	journaling int
-	exports    []string // the variables that are exported, in order
+	exports    []string // exported variables, in order
 	exportAll  bool     // set -a
-	assumed    bool     // the last test counts on a script without arguments
-	holders    int      // variables that stand for something unknown
+	assumed    bool     // the last test assumed a script without arguments
+	holders    int      // variables that represent something unknown
 
 	commands    []Command
 	definitions map[int]*Definition
 	seen        map[string]bool // commands, as expanded
 	beside      func(name string) (string, bool)
 
-	quiet  int // nothing is recorded
-	maybe  int // inside a branch that may not be taken
+	quiet  int // if > 0, nothing is recorded
+	maybe  int // if > 0, inside a branch that may not be taken
 	depth  int // of calls and evaluated texts
 	budget int // of steps beyond the script's own length: loops, calls, copies
 }
 
-// frame holds the positional parameters.
+// frame contains the positional parameters.
 type frame struct {
 	args   []Word
-	of     string // whose they are
-	caller bool   // they are not known: the caller gives them
+	of     string // what they belong to
+	caller bool   // they are unknown, because the caller passes them
 	locals []change
 	inside bool // a function
 }
 
-// spend takes n steps from the budget, and reports whether there were any left.
+// spend takes n steps from the budget, and reports whether any were left.
 func (r *runner) spend(n int) bool {
 	r.budget -= n
 	return r.budget > 0
 }
 
-// line returns the line of an offset.
+// line returns the line number of an offset.
 func (r *runner) line(at int) int { return sort.SearchInts(r.lines, max(at, 0)+1) }
 
 func lineStarts(text string) []int {
@@ -124,13 +124,13 @@ func lineStarts(text string) []int {
 type outcome int
 
 const (
-	unsure    outcome = iota // nobody knows
-	succeeded                // a program, which most likely succeeds
+	unsure    outcome = iota // unknown
+	succeeded                // a program, which probably succeeds
 	yes
 	no
 )
 
-// flow is where a script goes on after a statement.
+// flow is where a script continues after a statement.
 type flow int
 
 const (
@@ -236,7 +236,7 @@ func (r *runner) branchWhy(s statement) string {
 	return fmt.Sprintf("it is set in a branch at line %d that may not be taken", r.line(at))
 }
 
-// uncalled follows the functions that nobody calls: another script may.
+// uncalled follows the functions that are never called, because another script may call them.
 func (r *runner) uncalled() {
 	for i := 0; i < len(r.names); i++ {
 		name := r.names[i]
@@ -250,7 +250,7 @@ func (r *runner) uncalled() {
 	}
 }
 
-// shortened returns a text that fits into a message.
+// shortened returns a text that is short enough for a message.
 func shortened(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 40 {

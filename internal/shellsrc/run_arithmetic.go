@@ -46,7 +46,7 @@ func (r *runner) arithmeticStatement(pieces []Piece) outcome {
 	return no
 }
 
-// forget makes unknown the variables that an expression may assign.
+// forget makes the variables that an expression may assign unknown.
 func (r *runner) forget(text string) {
 	if !strings.Contains(text, "=") && !strings.Contains(text, "++") && !strings.Contains(text, "--") {
 		return
@@ -56,7 +56,8 @@ func (r *runner) forget(text string) {
 	}
 }
 
-// assigningExpression returns the variable that an expression assigns and what it assigns; "" if it only computes.
+// assigningExpression returns the variable that an expression assigns and the assigned expression; "" if it assigns
+// none.
 func assigningExpression(text string) (name, expression string) {
 	for _, op := range []string{"++", "--"} {
 		if rest, ok := strings.CutPrefix(text, op); ok && nameEnd(rest) == len(rest) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxText limits the length of a text: one that is doubled again and again is of no use.
+// maxText limits the length of a text, because a script may double one again and again.
 const maxText = 1 << 16
 
 // added returns the text of name+=value.
@@ -114,7 +114,7 @@ func (r *runner) withFirst(old *variable, value Word) *variable {
 	return &v
 }
 
-// mergedFrom returns the assignments of two lists, each once.
+// mergedFrom returns the union of two lists of assignments.
 func mergedFrom(a, b []int) []int {
 	if len(a)+len(b) > 32 {
 		a, b = a[:min(len(a), 16)], b[:min(len(b), 16)]

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ways follows several branches of which one is taken. A branch that leaves the script says nothing about what
-// comes after it.
+// ways follows several branches of which one is taken. A branch that leaves the script does not affect what comes
+// after it.
 func (r *runner) ways(why string, branches ...func() flow) flow {
 	var ends []map[string]*variable
 	left := onward
@@ -56,8 +56,8 @@ func (r *runner) branch(s branches, i int) flow {
 	return r.ways(why, body, func() flow { return r.branch(s, i+1) })
 }
 
-// unlessExits follows a branch that is taken if the script gets no arguments. If such a script ends at once, it
-// needs arguments, and the branch is not the one that is meant.
+// unlessExits follows a branch that is taken if the script gets no arguments. If the script then ends at once, it
+// needs arguments, and the other branch is followed.
 func (r *runner) unlessExits(body, otherwise func() flow) flow {
 	f := onward
 	after := r.attempt(func() { f = body() })
@@ -120,7 +120,7 @@ func (r *runner) choice(s choice) (outcome, flow) {
 	return yes, onward
 }
 
-// maxTurns limits how often a loop is followed.
+// maxTurns limits the number of iterations to follow in a loop.
 const maxTurns = 64
 
 func (r *runner) forEach(s forEach) (outcome, flow) {
@@ -149,7 +149,7 @@ func (r *runner) forEach(s forEach) (outcome, flow) {
 	return yes, onward
 }
 
-// onlyArguments reports whether a word is "$@" of the script, which is empty unless the caller passes something.
+// onlyArguments reports whether a word is the script's "$@", which is empty unless the caller passes something.
 func onlyArguments(w Word) bool {
 	return len(w.Pieces) == 1 && w.Pieces[0].many && w.Pieces[0].absent && (w.Raw == `"$@"` || w.Raw == "$@" || w.Raw == "$*")
 }
@@ -177,8 +177,8 @@ func (r *runner) loop(s loop) (outcome, flow) {
 	}
 }
 
-// anyTurns follows the body of a loop that runs an unknown number of times. What changes from one iteration to the
-// next is unknown.
+// anyTurns follows the body of a loop with an unknown number of iterations. Whatever changes between iterations
+// becomes unknown.
 func (r *runner) anyTurns(body list, start int, before func()) flow {
 	why := fmt.Sprintf("it changes in the loop at line %d", r.line(start))
 	if r.spend(10) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// builtin follows a command that the shell itself runs; ok is false for others.
+// builtin follows a shell builtin; ok is false for other commands.
 func (r *runner) builtin(name string, words []Word, s simple) (o outcome, f flow, ok bool) {
 	switch name {
 	case "exit":
@@ -62,7 +62,7 @@ func (r *runner) builtin(name string, words []Word, s simple) (o outcome, f flow
 	return yes, onward, true
 }
 
-// returned returns the outcome that return gives a function.
+// returned returns the outcome of a function's return statement.
 func (r *runner) returned(words []Word) outcome {
 	if len(words) < 2 {
 		return unsure
@@ -115,7 +115,7 @@ func (r *runner) shift(words []Word) {
 	r.frame.args = r.frame.args[n:]
 }
 
-// setOptions follows set: set -a exports everything that is assigned, set -- gives new arguments.
+// setOptions follows set: set -a exports everything that is assigned, set -- replaces the arguments.
 func (r *runner) setOptions(words []Word) {
 	for i, w := range words[1:] {
 		switch w.Known() {
@@ -130,7 +130,7 @@ func (r *runner) setOptions(words []Word) {
 	}
 }
 
-// readInput follows read and similar commands: what they read is not known. Without arguments there are no options to get.
+// readInput follows read and similar commands: their input is unknown. Without arguments, getopts finds no options.
 func (r *runner) readInput(name string, words []Word) outcome {
 	if name == "getopts" {
 		return no
@@ -149,8 +149,8 @@ func (r *runner) readInput(name string, words []Word) outcome {
 	return unsure
 }
 
-// source follows a file that the script sources, if it is there. Its text is in another file, and cannot be
-// changed here.
+// source follows a file that the script sources, if it exists. Its text is in another file, and cannot be changed
+// here.
 func (r *runner) source(words []Word) (outcome, flow) {
 	if len(words) < 2 || r.beside == nil || r.depth >= maxCalls {
 		return succeeded, onward
@@ -175,8 +175,8 @@ func (r *runner) source(words []Word) (outcome, flow) {
 	return r.body(body, with)
 }
 
-// sourcedName returns the name of a file that is sourced, "" if it is not known. A folder that is not known is most
-// likely the script's own: $(dirname "$0")/common.sh.
+// sourcedName returns the name of a sourced file, "" if unknown. An unknown folder is probably the script's own:
+// $(dirname "$0")/common.sh.
 func sourcedName(w Word) string {
 	if name, known := w.Text(); known {
 		return name
@@ -188,7 +188,7 @@ func sourcedName(w Word) string {
 	return strings.TrimPrefix(last.Text, "/")
 }
 
-// assign gives a variable a value and keeps the assignment.
+// assign gives a variable a value and records the assignment.
 func (r *runner) assign(a assignment, exported bool) {
 	v := &variable{definition: a.start, exported: exported}
 	old := r.variables[a.name]
@@ -212,7 +212,7 @@ func (r *runner) assign(a assignment, exported bool) {
 	r.define(a, v, value)
 }
 
-// define keeps an assignment that is written in the script.
+// define records an assignment that is written in the script.
 func (r *runner) define(a assignment, v *variable, value Word) {
 	if a.start < 0 || r.quiet > 0 {
 		return

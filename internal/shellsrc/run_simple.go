@@ -43,7 +43,7 @@ func (r *runner) simple(s simple) (outcome, flow) {
 	return r.inShell(words, after)
 }
 
-// commandWords returns the expanded words of a command.
+// commandWords returns a command's expanded words.
 func (r *runner) commandWords(s simple) []Word {
 	if s.declared == nil {
 		return r.words(s.words)
@@ -57,7 +57,7 @@ func (r *runner) commandWords(s simple) []Word {
 	return out
 }
 
-// maxCalls limits how deep functions call each other, and how many texts are evaluated within one another.
+// maxCalls limits the depth of function calls and of nested evaluated texts.
 const maxCalls = 12
 
 // call follows a function.
@@ -66,7 +66,7 @@ func (r *runner) call(f *function, args []Word) (outcome, flow) {
 	return r.body(f.body, frame{args: slices.Clone(args), of: f.name + "()", inside: true})
 }
 
-// body follows the body of a function with its own arguments.
+// body follows a function's body with its own arguments.
 func (r *runner) body(s statement, with frame) (outcome, flow) {
 	caller := r.frame
 	r.frame = with
@@ -83,7 +83,7 @@ func (r *runner) body(s statement, with frame) (outcome, flow) {
 	return o, onward
 }
 
-// record keeps a command, once for each way it is expanded.
+// record stores a command, once for each way it expands.
 func (r *runner) record(s simple, words []Word, environment []int) {
 	if r.quiet > 0 {
 		return
@@ -117,7 +117,7 @@ func (r *runner) record(s simple, words []Word, environment []int) {
 	r.commands = append(r.commands, c)
 }
 
-// repeats reports whether the command at an offset was recorded before.
+// repeats reports whether the command at an offset was already recorded.
 func (r *runner) repeats(at int) bool {
 	return slices.ContainsFunc(r.commands, func(c Command) bool { return c.At == at })
 }
@@ -129,7 +129,7 @@ func (r *runner) use(at int) {
 	}
 }
 
-// inShell follows the text in bash -c "…", wherever in a command it is.
+// inShell follows the text in bash -c "…", anywhere in a command.
 func (r *runner) inShell(words []Word, prefixed map[string]*variable) (outcome, flow) {
 	for i := 0; i+2 < len(words); i++ {
 		name, _ := words[i].Text()
@@ -151,7 +151,7 @@ func (r *runner) inShell(words []Word, prefixed map[string]*variable) (outcome, 
 	return succeeded, onward
 }
 
-// evaluate follows a text that is put together from words.
+// evaluate follows a text assembled from words.
 func (r *runner) evaluate(words []Word, with frame) (outcome, flow) {
 	var text strings.Builder
 	var places []int
@@ -185,7 +185,7 @@ func (r *runner) evaluate(words []Word, with frame) (outcome, flow) {
 	return r.body(body, with)
 }
 
-// placeholder returns a variable that stands for something unknown in a text to evaluate.
+// placeholder returns a variable that represents something unknown in a text to evaluate.
 func placeholder(r *runner, p Piece) string {
 	r.holders++
 	name := "__unknown_" + strings.Repeat("x", r.holders%50+1)

@@ -4,10 +4,10 @@ package shellsrc
 
 import "strings"
 
-// A Slurm script says in #SBATCH lines at its top how many machines and GPUs it gets, and reads the numbers back
-// from variables that Slurm sets (sbatch(1), output environment variables).
+// A Slurm script requests machines and GPUs in #SBATCH lines at its top, and reads the numbers back from variables
+// that Slurm sets (sbatch(1), output environment variables).
 
-// slurmVariables are the variables that an option of sbatch sets.
+// slurmVariables are the variables that sbatch's options set.
 var slurmVariables = map[string][]string{
 	"--nodes": {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, "-N": {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"},
 	"--gpus-per-node": {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, "--gres": {"SLURM_GPUS_ON_NODE"},

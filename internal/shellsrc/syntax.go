@@ -4,15 +4,15 @@
 // executed.
 //
 // A script is parsed (parse*.go) and then followed statement by statement, as a shell would (run*.go), with one
-// difference: a value may be unknown. A command's output, an argument without a default or a variable of the
-// environment is unknown, with a reason; everything else is expanded (expand*.go). If a condition is unknown, both
+// difference: a value may be unknown. The output of a command, an argument without a default or an environment
+// variable is unknown, with a reason; everything else is expanded (expand*.go). If a condition is unknown, both
 // branches are followed, and a variable that differs between them is unknown afterwards.
 //
-// Each piece of an expanded word remembers where in the script its text is, so that the value of a flag can be
-// changed where it is written: in the command, in a variable, in an array or in an argument of a function.
+// Each piece of an expanded word records where its text is in the script, so that the value of a flag can be changed
+// where it is written: in the command, in a variable, in an array or in a function's argument.
 package shellsrc
 
-// partKind is the kind of a part of a word.
+// partKind is the kind of a word's part.
 type partKind int
 
 const (
@@ -26,9 +26,9 @@ const (
 // part is a part of a word as written: a literal text or an expansion.
 type part struct {
 	kind   partKind
-	text   string // the literal, the name of a parameter, or what is inside the brackets
-	at     int    // where text is in the script, -1 if nowhere
-	places []int  // of each byte of text, if they are not consecutive
+	text   string // the literal, a parameter's name, or the text inside the brackets
+	at     int    // offset of text in the script; -1 if it is not in there
+	places []int  // offsets of each byte of text, if they are not consecutive
 	quoted bool
 	raw    string // as written
 
@@ -41,7 +41,7 @@ type part struct {
 type word struct {
 	parts      []part
 	raw        string
-	start, end int // in the script; -1 if it is not written there
+	start, end int // offsets in the script; -1 if it is not written there
 }
 
 // assignment is name=value, name+=value, name[index]=value or name=(…).
@@ -60,7 +60,7 @@ type (
 	simple struct {
 		assignments []assignment
 		words       []word
-		declared    map[int]assignment // by the number of the word: export A=1
+		declared    map[int]assignment // by word index: export A=1
 		heredocs    []*heredoc
 		target      *word // of the last > redirection
 		start       int
@@ -119,7 +119,7 @@ type (
 // statement is one of the types above.
 type statement any
 
-// heredoc is a here-document. Its text is found when the line ends.
+// heredoc is a here-document. Its text is read when the line ends.
 type heredoc struct {
 	delimiter string
 	literal   bool // the delimiter is quoted
@@ -127,11 +127,11 @@ type heredoc struct {
 	text      word
 }
 
-// RawWord is a word of a command as the script writes it.
+// RawWord is a word of a command as written in the script.
 type RawWord struct {
-	Start, End int // its bytes
+	Start, End int // its offsets
 	Command    int // words of one command have the same number
 }
 
-// maxDepth limits how deep quotes, substitutions and statements may be nested.
+// maxDepth limits the nesting of quotes, substitutions and statements.
 const maxDepth = 64

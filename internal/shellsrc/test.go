@@ -104,8 +104,8 @@ func truth(t, known bool) outcome {
 	return no
 }
 
-// tested returns the text of a word in a condition. An argument that the caller may give counts as missing, as if
-// the script got none; so does a variable of the environment where only its presence is asked for.
+// tested returns a word's text in a condition. An argument that the caller may pass counts as missing, as if the
+// script got none; so does an environment variable if only its presence is tested.
 func (r *runner) tested(w Word, presence bool) (string, bool) {
 	if allAbsent(w.Pieces) && (presence || isArgument(w)) {
 		r.assumed = true
@@ -114,7 +114,7 @@ func (r *runner) tested(w Word, presence bool) (string, bool) {
 	return w.Text()
 }
 
-// isArgument reports whether a word is an argument of the script.
+// isArgument reports whether a word is one of the script's arguments.
 func isArgument(w Word) bool {
 	return len(w.Pieces) == 1 && w.Pieces[0].absent && w.Pieces[0].argument
 }

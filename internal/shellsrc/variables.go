@@ -4,16 +4,16 @@ package shellsrc
 
 import "slices"
 
-// variable is the value of a variable. It does not change: an assignment makes a new one.
+// variable is the value of a variable. It is immutable: an assignment creates a new one.
 type variable struct {
 	pieces     []Piece
 	isList     bool
 	elements   []Word
 	keys       []string // of an associative array, by element
 	from       []int
-	definition int // the offset of its assignment, -1 if it has none
+	definition int // the offset of its assignment; -1 if it has none
 	exported   bool
-	open       string // why the list may have further elements
+	open       string // why the list may have more elements
 }
 
 // change is a variable's value before an assignment; nil if it had none.
@@ -41,10 +41,10 @@ func (r *runner) set(name string, v *variable) {
 	r.variables[name] = v
 }
 
-// maxExports limits the variables of the environment that are looked at for each command.
+// maxExports limits the number of exported variables to examine for each command.
 const maxExports = 200
 
-// environment returns the assignments of the variables that programs get.
+// environment returns the assignments of the exported variables.
 func (r *runner) environment() []int {
 	var out []int
 	for _, name := range r.exports {
@@ -55,7 +55,7 @@ func (r *runner) environment() []int {
 	return out
 }
 
-// attempt calls f and takes back what it assigned. It returns the variables that f left different.
+// attempt calls f and undoes its assignments. It returns the variables that f changed.
 func (r *runner) attempt(f func()) map[string]*variable {
 	r.journaling++
 	mark := len(r.journal)
@@ -76,8 +76,8 @@ func (r *runner) attempt(f func()) map[string]*variable {
 	return after
 }
 
-// join sets the variables after a statement that may have ended in several ways: those that are the same each way
-// keep their value, the others become unknown.
+// join sets the variables after a statement that may have ended in several ways: a variable that is the same in all
+// of them keeps its value, the others become unknown.
 func (r *runner) join(ways []map[string]*variable, why string) {
 	names := map[string]bool{}
 	for _, w := range ways {
@@ -100,7 +100,7 @@ func (r *runner) join(ways []map[string]*variable, why string) {
 	}
 }
 
-// merged returns the variable that has one of several values. Lists that begin alike keep their beginning.
+// merged returns a variable that has one of several values. Lists with the same beginning keep it.
 func merged(ways []map[string]*variable, value func(map[string]*variable) *variable, why string) *variable {
 	out := &variable{pieces: unknown(why), definition: -1}
 	first := value(ways[0])
@@ -148,7 +148,7 @@ func equal(a, b *variable) bool {
 	return same(a.pieces, b.pieces)
 }
 
-// scalar returns a variable's value as one text: that of a list is its first element.
+// scalar returns a variable's value as one text; for a list that is its first element.
 func (v *variable) scalar() []Piece {
 	if !v.isList {
 		return v.pieces

@@ -10,23 +10,23 @@ import (
 // Piece is a part of an expanded word.
 type Piece struct {
 	Text string // "" if it is unknown
-	At   int    // where the text is in the script, -1 if the shell computes it
+	At   int    // the text's offset in the script; -1 if the shell computes it
 	Why  string // why the text is unknown; "" if it is known
 
 	many     bool // unknown, and may be any number of words
-	absent   bool // unknown because the caller of the script may set it
-	argument bool // so, as an argument
+	absent   bool // unknown because the script's caller may set it
+	argument bool // the same, as an argument
 }
 
 // Word is an expanded word of a command.
 type Word struct {
 	Pieces []Piece
 	Raw    string // as written
-	// Start and End are the bytes of the word as written, or of its text within a longer one; -1 if it is not
+	// Start and End are the offsets of the word as written, or of its text within a longer one; -1 if it is not
 	// written in one place.
 	Start, End int
-	// Variable is the name if the word is only the value of a variable, and Definition the offset of the
-	// assignment that gave it its value.
+	// Variable is the name if the word is only a variable's value, and Definition is the offset of the assignment
+	// that set it.
 	Variable       string
 	Definition     int
 	last           string // the variable that the word ends in
@@ -63,7 +63,7 @@ func (w Word) Known() string {
 	return b.String()
 }
 
-// Ends returns the text that a word ends in, after the last unknown part; "" if it ends in one.
+// Ends returns the text after the last unknown part; "" if the word ends in one.
 func (w Word) Ends() string {
 	last := len(w.Pieces) - 1
 	for last >= 0 && w.Pieces[last].Why == "" {
@@ -120,13 +120,14 @@ func whyOf(pieces []Piece) string {
 	return ""
 }
 
-// unknown returns a text that is not known.
+// unknown returns an unknown text.
 func unknown(why string) []Piece { return []Piece{{At: -1, Why: why}} }
 
-// computed returns a text that is nowhere in the script.
+// computed returns a text that does not occur in the script.
 func computed(text string) []Piece { return []Piece{{Text: text, At: -1}} }
 
-// same reports whether two texts are equal: both known and the same, or unknown in the same places for the same reasons.
+// same reports whether two texts are equal: both known and the same, or unknown in the same places for the same
+// reasons.
 func same(a, b []Piece) bool {
 	x, known := textOf(a)
 	y, also := textOf(b)

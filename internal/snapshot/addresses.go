@@ -17,18 +17,18 @@ const (
 	gone
 )
 
-// slot is the last event at an address.
+// slot is the latest event at an address.
 type slot struct {
 	addr uint64
 	id   uint32
 	fate fate
 }
 
-// addressTable maps addresses to their slots. It uses open addressing, because there are two lookups per
-// allocation, and a Go map would take most of the time.
+// addressTable maps addresses to their slots. It uses open addressing, because there are two lookups per allocation,
+// and a Go map would take most of the time.
 //
-// Where an address goes depends on two random numbers. If these were known, a file could choose addresses
-// that all collide, and each search would pass all others.
+// An address's position depends on two random numbers. If they were known, a file could contain addresses that all
+// collide, and each search would examine all others.
 type addressTable struct {
 	slots  []slot
 	used   int
@@ -41,8 +41,7 @@ func newAddressTable() *addressTable {
 	return &addressTable{slots: make([]slot, 1<<bits), shift: 64 - bits, secret: [2]uint64{rand.Uint64(), rand.Uint64() | 1}}
 }
 
-// at returns the slot of an address, a new one if the address was never seen. The slot is valid until the
-// next call.
+// at returns an address's slot, adding one if the address is new. The slot is valid until the next call.
 func (t *addressTable) at(addr uint64) *slot {
 	if 2*t.used >= len(t.slots) {
 		t.grow()

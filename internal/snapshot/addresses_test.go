@@ -4,8 +4,8 @@ package snapshot
 
 import "testing"
 
-// chosen are addresses that multiplying by the golden ratio, the usual way to
-// spread them, sends to one place: multiples of a Fibonacci number.
+// chosen returns addresses that the usual hash, multiplying by the golden ratio, maps to one place: multiples of a
+// Fibonacci number.
 func chosen(n int) []uint64 {
 	a, b := uint64(1), uint64(1)
 	for b < uint64(n)<<20 {
@@ -18,7 +18,7 @@ func chosen(n int) []uint64 {
 	return out
 }
 
-// Whatever the addresses are, a search examines few of the others.
+// Whatever the addresses are, a search examines only a few others.
 func TestChosenAddresses(t *testing.T) {
 	const n = 100_000
 	table := newAddressTable()
@@ -32,6 +32,6 @@ func TestChosenAddresses(t *testing.T) {
 		}
 	}
 	if passed > 4*n {
-		t.Errorf("%d searches pass %d others", n, passed)
+		t.Errorf("%d searches examined %d others", n, passed)
 	}
 }

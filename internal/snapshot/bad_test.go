@@ -53,18 +53,18 @@ func TestBadFiles(t *testing.T) {
 		"memo unknown":     {[]byte("\x80\x04h\x05."), "memo slot 5 is used before it is filled"},
 		"huge integer":     {[]byte("\x80\x04\x8a\x20" + strings.Repeat("\xff", 32) + "."), "an integer of 32 bytes"},
 		"deep":             {[]byte("\x80\x04" + strings.Repeat("](", 1000)), "nested more than 64 deep"},
-		"stack underflow":  {[]byte("\x80\x04s."), "needs a value that is not there"},
+		"stack underflow":  {[]byte("\x80\x04s."), "needs a value, but the stack is empty"},
 		"no mark":          {[]byte("\x80\x04}u."), "needs a mark"},
-		"items into int":   {[]byte("\x80\x04K\x01(K\x02e."), "items are put into an int"},
+		"items into int":   {[]byte("\x80\x04K\x01(K\x02e."), "items are added to an int"},
 		"odd items":        {[]byte("\x80\x04}(K\x02u."), "a key has no value"},
 		"loop":             {[]byte("\x80\x04]\x94h\x00a."), "not a snapshot"},
 		"negative size":    {withEntry(at("alloc", base, -5)), "the size of a trace entry is -5, not a size"},
 		"absurd size":      {withEntry(at("alloc", base, 1<<62)), "is 4611686018427387904, not a size"},
-		"unknown action":   {withEntry(at("teleport", base, 5)), `an action "teleport" that is not known`},
+		"unknown action":   {withEntry(at("teleport", base, 5)), `an unknown action "teleport"`},
 		"never allocated":  {withEntry(at("free_requested", 0x1000, 5)), "frees 0x1000, which was never allocated"},
 		"never requested":  {withEntry(at("segment_free", base, 2*mib)), "have a segment there"},
 		"no such segment":  {withEntry(at("segment_alloc", base+1<<30, 2*mib)), "no such segment"},
-		"unknown state":    {pickled(snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "undead")}), false), `state "undead" that is not known`},
+		"unknown state":    {pickled(snapshotOf(l{segmentOf(0, base, 2, true, 2*mib, "undead")}), false), `an unknown state "undead"`},
 		"gap in a segment": {pickled(snapshotOf(l{segmentOf(0, base, 4, true, 2*mib, "inactive")}), false), "has 4194304 bytes, its blocks 2097152"},
 		"overlap":          {pickled(snapshotOf(l{segmentOf(0, base, 2, true), segmentOf(0, base+mib, 2, true)}), false), "overlap"},
 		"device":           {pickled(snapshotOf(l{segmentOf(1<<30, base, 2, true)}), false), "a device is 1073741824"},
@@ -87,7 +87,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestBombs has small files that would fill the memory of a careless reader.
+// TestBombs reads small files that would fill the memory of a careless reader.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decompresses some hundred megabytes")
@@ -132,7 +132,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkDevice checks what every reader of a Device relies on.
+// checkDevice checks what every user of a Device relies on.
 func checkDevice(t *testing.T, rec *Recording, d *Device) {
 	n := len(d.Trace.Events)
 	for name, k := range map[string]int{"times": len(d.Times), "stacks": len(d.Stacks), "metadata": len(d.Metadata)} {

@@ -18,14 +18,13 @@ import (
 	"snug/internal/snapshot"
 )
 
-// longest is a recording of 1.4 million entries; withStacks one of 116,000, of which
-// each has nine frames.
+// longest is a recording of 1.4 million entries; withStacks has 116,000 entries with nine frames each.
 const (
 	longest    = "hilbert-b1-s8192-amp-bf16-adamw.pickle.gz"
 	withStacks = "hilbert-b2-s1024-amp-bf16-adamw-stacks.pickle.gz"
 )
 
-// plainRecording returns a recording, decompressed.
+// plainRecording returns a recording's decompressed bytes.
 func plainRecording(b *testing.B, name string) string {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	in, err := os.Open(filepath.Join(folder, "traces", name))
@@ -48,7 +47,7 @@ func plainRecording(b *testing.B, name string) string {
 	return out.Name()
 }
 
-// cpython returns the time that Python's own unpickler takes for a file.
+// cpython returns the time that Python's own unpickler needs for a file.
 func cpython(b *testing.B, path string) time.Duration {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -70,8 +69,8 @@ with open(sys.argv[1], "rb") as f:
 	return time.Duration(s * float64(time.Second))
 }
 
-// BenchmarkReadAgainstCPython takes turns, so that both see the same machine,
-// and prints the best of each.
+// BenchmarkReadAgainstCPython alternates between the two, so that both run under the same conditions, and prints the
+// best time of each.
 func BenchmarkReadAgainstCPython(b *testing.B) {
 	path := plainRecording(b, longest)
 	info, err := os.Stat(path)
@@ -97,7 +96,7 @@ func BenchmarkReadAgainstCPython(b *testing.B) {
 	b.ReportMetric(peakRSS()/float64(info.Size()), "x-file-memory")
 }
 
-// BenchmarkReadStacks reads a recording that has the stack of each entry.
+// BenchmarkReadStacks reads a recording with a stack for each entry.
 func BenchmarkReadStacks(b *testing.B) {
 	path := plainRecording(b, withStacks)
 	info, err := os.Stat(path)
@@ -122,8 +121,7 @@ func readFile(b *testing.B, path string) {
 	}
 }
 
-// peakRSS returns the most memory this process ever had, in bytes, 0 if /proc does
-// not say.
+// peakRSS returns this process's peak memory in bytes; 0 if /proc does not report it.
 func peakRSS() float64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

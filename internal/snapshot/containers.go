@@ -4,8 +4,8 @@ package snapshot
 
 import "slices"
 
-// extend executes the opcodes that add to a container: it puts the value on top of the stack, or all above
-// the mark, into the dict or list below.
+// extend executes the opcodes that add to a container: it moves the top value, or all values above the mark, into the
+// dict or list below.
 func (m *machine) extend(op byte) error {
 	var above []value
 	var err error
@@ -33,21 +33,21 @@ func (m *machine) extend(op byte) error {
 	case !isDict && into.kind == vList:
 		return m.appendTo(&m.lists[into.n], above)
 	}
-	return m.fail("items are put into %v", into.kind)
+	return m.fail("items are added to %v", into.kind)
 }
 
 // popN returns the top n values, valid until the next push.
 func (m *machine) popN(n int) ([]value, error) {
 	at := len(m.stack) - n
 	if at < m.floor() {
-		return nil, m.fail("an opcode needs a value that is not there")
+		return nil, m.fail("an opcode needs a value, but the stack is empty")
 	}
 	above := m.stack[at:]
 	m.stack = m.stack[:at]
 	return above, nil
 }
 
-// collect executes the opcodes that make a dict, list or tuple of values on the stack.
+// collect executes the opcodes that create a dict, list or tuple from values on the stack.
 func (m *machine) collect(op byte) error {
 	var above []value
 	var err error
@@ -91,7 +91,7 @@ func (m *machine) tuple(vs []value) {
 	m.push(vTuple, uint64(len(m.tuples)-1))
 }
 
-// appendTo puts values at the end of a list. The first one decides the type of its elements.
+// appendTo appends values to a list. The first one decides the type of its elements.
 func (m *machine) appendTo(l *list, vs []value) error {
 	if len(vs) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	switch c {
 	case aFrame:
 		return m.appendFrames(l, vs)
-	case aText: // forward_frames, one list per entry, which are not used
+	case aText: // forward_frames, one unused list per entry
 		l.n += uint32(len(vs))
 		return nil
 	case anything:
@@ -113,7 +113,7 @@ func (m *machine) appendTo(l *list, vs []value) error {
 	return m.appendRows(l, vs)
 }
 
-// rowOf returns the kind of record of a value, and its row.
+// rowOf returns a value's record class and its row.
 func (m *machine) rowOf(v value) (class, uint32) {
 	switch v.kind {
 	case vEntry:
@@ -126,7 +126,7 @@ func (m *machine) rowOf(v value) (class, uint32) {
 	return anything, 0
 }
 
-// appendRows extends a range of a table: the rows must follow one another.
+// appendRows extends a range of a table; the rows must be consecutive.
 func (m *machine) appendRows(l *list, vs []value) error {
 	for _, v := range vs {
 		c, row := m.rowOf(v)
@@ -134,15 +134,14 @@ func (m *machine) appendRows(l *list, vs []value) error {
 			l.start = row
 		}
 		if c != l.class || row != l.start+l.n {
-			return m.fail("a list holds the same record twice, or out of order")
+			return m.fail("a list contains the same record twice, or out of order")
 		}
 		l.n++
 	}
 	return nil
 }
 
-// appendValues adds to a list of arbitrary values, which is moved to the end of the table if it is not
-// there.
+// appendValues appends to a list of arbitrary values, moving the list to the end of the table first if needed.
 func (m *machine) appendValues(l *list, vs []value) error {
 	if int(l.start+l.n) != len(m.items) {
 		old := m.items[l.start : l.start+l.n]

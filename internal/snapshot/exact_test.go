@@ -20,7 +20,7 @@ type measured struct {
 	peakAllocated, peakReserved uint64
 }
 
-// readRows reads a file of one JSON object a line.
+// readRows reads a file with one JSON object per line.
 func readRows(t *testing.T, path string) []measured {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -61,8 +61,7 @@ func TestRecordingsReplayExactly(t *testing.T) {
 	}
 }
 
-// TestMeasuredRecordings runs over a folder of measurements: *.jsonl files that
-// name recordings beside them.
+// TestMeasuredRecordings checks a folder of measurements: *.jsonl files that name recordings next to them.
 func TestMeasuredRecordings(t *testing.T) {
 	folder := cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
@@ -112,7 +111,7 @@ func checkExact(t *testing.T, row measured) {
 	}
 }
 
-// checkTails cuts off the beginning and checks that the rest is unchanged.
+// checkTails cuts off the beginning of a recording and checks that the rest is unchanged.
 func checkTails(t *testing.T, path string) {
 	t.Helper()
 	for _, share := range []float64{0.01, 0.1, 0.33, 0.5, 0.9, 1} {

@@ -4,13 +4,13 @@ package snapshot
 
 import "encoding/binary"
 
-// The fast path: one trace entry of the shape that nearly all have,
+// The fast path reads a trace entry of the usual shape,
 //
 //	EMPTY_DICT [MEMOIZE] MARK (GET key, number | GET text | new text [MEMOIZE])* SETITEMS
 //
-// read without the stack, five times as fast as opcode by opcode. What it does not expect it leaves
-// untouched for the machine, which also writes the error messages. It looks ahead in the window without
-// loading more, so it needs `ahead` bytes there, and the last few entries of a file are read the slow way.
+// without the stack, five times as fast as opcode by opcode. It leaves anything unexpected to the machine, which also
+// reports the errors. It looks ahead in the window without loading more, so it needs `ahead` bytes there, and the
+// last few entries of a file are read the slow way.
 
 // fastEntry tries the fast path after an EMPTY_DICT, and reports whether it succeeded.
 func (m *machine) fastEntry() bool {
@@ -24,7 +24,7 @@ func (m *machine) fastEntry() bool {
 	if n == 0 || e.action == noAction {
 		*e = entry{}
 		m.memo = m.memo[:named]
-		clear(m.keys[:]) // a slot above named may get another meaning; none of those is a frame
+		clear(m.keys[:]) // a slot above named may be redefined; none of them is a frame
 		return false
 	}
 	m.pos += n
@@ -34,8 +34,8 @@ func (m *machine) fastEntry() bool {
 	return true
 }
 
-// scanEntry fills e and returns the number of bytes it read, 0 if it gave up. It is where reading spends
-// its time, so numbers are read here and not in a function.
+// scanEntry fills e and returns the number of bytes it read, or 0 if the shape is not the usual one. Most of the
+// reading time is spent here, so numbers are read inline.
 func (m *machine) scanEntry(b []byte, e *entry) int { //nolint:funlen // see above
 	p := 0
 	if b[p] == opMemoize {
@@ -125,8 +125,7 @@ func (m *machine) fillField(e *entry, f field, v value) bool {
 	return f == noField || m.setEntryField(e, f, v) == nil
 }
 
-// scanOther reads a small number, a text, a reference or a pair of small numbers
-// and returns its length.
+// scanOther reads a small number, a string, a reference or a pair of small numbers and returns its length.
 func (m *machine) scanOther(b []byte) (value, int) {
 	switch b[0] {
 	case opBinGet, opLongBinGet:

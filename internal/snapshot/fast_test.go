@@ -48,8 +48,7 @@ func readSlowly(file []byte) (*machine, value, error) {
 	}
 }
 
-// bothWays reads a file the fast way and the slow way, with bytes behind it that
-// the fast path may look at.
+// bothWays reads a file the fast way and the slow way, with extra bytes at the end for the fast path to look at.
 func bothWays(t *testing.T, file []byte) (fast, slow *machine) {
 	t.Helper()
 	file = append(bytes.Clone(file), make([]byte, 2*ahead)...)
@@ -70,8 +69,8 @@ func bothWays(t *testing.T, file []byte) (fast, slow *machine) {
 	return fast, slow
 }
 
-// sameRecording compares the results of two ways of reading. The numbers of texts and stacks may differ,
-// their contents may not.
+// sameRecording compares the results of two ways of reading. The numbers of texts and stacks may differ, but not
+// their contents.
 func sameRecording(t *testing.T, slow, fast *Recording) {
 	t.Helper()
 	opts := cmp.Options{
@@ -116,7 +115,7 @@ func contexts(rec *Recording) (out []string) {
 	return out
 }
 
-// snapshotWith returns a sound snapshot of allocations with these fields more.
+// snapshotWith returns a valid snapshot of allocations with additional fields.
 func snapshotWith(extra ...any) d {
 	trace := l{at("segment_alloc", base, 20*mib)}
 	for i := range 3000 {
@@ -132,7 +131,7 @@ func snapshotWith(extra ...any) d {
 	return snapshotOf(l{segmentOf(0, base, 20, false, 3000*512, "active_allocated", 20*mib-3000*512, "inactive")}, trace)
 }
 
-// frameOf returns a frame, which a pickle holds once.
+// frameOf returns a frame that is pickled only once.
 func frameOf(name string, line int) *shared {
 	return &shared{d{"name", name, "filename", "train.py", "line", line}}
 }
@@ -146,7 +145,7 @@ func TestFastPathAgrees(t *testing.T) {
 	list := &shared{l{forward, main}}
 	tests := map[string]struct {
 		frames []any
-		share  int // of the entries, in percent, that the fast path reads at least
+		share  int // minimum percentage of entries read by the fast path
 	}{
 		"no stacks":        {nil, 90},
 		"stacks":           {[]any{l{forward, main, module}, l{main, module}}, 90},
@@ -173,8 +172,8 @@ func TestFastPathAgrees(t *testing.T) {
 	}
 }
 
-// TestFastPathAgreesOnRecordings reads what PyTorch wrote: one in five recordings, or
-// all where SNUG_TEST_ALL=1.
+// TestFastPathAgreesOnRecordings reads PyTorch's own files: one in five recordings, or all of them with
+// SNUG_TEST_ALL=1.
 func TestFastPathAgreesOnRecordings(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/measured/traces/*-stacks.pickle.gz")
 	if len(paths) == 0 {
@@ -210,11 +209,11 @@ func wantSameError(t *testing.T, file []byte) {
 	_, _, fast := read(bytes.NewReader(file))
 	_, _, slow := readSlowly(file)
 	if fast == nil || slow == nil || fast.Error() != slow.Error() {
-		t.Errorf("the fast path says %v, the machine %v", fast, slow)
+		t.Errorf("the fast path returns %v, the machine %v", fast, slow)
 	}
 }
 
-// A name that gets another meaning has it in the stacks that follow as well.
+// A memo name that is redefined has its new meaning in later stacks as well.
 func TestFrameRenamed(t *testing.T) {
 	main, other := frameOf("main", 9), frameOf("other", 10)
 	before, after := l{main, main}, l{main, main}
@@ -234,7 +233,7 @@ func TestFrameRenamed(t *testing.T) {
 	}
 }
 
-// A frame that is given items again is another one in the lists that follow.
+// A frame that gets items again is a different frame in later lists.
 func TestFrameGivenItemsTwice(t *testing.T) {
 	main := frameOf("main", 9)
 	again := l{main, []byte{opMark}, "filename", "other.py", "name", "f", []byte{opSetItems}}
@@ -251,7 +250,7 @@ func TestFrameGivenItemsTwice(t *testing.T) {
 	}
 }
 
-// TestFilledLater is a stack that gets another frame when it has been read.
+// TestFilledLater adds a frame to a stack that has already been read.
 func TestFilledLater(t *testing.T) {
 	main := frameOf("main", 9)
 	list := &shared{l{main, main}}
@@ -264,7 +263,7 @@ func TestFilledLater(t *testing.T) {
 		},
 	), false)
 	_, err := Read(bytes.NewReader(append(file, make([]byte, 2*ahead)...)))
-	if err == nil || !strings.Contains(err.Error(), "items are put into a stack") {
+	if err == nil || !strings.Contains(err.Error(), "items are added to a stack") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -287,11 +286,11 @@ func FuzzFast(f *testing.F) {
 		file = append(bytes.Clone(file), make([]byte, 2*ahead)...)
 		m, root, fastErr := read(bytes.NewReader(file))
 		s, slowRoot, slowErr := readSlowly(file)
-		if fastErr != nil && strings.Contains(fastErr.Error(), "items are put into") {
-			return // what the fast path has read is not added to
+		if fastErr != nil && strings.Contains(fastErr.Error(), "items are added to") {
+			return // entries from the fast path cannot be extended
 		}
 		if (fastErr == nil) != (slowErr == nil) {
-			t.Fatalf("the fast path says %v, the machine %v", fastErr, slowErr)
+			t.Fatalf("the fast path returns %v, the machine %v", fastErr, slowErr)
 		}
 		if fastErr != nil {
 			return

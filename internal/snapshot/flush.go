@@ -4,19 +4,18 @@ package snapshot
 
 import "snug/internal/stream"
 
-// Segments go back to the driver for two reasons: the program called empty_cache, or an allocation found
-// the card full and the allocator flushed its cache to try again. The trace has segment_free for both. A
-// replay has to distinguish them: the first is an event of the program, the second follows from the full
-// card and does not happen on a larger card or under other options.
+// Segments are returned to the driver for two reasons: the program called empty_cache, or an allocation found the
+// card full and the allocator flushed its cache to try again. The trace has segment_free for both. A replay must
+// distinguish them: the first is an event of the program, the second depends on the full card and does not happen on
+// a larger card or with other options.
 //
-// A run of segment_free without a new segment after it is an empty_cache (or the flush of an allocation
-// that failed anyway, which leaves the same state). If a new segment follows at once, the allocation
-// caused the run if
+// A run of segment_free without a new segment after it is an empty_cache (or the flush of an allocation that failed
+// anyway, which leaves the same state). If a new segment follows immediately, the allocation caused the run if
 //
-//   - options are set that make the allocator return single segments (max_split_size, garbage
-//     collection), or else unless
-//   - the stacks differ: a flush has the stack of its allocation, or
-//   - the request on top of the reserved memory is known to fit: the recording reaches that much elsewhere.
+//   - options that make the allocator return single segments are set (max_split_size, garbage
+//     collection), or
+//   - the stacks are equal (a flush has the stack of its allocation), and the request on top of the
+//     reserved memory is not known to fit, because the recording never reaches that much elsewhere.
 
 // givenBack writes the run of segment_free or segment_unmap at entry i, and returns its length.
 func (w *writer) givenBack(i int) int {
@@ -58,7 +57,7 @@ func (w *writer) partial() bool {
 func isGiven(a action) bool { return a == actSegmentFree || a == actSegmentUnmap }
 func isTaken(a action) bool { return a == actSegmentAlloc || a == actSegmentMap }
 
-// reserve returns the bytes held in segments after an entry, relative to the recording's start.
+// reserve returns the bytes reserved in segments after an entry, relative to the recording's start.
 func reserve(held int64, e *entry) int64 {
 	switch {
 	case isGiven(e.action):

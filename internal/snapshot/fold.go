@@ -11,23 +11,21 @@ import (
 	"snug/internal/stream"
 )
 
-// before is an allocation made before the recording began: its first entry is
-// its free, or there is none and it is in the final state.
+// before is an allocation made before the recording began: its first entry is its free, or it has no entry and is in
+// the final state.
 type before struct {
 	addr, requested uint64
-	block           uint64 // its block's size if the final state has it, else 0
+	block           uint64 // its block's size if it is in the final state, else 0
 	learned         uint64 // its block's size according to later allocations, for the large pool
-	pending         bool   // its free was requested before the recording too
+	pending         bool   // its free was also requested before the recording
 	key             uint32 // its number in the entries, before IDs are assigned
 }
 
-// early is the bit that marks a number in an entry as the index of a before. resolve writes these
-// numbers.
+// early is the bit that marks an entry's number as an index of a before. resolve writes these numbers.
 const early = 1 << 31
 
-// folder makes a Device of a range of entries. IDs of allocations made before
-// the recording come first in a stream.Trace, and how many there are is known
-// only at the end; so resolve finds them and emit writes the events.
+// folder converts a range of entries into a Device. In a stream.Trace, the IDs of allocations made before the
+// recording come first, but their number is known only at the end; so resolve finds them and emit writes the events.
 type folder struct {
 	m      *machine
 	list   list
@@ -37,9 +35,9 @@ type folder struct {
 	seen   *addressTable
 	ids    []uint32 // by entry of alloc or free: the allocation, or early|key
 	fresh  uint32   // allocations in the recording
-	events int      // how many events the entries become, or a few less
+	events int      // the number of events, or a few less
 	most   int64    // the most bytes of segments at any time, relative to the start
-	whole  bool     // requests of frees were not recorded (skip_actions, since 2.11): each completion is a free
+	whole  bool     // free requests were not recorded (skip_actions, since 2.11), so each completion is a free
 
 	settings Settings
 }
@@ -73,7 +71,7 @@ func (f *folder) has(a action) bool {
 	return false
 }
 
-// resolve assigns every alloc and free to its allocation.
+// resolve assigns every alloc and free entry to its allocation.
 func (f *folder) resolve() error {
 	held := int64(0)
 	for i := range f.ids {
@@ -158,7 +156,7 @@ func (f *folder) survivors() {
 	}
 }
 
-// emit writes the events, IDs of earlier allocations first.
+// emit writes the events. Earlier allocations have the first IDs.
 func (f *folder) emit() {
 	slices.SortFunc(f.early, func(a, b before) int { return cmp.Compare(a.addr, b.addr) })
 	f.byKey = make([]uint32, len(f.early))

@@ -7,20 +7,18 @@ import (
 	"slices"
 )
 
-// The pickle machine. A pickle is a program for a stack machine: opcodes push
-// values, MARK remembers a height of the stack, SETITEMS and APPENDS move what
-// lies above the mark into the container below it, the memo names objects so
-// that they can be pushed again. This one has the thirty-odd opcodes that a
-// snapshot needs and has no way to call anything.
+// The pickle machine. A pickle is a program for a stack machine: opcodes push values, MARK remembers a stack height,
+// SETITEMS and APPENDS move the values above the mark into the container below it, and the memo names objects so that
+// they can be pushed again. This machine has only the thirty-odd opcodes that a snapshot needs, and cannot call
+// anything.
 //
-// Dicts are recognised when they get their items: one with the key "action" is
-// a trace entry and becomes a row of thirty-two bytes, and so on. Nothing that
-// belongs to a trace entry is allocated on its own, and a memo slot is four
-// bytes, so reading takes less memory than the file.
+// A dict is recognized when it gets its items: one with the key "action" is a trace entry and becomes a row of 32
+// bytes, and so on. Trace entries need no allocations of their own, and a memo slot is four bytes, so reading needs
+// less memory than the file's size.
 //
-// What a hostile file can do is bounded: the stack, the memo and each table may hold a limited number
-// of objects per byte read (checkSize), nesting and numbers and strings have limits, and a string's
-// length is trusted only as far as the bytes exist.
+// A hostile file can do only limited harm: the stack, the memo and each table are limited in the number of objects
+// per byte read (checkSize); nesting, numbers and strings have limits; and a string's length is trusted only as far
+// as the bytes exist.
 type machine struct {
 	*window
 	stack []value
@@ -29,17 +27,17 @@ type machine struct {
 
 	texts   []string
 	textIDs map[string]uint32
-	fields  []field // by text: what it means as a key
+	fields  []field // by text: its meaning as a key
 	actions []action
 	lists   []list
 	tuples  [][]value
 	pairIDs map[[2]uint64]uint32
 	dicts   []dict
-	items   []value  // of lists of anything
-	maps    [][]pair // dicts of anything
+	items   []value  // of lists of arbitrary values
+	maps    [][]pair // dicts of arbitrary values
 
 	entries     entryTable
-	labels      []label // user_metadata, where it changes
+	labels      []label // user_metadata, wherever it changes
 	label       uint32  // of the entry being read
 	blocks      []Block
 	segments    []rawSegment
@@ -52,21 +50,21 @@ type machine struct {
 	lastText, lastPair uint32
 	mapped             int // pairs in maps
 	keys               [maxKeys]keyShape
-	shapes             map[string]uint32 // stacks, by what fast.go found in their lists
+	shapes             map[string]uint32 // stacks, by the bytes of their lists (fast.go)
 }
 
 const (
 	maxDepth = 64                  // nesting; a snapshot has eight
 	maxProto = 5                   // Python 3.8 and later
 	maxKeys  = 12                  // of a trace entry that fast.go reads
-	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, and one for looking ahead
-	ahead    = 8192                // bytes that every opcode can look ahead, except in a long string: room for maxPairs and for lists
+	maxPairs = 265 * (maxKeys + 1) // bytes of that many keys and values, without lists, plus lookahead
+	ahead    = 8192                // lookahead bytes for every opcode, except in a long string: room for maxPairs and for lists
 
 	looseStack = 1 << 19 // objects allowed before their number is compared with the bytes read
 )
 
-// firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a
-// call, which refuse puts into words. Letters would make text look like opcodes.
+// firstOpcodes begin a pickle: PROTO, or before protocol 2 any container, or a call, which refuse reports. Allowing
+// letters would make text look like opcodes.
 var firstOpcodes = []byte{opProto, opMark, opEmptyDict, opEmptyList, opGlobal}
 
 func newMachine(w *window) *machine {
@@ -83,7 +81,7 @@ func newMachine(w *window) *machine {
 	return m
 }
 
-// run executes the pickle and returns the value that is left at STOP.
+// run executes the pickle and returns the value left at STOP.
 func (m *machine) run() (value, error) {
 	m.fill(1)
 	if len(m.buf) > 0 && !slices.Contains(firstOpcodes, m.buf[0]) {
@@ -120,7 +118,7 @@ func (m *machine) checkSize() error {
 	case len(m.stack) > limit, len(m.lists) > limit, len(m.tuples) > limit, m.mapped > limit:
 		return m.fail("more objects than a snapshot of this size has")
 	case len(m.memo) > 2*limit, len(m.dicts) > limit, len(m.texts) > limit, len(m.dicts) > refMax:
-		return m.fail("more names than a snapshot of this size has")
+		return m.fail("more memo names than a snapshot of this size has")
 	}
 	return nil
 }
@@ -129,14 +127,14 @@ func (m *machine) push(k kind, n uint64) { m.stack = append(m.stack, value{n, k}
 
 func (m *machine) pop() (value, error) {
 	if len(m.stack) == m.floor() {
-		return value{}, m.fail("an opcode needs a value that is not there")
+		return value{}, m.fail("an opcode needs a value, but the stack is empty")
 	}
 	v := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
 	return v, nil
 }
 
-// floor returns the height of the stack at the innermost mark.
+// floor returns the stack height at the innermost mark.
 func (m *machine) floor() int {
 	if len(m.marks) == 0 {
 		return 0
@@ -147,7 +145,7 @@ func (m *machine) floor() int {
 // popMark returns the values above the innermost mark, valid until the next push.
 func (m *machine) popMark() ([]value, error) {
 	if len(m.marks) == 0 {
-		return nil, m.fail("an opcode needs a mark that is not there")
+		return nil, m.fail("an opcode needs a mark, but there is none")
 	}
 	at := m.floor()
 	m.marks = m.marks[:len(m.marks)-1]
@@ -194,7 +192,7 @@ func (m *machine) step(op byte) error {
 	return nil
 }
 
-// header checks PROTO, and skips FRAME's length, which is not needed.
+// header checks PROTO and skips FRAME's length, which is not needed.
 func (m *machine) header(op byte) error {
 	if op == opFrame {
 		_, err := m.take(8)
@@ -202,7 +200,7 @@ func (m *machine) header(op byte) error {
 	}
 	b, err := m.take(1)
 	if err == nil && b[0] > maxProto {
-		err = m.fail("pickle protocol %d is not known", b[0])
+		err = m.fail("unknown pickle protocol %d", b[0])
 	}
 	return err
 }

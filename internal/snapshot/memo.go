@@ -35,7 +35,7 @@ func (m *machine) remember(op byte) error {
 
 func (m *machine) memoize(slot int) error {
 	if len(m.stack) == m.floor() {
-		return m.fail("an opcode needs a value that is not there")
+		return m.fail("an opcode needs a value, but the stack is empty")
 	}
 	v := m.stack[len(m.stack)-1]
 	if v.kind < vText {
@@ -55,8 +55,8 @@ func (m *machine) memoize(slot int) error {
 	return nil
 }
 
-// name puts r into the next slot of the memo. The memo doubles when it is full: every trace entry takes
-// two slots, and growing in small steps would cost a fifth of the time.
+// name puts r into the next memo slot. The memo doubles when it is full: every trace entry uses two slots, and
+// growing in small steps would cost 20 % of the time.
 func (m *machine) name(r ref) {
 	if len(m.memo) == cap(m.memo) {
 		m.memo = slices.Grow(m.memo, max(1024, len(m.memo)))

@@ -2,8 +2,8 @@
 
 package snapshot
 
-// The opcodes that a snapshot needs: what CPython's pickler (protocols 2 to 5)
-// and TorchScript's write for dicts, lists, tuples, strings and numbers.
+// The opcodes that a snapshot needs: the ones that CPython's pickler (protocols 2 to 5) and TorchScript's pickler
+// write for dicts, lists, tuples, strings and numbers.
 const (
 	opMark            = '('
 	opStop            = '.'

@@ -9,9 +9,8 @@ import (
 	"math"
 )
 
-// pickler writes pickles for tests, as CPython does with protocol 4, or as
-// TorchScript's pickler does (protocol 2, memo after the object, whole lists in
-// one batch).
+// pickler writes pickles for tests, like CPython's pickler with protocol 4 or TorchScript's (protocol 2, memo after
+// the object, whole lists in one batch).
 type pickler struct {
 	bytes.Buffer
 	torchScript bool
@@ -19,8 +18,7 @@ type pickler struct {
 	named       int
 }
 
-// d is a dict in order; l a list; tup a tuple; shared an object that is written
-// once and read from the memo after that.
+// d is an ordered dict, l a list, tup a tuple, and shared an object that is written once and then read from the memo.
 type (
 	d      []any
 	l      []any
@@ -28,7 +26,7 @@ type (
 	shared struct{ v any }
 )
 
-// rename is an object, and gives it the name of another from there on.
+// rename is an object that then takes another object's memo name.
 type rename struct{ from, to *shared }
 
 func pickled(v any, torchScript bool) []byte {
@@ -81,7 +79,7 @@ func (p *pickler) value(v any) {
 		p.WriteByte(map[bool]byte{true: opTrue, false: opFalse}[v])
 	case nil:
 		p.WriteByte(opNone)
-	case []byte: // opcodes as they are
+	case []byte: // raw opcodes
 		p.Write(v)
 	default:
 		panic(fmt.Sprintf("cannot pickle %T", v))
@@ -94,8 +92,7 @@ func (p *pickler) all(vs []any) {
 	}
 }
 
-// container writes an empty container and fills it, in CPython's batches of a
-// thousand items.
+// container writes an empty container and fills it, in CPython's batches of a thousand items.
 func (p *pickler) container(empty, fill byte, vs []any) {
 	batch := 1000
 	if fill == opSetItems {
@@ -117,7 +114,7 @@ func (p *pickler) container(empty, fill byte, vs []any) {
 	}
 }
 
-// fill puts items into a container; a list's only one goes without a mark.
+// fill puts items into a container; a list's only item is written without a mark.
 func (p *pickler) fill(op byte, vs []any) {
 	if op == opAppends && len(vs) == 1 && !p.torchScript {
 		p.all(vs)
@@ -142,7 +139,7 @@ func (p *pickler) name() {
 	p.named++
 }
 
-// get reads an object from the memo, if it is there.
+// get reads an object from the memo if present.
 func (p *pickler) get(object any) bool {
 	slot, ok := p.memo[object]
 	switch {
@@ -201,7 +198,7 @@ const (
 	base = 0x7f0000000000
 )
 
-// at returns a trace entry of PyTorch 2.11.
+// at returns a trace entry as PyTorch 2.11 writes it.
 func at(action string, addr uint64, size int) d {
 	return d{"action", action, "addr", addr, "size", size, "stream", 0, "time_us", 1000, "compile_context", "N/A", "user_metadata", ""}
 }

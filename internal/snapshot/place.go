@@ -10,16 +10,15 @@ import (
 
 const (
 	minBlock      = 512     // the allocator's quantum
-	unsplitAtMost = 1 << 20 // a large block keeps a remainder of up to this
+	unsplitAtMost = 1 << 20 // a large block keeps a remainder up to this size
 )
 
-// place puts the allocations made before the recording into the segments of that time: blocks, with the
-// free ranges between them.
+// place puts the allocations made before the recording into the segments that existed then: blocks, with free ranges
+// between them.
 //
-// The file does not have the size of a block that is freed during the recording, only the requested size;
-// a block of the large pool can be up to 1 MiB larger. Blocks of that pool are all larger than 1 MiB, so
-// a gap of at most that after one is its own remainder, not a free block. If the gap is larger,
-// learnSizes may find the size.
+// For a block that is freed during the recording, the file has only the requested size, not the block's; a block in
+// the large pool can be up to 1 MiB larger. All blocks in that pool are larger than 1 MiB, so a gap of at most that
+// size after a block is its own remainder, not a free block. If the gap is larger, learnSizes may find the size.
 func (f *folder) place() error {
 	f.learnSizes()
 	next := 0
@@ -55,7 +54,7 @@ func (f *folder) place() error {
 	return nil
 }
 
-// blockSize returns the size of the block of f.early[i] in s.
+// blockSize returns the size of f.early[i]'s block in s.
 func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	b := f.early[i]
 	end := s.Addr + s.Size
@@ -79,9 +78,8 @@ func (f *folder) blockSize(s *Segment, i int) (uint64, error) {
 	return size, nil
 }
 
-// learnSizes finds the ends of blocks by later allocations: while a block is alive, the free range after
-// it is one block, and an allocation takes its front. So the first allocation there begins where the block
-// ends.
+// learnSizes finds where blocks end from later allocations: while a block is alive, the free range after it is one
+// block, and an allocation takes its front. So the first allocation there begins where the earlier block ends.
 func (f *folder) learnSizes() {
 	if len(f.early) == 0 {
 		return

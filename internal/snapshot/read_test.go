@@ -12,7 +12,7 @@ import (
 	"snug/internal/stream"
 )
 
-// event is an event in short.
+// event is an abbreviated event.
 type event struct {
 	Kind string
 	ID   uint32
@@ -36,8 +36,7 @@ func mustRead(t *testing.T, v any, torchScript bool) *Recording {
 	return rec
 }
 
-// twoAllocs makes a segment, two allocations in it, and frees the first; the
-// second is there at the end.
+// twoAllocs creates a segment with two allocations and frees the first; the second is still alive at the end.
 func twoAllocs() d {
 	return snapshotOf(
 		l{segmentOf(0, base, 2, true, 1024, "inactive", 512, "active_allocated", 2*mib-1536, "inactive")},
@@ -80,8 +79,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestRequestsLeftOut: if a recording lacks the requests of frees, the completion is the free, also for blocks from before the
-// recording.
+// TestRequestsLeftOut checks that, in a recording without free requests, the completion is the free, also for blocks
+// from before the recording.
 func TestRequestsLeftOut(t *testing.T) {
 	rec := mustRead(t, snapshotOf(
 		l{segmentOf(0, base, 2, true, 2*mib, "inactive")},
@@ -183,7 +182,7 @@ func TestDevicesAndOOM(t *testing.T) {
 	}
 }
 
-// TestOldest is a file of PyTorch 2.0: blocks without addresses, a history.
+// TestOldest reads a file as PyTorch 2.0 wrote it: blocks without addresses, and a history.
 func TestOldest(t *testing.T) {
 	rec := mustRead(t, d{
 		"segments", l{d{

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// recording returns the Recording that the tables hold.
+// recording converts the tables to a Recording.
 func (m *machine) recording(root value) (*Recording, error) {
 	top, err := m.sections(root)
 	if err != nil {
@@ -62,8 +62,8 @@ func (r *Recording) addDevices(m *machine, traces []list, finals map[int][]Segme
 	return nil
 }
 
-// sections returns the root dict's items. A bare list of segments, which is what
-// torch.cuda.memory_snapshot() returns, counts as a dict with those alone.
+// sections returns the root dict's items. A bare list of segments, as returned by torch.cuda.memory_snapshot(), is
+// treated as a dict with only those.
 func (m *machine) sections(root value) (map[string]value, error) {
 	if root.kind == vList && m.lists[root.n].class == aSegment {
 		return map[string]value{"segments": root}, nil
@@ -119,7 +119,7 @@ func (m *machine) traces(v value) ([]list, error) {
 	return out, nil
 }
 
-// finals returns the segments of each device, in order of address.
+// finals returns each device's segments, sorted by address.
 func (m *machine) finals(v value) (map[int][]Segment, error) {
 	if v.kind != vList || m.lists[v.n].n > 0 && m.lists[v.n].class != aSegment {
 		return nil, errors.New("segments is not a list of segments")
@@ -146,8 +146,8 @@ func (m *machine) finals(v value) (map[int][]Segment, error) {
 	return out, nil
 }
 
-// settle sets the addresses of blocks, which files before 2.1 leave out, and returns an error if the
-// blocks do not cover the segment.
+// settle sets block addresses, which files before 2.1 omit, and returns an error if the blocks do not cover the
+// segment.
 func (s *Segment) settle() error {
 	if s.Size == 0 || s.Addr+s.Size < s.Addr {
 		return fmt.Errorf("the segment at %#x with %d bytes is not possible", s.Addr, s.Size)
@@ -197,7 +197,7 @@ func (m *machine) settings(v value) Settings {
 var keysSince = []struct{ key, torch string }{
 	{"pool_id", "2.12"},
 	{"forward_frames", "2.11"},
-	{"user_metadata", "2.11"}, // from 2.10, which differs from 2.11 in nothing that a recording shows
+	{"user_metadata", "2.11"}, // introduced in 2.10, whose recordings do not differ from 2.11's
 	{"graph_capture_record_stream_reuse", "2.9"},
 	{"compile_context", "2.8"},
 	{"external_annotations", "2.5"},

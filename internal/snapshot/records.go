@@ -52,7 +52,7 @@ var states = map[string]BlockState{
 	"active_pending_free": PendingFree, "active_awaiting_free": PendingFree,
 }
 
-// rawSegment is a segment whose blocks are still a range of the table of blocks.
+// rawSegment is a segment whose blocks are still a range of the block table.
 type rawSegment struct {
 	Segment
 	blocks list
@@ -70,7 +70,7 @@ func (m *machine) setItems(d *dict, kv []value) error {
 	case !d.known:
 		d.known = true
 		m.addRow(d, m.classify(kv))
-	case d.class == aFrame: // for the lists that follow, it is another frame
+	case d.class == aFrame: // in later lists it is a different frame
 		m.forgetShapes()
 	}
 	switch d.class {
@@ -108,7 +108,7 @@ func (m *machine) field(key value) field {
 	return m.fields[key.n]
 }
 
-// addRow adds a row for d to the table of its class.
+// addRow adds a row for d to its class's table.
 func (m *machine) addRow(d *dict, c class) {
 	d.class = c
 	switch c {
@@ -143,7 +143,7 @@ func (m *machine) setEntry(row uint32, kv []value) error {
 	return nil
 }
 
-// keepLabel notes the label of the entry just read, if it differs from the last one.
+// keepLabel stores the label of the entry just read, if it differs from the last one.
 func (m *machine) keepLabel(row uint32) {
 	var last label
 	if n := len(m.labels); n > 0 {
@@ -159,7 +159,7 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	switch f {
 	case fAction:
 		if v.kind != vText || m.actions[v.n] == noAction {
-			return m.fail("the trace has an action %s that is not known", m.show(v))
+			return m.fail("the trace has an unknown action %s", m.show(v))
 		}
 		e.action = m.actions[v.n]
 	case fAddr, fDeviceFree:
@@ -188,7 +188,7 @@ func (m *machine) setEntryField(e *entry, f field, v value) (err error) {
 	return err
 }
 
-// maxStreams is far above what a program uses; PyTorch's own pool has 32 per priority.
+// maxStreams is far more than any program uses; PyTorch's own pool has 32 per priority.
 const maxStreams = 4096
 
 // streamOf returns the index of a CUDA stream's handle.

@@ -32,7 +32,7 @@ func (m *machine) line() string {
 	return printable(string(s))
 }
 
-// under returns the string i places under the top of the stack, for a message.
+// under returns the string i places below the top of the stack, for a message.
 func (m *machine) under(i int) string {
 	if at := len(m.stack) - i; at >= 0 && m.stack[at].kind == vText {
 		return printable(m.texts[m.stack[at].n])
@@ -52,7 +52,7 @@ var refused = map[byte]string{
 	0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
 }
 
-// Opcodes that name a function or a class; messages name that function or class.
+// Opcodes that name a function or class, which messages include.
 const (
 	opGlobal      = 'c'
 	opInst        = 'i'

@@ -7,11 +7,10 @@ import (
 	"fmt"
 )
 
-// A recording may begin in the middle of a run, because recording was switched
-// on late or because its ring of entries overwrote the first ones. The file
-// holds the state at the end; undoing the segment entries from the last to the
-// first gives the segments as the recording began, and the allocations whose
-// alloc is missing (fold.go) are what was in them.
+// A recording may begin in the middle of a run, because recording was switched on late or because its ring buffer
+// overwrote the first entries. The file contains the final state; undoing the segment entries from last to first
+// gives the segments at the start of the recording, and the allocations without an alloc entry (fold.go) are their
+// contents.
 
 // rewind sets the device's Start.
 func (f *folder) rewind() error {
@@ -31,7 +30,7 @@ func (f *folder) rewind() error {
 	return f.place()
 }
 
-// rewinder holds the segments at one moment of the recording.
+// rewinder contains the segments at one moment of the recording.
 type rewinder struct {
 	segs   *segmentList
 	device int
@@ -39,7 +38,7 @@ type rewinder struct {
 
 func (r *rewinder) event(e SegmentEvent) error {
 	if e.Size == 0 || e.Addr+e.Size < e.Addr {
-		return errors.New("that is not possible")
+		return errors.New("its size or address is impossible")
 	}
 	switch e.Kind {
 	case SegmentAlloc:
@@ -62,7 +61,7 @@ func (r *rewinder) remove(e SegmentEvent) error {
 	return nil
 }
 
-// cut removes a mapped range from the range that it became part of.
+// cut removes a mapped range from the range that it was merged into.
 func (r *rewinder) cut(e SegmentEvent) error {
 	p, ok := r.segs.find(e.Addr)
 	if !ok || e.Addr+e.Size > r.segs.after(p).end() {
@@ -82,7 +81,7 @@ func (r *rewinder) cut(e SegmentEvent) error {
 	return nil
 }
 
-// add puts back a segment that was returned to the driver; mapped ranges that touch are joined.
+// add restores a segment that was returned to the driver; adjacent mapped ranges are joined.
 func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 	p, taken := r.segs.find(e.Addr)
 	next := r.segs.after(p)
@@ -109,16 +108,15 @@ func (r *rewinder) add(e SegmentEvent, expandable bool) error {
 	return nil
 }
 
-// smallBuffer is the size of the small pool's segments. A segment of that size
-// is the small pool's: the large pool's begin at 10 MiB.
+// smallBuffer is the size of the small pool's segments. The large pool's segments are at least 10 MiB.
 const smallBuffer = 2 << 20 // allocator.SmallBuffer
 
-// largePage is what the large pool maps at a time: allocator.LargeBuffer. This package knows events only, and
-// imports no allocator.
+// largePage is the amount that the large pool maps at a time (allocator.LargeBuffer). It is repeated here because
+// this package does not import the allocator.
 const largePage = 20 << 20
 
-// smallRange reports whether a mapped range probably belongs to the small pool: as its neighbour does, or
-// else by size, since the large pool maps 20 MiB at a time.
+// smallRange reports whether a mapped range probably belongs to the small pool: if its neighbour does, or else by its
+// size, because the large pool maps 20 MiB at a time.
 func smallRange(last, next *Segment, s Segment) bool {
 	switch {
 	case touches(last, &s):
@@ -129,7 +127,7 @@ func smallRange(last, next *Segment, s Segment) bool {
 	return s.Size%largePage != 0
 }
 
-// touches reports whether b continues a: pages of one virtual segment.
+// touches reports whether b directly follows a in one virtual segment.
 func touches(a, b *Segment) bool {
 	return a != nil && b != nil && a.Expandable && b.Expandable && a.Stream == b.Stream && a.end() == b.Addr
 }

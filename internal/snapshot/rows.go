@@ -2,7 +2,7 @@
 
 package snapshot
 
-// The keys of blocks, segments, annotations and frames. Those of trace entries are in records.go.
+// The keys of blocks, segments, annotations and frames. The keys of trace entries are in records.go.
 
 func (m *machine) setBlock(b *Block, kv []value) (err error) {
 	for i := 0; i < len(kv) && err == nil; i += 2 {
@@ -17,7 +17,7 @@ func (m *machine) setBlock(b *Block, kv []value) (err error) {
 		case fState:
 			var ok bool
 			if b.State, ok = states[m.textOf(v)]; !ok {
-				err = m.fail("a block has a state %s that is not known", m.show(v))
+				err = m.fail("a block has an unknown state %s", m.show(v))
 			}
 		case fFrames:
 			b.Stack, err = m.stackOf(v)
@@ -62,7 +62,7 @@ func (m *machine) blocksOf(v value) (list, error) {
 	return l, nil
 }
 
-// maxDevices is far above what one process has seen so far.
+// maxDevices is far more than any process has.
 const maxDevices = 1024
 
 func (m *machine) deviceOf(v value) (int, error) {
@@ -89,7 +89,7 @@ func (m *machine) setAnnotation(a *Annotation, kv []value) (err error) {
 	return err
 }
 
-// setFrame makes a dict the row of a frame; equal frames share one.
+// setFrame makes a dict a row of the frame table; equal frames share a row.
 func (m *machine) setFrame(d *dict, kv []value) error {
 	var f rawFrame
 	for i := 0; i < len(kv); i += 2 {
@@ -113,7 +113,7 @@ func (m *machine) setFrame(d *dict, kv []value) error {
 	return nil
 }
 
-// textID returns the index of a string; anything else counts as "".
+// textID returns a string's index; anything else counts as "".
 func (m *machine) textID(v value) uint32 {
 	if v.kind != vText {
 		return 0

@@ -41,8 +41,8 @@ func (m *machine) number(op byte) error {
 	}
 }
 
-// long pushes LONG1: a length and that many little-endian bytes, signed. Nine
-// bytes are an unsigned 64-bit number, which addresses are.
+// long pushes LONG1: a length and that many little-endian bytes, signed. An unsigned 64-bit number such as an address
+// needs nine bytes.
 func (m *machine) long() error {
 	b, err := m.take(1)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *machine) long() error {
 	return nil
 }
 
-// signed returns an n-byte number with its sign extended, 0 < n <= 8. Higher bytes of x are ignored.
+// signed sign-extends an n-byte number, 0 < n <= 8. Higher bytes of x are ignored.
 func signed(x uint64, n int) uint64 {
 	shift := uint(64 - 8*n)
 	return uint64(int64(x<<shift) >> shift)
@@ -95,8 +95,8 @@ func (m *machine) text(op byte) error {
 	return nil
 }
 
-// intern returns the index of a text; equal texts share one. Recordings repeat a few texts over and over,
-// so the last one is compared first.
+// intern returns a string's index; equal strings share one. Recordings repeat a few strings over and over, so the
+// last one is compared first.
 func (m *machine) intern(b []byte) uint32 {
 	if len(m.texts) > 0 && m.texts[m.lastText] == string(b) {
 		return m.lastText
@@ -114,7 +114,7 @@ func (m *machine) intern(b []byte) uint32 {
 	return id
 }
 
-// pairOf returns the index of a tuple of two numbers; equal tuples share one.
+// pairOf returns the index of a pair of numbers; equal pairs share one.
 func (m *machine) pairOf(a, b value) uint32 {
 	if len(m.tuples) > 0 {
 		if t := m.tuples[m.lastPair]; len(t) == 2 && t[0] == a && t[1] == b {
@@ -132,10 +132,10 @@ func (m *machine) pairOf(a, b value) uint32 {
 	return id
 }
 
-// maxSize is more bytes than any machine has, and far from overflowing in sums.
+// maxSize is more bytes than any machine has, and small enough that sums do not overflow.
 const maxSize = math.MaxInt64 >> 3
 
-// asSize returns v as a number of bytes, and an error if no machine has that many.
+// asSize returns v as a number of bytes, or an error if it is not a possible size.
 func (m *machine) asSize(v value, what string) (uint64, error) {
 	if v.kind != vInt || v.n > maxSize {
 		return 0, m.fail("%s is %s, not a size", what, m.show(v))
@@ -143,7 +143,7 @@ func (m *machine) asSize(v value, what string) (uint64, error) {
 	return v.n, nil
 }
 
-// show returns v for a message.
+// show formats v for a message.
 func (m *machine) show(v value) string {
 	switch v.kind {
 	case vInt:
@@ -155,7 +155,7 @@ func (m *machine) show(v value) string {
 	}
 }
 
-// printable returns a text from a file shortened and safe for a terminal.
+// printable returns a string from a file, shortened and safe for a terminal.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// segmentList holds segments in the order of their addresses. They are kept in parts of bounded length, so
-// that a recording of a hundred thousand segments, which come and go anywhere, never moves more than one
-// part.
+// segmentList contains segments sorted by address. They are stored in parts of bounded length, so that a change in a
+// recording with a hundred thousand segments never moves more than one part.
 type segmentList struct {
 	parts [][]Segment // none is empty
 }
@@ -31,8 +30,8 @@ func newSegmentList(segs []Segment) *segmentList {
 // end returns the first address after a segment.
 func (s *Segment) end() uint64 { return s.Addr + s.Size }
 
-// find returns the position before the segment that holds an address. If none does, held is false and the
-// position is before the first segment above the address.
+// find returns the position before the segment that contains an address. If none does, held is false and the position
+// is before the first segment above the address.
 func (l *segmentList) find(addr uint64) (p position, held bool) {
 	k, _ := slices.BinarySearchFunc(l.parts, addr, func(part []Segment, a uint64) int { return above(part[0].Addr, a) })
 	if k == 0 {
@@ -46,7 +45,7 @@ func (l *segmentList) find(addr uint64) (p position, held bool) {
 	return position{k - 1, i}, false
 }
 
-// above is the comparison for a search that passes everything that begins at or below an address.
+// above is the comparison for a search that skips everything that begins at or below an address.
 func above(begins, addr uint64) int {
 	if begins <= addr {
 		return -1
@@ -62,8 +61,7 @@ func (l *segmentList) after(p position) *Segment {
 	return nil
 }
 
-// next returns the same position in the part that holds the segment after it, and false at the end of the
-// list.
+// next returns the same position in the part with the segment after it, or false at the end of the list.
 func (l *segmentList) next(p position) (position, bool) {
 	if p.part < len(l.parts) && p.at == len(l.parts[p.part]) {
 		p = position{p.part + 1, 0}
@@ -92,7 +90,7 @@ func (l *segmentList) removeAfter(p position) {
 	}
 }
 
-// insert puts a segment at a position, and returns the position after it.
+// insert inserts a segment at a position, and returns the position after it.
 func (l *segmentList) insert(p position, s Segment) position {
 	if p.part == len(l.parts) {
 		l.parts = append(l.parts, nil)

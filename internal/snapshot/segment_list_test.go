@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSegmentList plays a list against a plain sorted slice, beyond several parts.
+// TestSegmentList compares a list of several parts with a plain sorted slice.
 func TestSegmentList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var model []Segment
@@ -56,7 +56,7 @@ func TestSegmentList(t *testing.T) {
 	})
 }
 
-// sides compares what stands around a position.
+// sides compares the segments on either side of a position.
 func sides(t *rapid.T, list *segmentList, p position, model []Segment, at int) {
 	if b := list.before(p); (b == nil) != (at == 0) || b != nil && b.Addr != model[at-1].Addr {
 		t.Fatalf("before %v: %v, want segment %d", p, b, at-1)

@@ -4,8 +4,8 @@ package snapshot
 
 import "encoding/binary"
 
-// keyShape is a key as in the same place of the last entry: the bytes of its GET opcode, and their
-// meaning. All entries of a recording look alike, so the next one's bytes are nearly always the same.
+// keyShape is the key at the same position of the last entry: the bytes of its GET opcode, and their meaning. All
+// entries of a recording look alike, so the next entry's bytes are nearly always the same.
 type keyShape struct {
 	bits, mask uint64
 	n          int
@@ -13,8 +13,8 @@ type keyShape struct {
 	idle       idlePair
 }
 
-// idlePair is a key with a value that changes nothing in an entry (stream 0, no metadata, an unused key),
-// as up to sixteen bytes: three fields in seven are skipped by comparing them.
+// idlePair is a key and value that change nothing in an entry (stream 0, no metadata, an unused key), as up to
+// sixteen bytes: three fields in seven are skipped by comparing these bytes.
 type idlePair struct {
 	bits, mask [2]uint64
 	n          int
@@ -28,7 +28,7 @@ func (q *idlePair) matches(b []byte) bool {
 		binary.LittleEndian.Uint64(b[8:])&q.mask[1] == q.bits[1]
 }
 
-// learnKey sets k to the key that b begins with, and returns false if it is not one.
+// learnKey sets k to the key at the start of b, and returns false if there is none.
 func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	key, n := m.scanRef(b)
 	if n == 0 || key.kind != vText {
@@ -39,7 +39,7 @@ func (m *machine) learnKey(k *keyShape, b []byte) bool {
 	return true
 }
 
-// learnIdle notes a key and value, b, if they change nothing in an entry.
+// learnIdle remembers a key and value, b, if they change nothing in an entry.
 func (m *machine) learnIdle(k *keyShape, v value, b []byte) {
 	if len(b) > 16 || !m.changesNothing(k.field, v) {
 		return

@@ -3,15 +3,14 @@
 // Package snapshot reads the files that torch.cuda.memory._dump_snapshot
 // writes: the state of PyTorch's caching allocator, and the events that led to it.
 //
-// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this package has its own
-// reader, which builds dicts, lists, tuples, strings and numbers. It refuses every other opcode,
-// with an error that names it. It does not keep the objects either: the millions of trace entries
-// go straight from the file's bytes into flat tables (see machine.go), in one pass, without loading
-// the whole file.
+// A snapshot is one pickled dict. Unpickling runs arbitrary code, so this package has its own reader, which builds
+// only dicts, lists, tuples, strings and numbers. It refuses every other opcode by name. It does not keep the objects
+// either: the millions of trace entries are converted directly from bytes to flat tables (see machine.go), in one
+// pass, without loading the whole file.
 //
-// The path of the data, one file per step:
+// The stages, one file each:
 //
-//	window.go    bytes, plain or gzip, with the offset for messages
+//	window.go    reads bytes, plain or gzip, and tracks the offset for messages
 //	machine.go   the pickle machine: its stack and marks, its values (value.go), and its
 //	               opcodes (opcodes.go, scalars.go, containers.go, memo.go, refuse.go)
 //	records.go, rows.go  dicts with known keys become rows of a table
@@ -19,7 +18,7 @@
 //	               (shapes.go) and its frames (stacks.go)
 //	recording.go the tables become a Recording
 //	fold.go      entries become the events of a stream.Trace (addresses.go, flush.go, writer.go)
-//	rewind.go    the final state is walked back to where the recording begins (place.go,
+//	rewind.go    the final state is rewound to the start of the recording (place.go,
 //	               segment_list.go)
 //
 // Key names were read from torch/csrc/cuda/Module.cpp and memory_snapshot.cpp of
@@ -45,17 +44,17 @@ func Read(r io.Reader) (*Recording, error) {
 
 // Recording is one snapshot file.
 type Recording struct {
-	Devices     []Device     // those that have a trace or a segment, by index
+	Devices     []Device     // the devices with a trace or a segment, by index
 	Settings    Settings     // of the allocator
 	Annotations []Annotation // record_function ranges
 	Frames      []Frame      // all Python frames; stacks refer to them
 	Stacks      [][]uint32   // lists of indices into Frames, innermost first; Stacks[0] is empty
-	Texts       []string     // what Device.Metadata refers to; Texts[0] is ""
-	Torch       string       // the PyTorch release, as far as the keys show it: "2.11"
-	Probe       string       // what snug's probe noted about the steps, as JSON; "" if it did not record this
+	Texts       []string     // the strings that Device.Metadata refers to; Texts[0] is ""
+	Torch       string       // the PyTorch release deduced from the keys: "2.11"
+	Probe       string       // the probe's notes about the steps, as JSON; "" if the probe did not record this
 }
 
-// Device is the recording of one GPU.
+// Device is one GPU's recording.
 type Device struct {
 	Index     int           // CUDA's index
 	Trace     *stream.Trace // its allocations and frees
@@ -64,10 +63,10 @@ type Device struct {
 	Stacks    []uint32      // by event: index into Recording.Stacks; nil when none were recorded
 	Metadata  []uint32      // by event: index into Recording.Texts; nil when all are empty
 
-	SegmentEvents []SegmentEvent // what was asked of the driver, in order
-	OOMs          []OOM          // requests that failed
-	Start         []Segment      // as the recording began, by address
-	Final         []Segment      // as it ended, by address
+	SegmentEvents []SegmentEvent // requests to the driver, in order
+	OOMs          []OOM          // failed requests
+	Start         []Segment      // at the start of the recording, by address
+	Final         []Segment      // at its end, by address
 	Entries       int            // trace entries in the file
 }
 
@@ -87,14 +86,14 @@ var segmentKindNames = [...]string{"segment_alloc", "segment_free", "segment_map
 // String returns the name of the kind.
 func (k SegmentKind) String() string { return segmentKindNames[k] }
 
-// SegmentEvent is memory taken from the driver or returned to it.
+// SegmentEvent records memory obtained from or returned to the driver.
 type SegmentEvent struct {
 	Addr   uint64      // of the first byte
 	Size   uint64      // bytes
 	Stream uint64      // CUDA stream handle
-	Event  int         // it came before this event of the trace
+	Event  int         // it precedes this event of the trace
 	Stack  uint32      // index into Recording.Stacks
-	Kind   SegmentKind // what was asked
+	Kind   SegmentKind // the request
 	Flush  bool        // returned by an empty_cache, not to make room for an allocation
 }
 
@@ -106,8 +105,8 @@ func (e SegmentEvent) String() string {
 // OOM is an allocation that failed.
 type OOM struct {
 	Size       uint64 // the request, rounded
-	DeviceFree int64  // what the card still had
-	Event      int    // it came before this event of the trace
+	DeviceFree int64  // free bytes on the card
+	Event      int    // it precedes this event of the trace
 	Time       int64  // microseconds since the epoch
 	Stack      uint32 // index into Recording.Stacks
 }
@@ -131,8 +130,8 @@ type Block struct {
 	State     BlockState // in use or free
 }
 
-// Segment is a range of memory taken from the driver. With expandable segments
-// it is a range of mapped pages that touch.
+// Segment is a range of memory obtained from the driver. With expandable segments it is a range of adjacent mapped
+// pages.
 type Segment struct {
 	Addr       uint64   // of the first byte
 	Size       uint64   // bytes
@@ -154,20 +153,19 @@ type Frame struct {
 // Annotation is one end of a record_function range.
 type Annotation struct {
 	Name   string // of the range
-	Start  bool   // it begins here, or ends
+	Start  bool   // whether it begins or ends here
 	Device int    // CUDA's index
 	Time   int64  // microseconds since the epoch
 }
 
-// Settings is the allocator's configuration according to the file. Files before PyTorch 2.3 do not contain
-// it.
+// Settings is the allocator's configuration according to the file. Files from before PyTorch 2.3 do not contain it.
 type Settings struct {
 	Known              bool             // false in recordings without settings
 	Conf               string           // PYTORCH_CUDA_ALLOC_CONF
 	MaxSplitSize       int64            // -1: unlimited
 	GCThreshold        float64          // garbage_collection_threshold; 0 means off
 	ExpandableSegments bool             // expandable_segments:True
-	RoundupDivisions   map[string]int64 // by the power of two of MiB where a size class begins
+	RoundupDivisions   map[string]int64 // by the start of the size class, a power of two of MiB
 }
 
 // Busiest returns the device with the most trace entries, or nil.
@@ -181,7 +179,7 @@ func (r *Recording) Busiest() *Device {
 	return best
 }
 
-// Device returns the device with that index, nil if it is not in the recording.
+// Device returns the device with the given index, or nil if it is not in the recording.
 func (r *Recording) Device(index int) *Device {
 	for i := range r.Devices {
 		if r.Devices[i].Index == index {

@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Stacks. Most trace entries have a list of frames, often thirty of them, yet a
-// recording of a million entries has only a few hundred different lists. CPython's
-// pickler writes each frame once and gives it a name, so that later lists are
+// Stacks. Most trace entries have a list of frames, often thirty of them, yet a recording of a million entries has
+// only a few hundred distinct lists. CPython's pickler writes each frame once and gives it a memo name, so that later
+// lists are
 //
 //	EMPTY_LIST [MEMOIZE] MARK (GET frame)* APPENDS
 //
-// As long as names keep their meaning, equal bytes are equal stacks. So the fast path
-// takes a list apart only the first time; later it looks up its bytes.
+// As long as names keep their meaning, equal bytes are equal stacks. So the fast path parses a list only the first
+// time; later it looks up its bytes.
 
 // stackTable numbers stacks. Equal stacks have the same number; the empty stack is 0.
 type stackTable struct {
 	refs   []uint32 // the frames of all stacks, one stack after the other
 	stacks []list   // ranges of refs
 	ids    map[uint64]uint32
-	secret uint64 // without it a file could choose stacks with equal hashes
+	secret uint64 // prevents a file from choosing stacks with equal hashes
 }
 
 func newStackTable() stackTable {
@@ -30,7 +30,7 @@ func newStackTable() stackTable {
 	return t
 }
 
-// intern returns a number for the stack of frames at refs[from:]. If an equal stack has a number, it drops
+// intern returns a number for the stack of frames at refs[from:]. If an equal stack already has a number, it drops
 // the frames and returns that number.
 func (t *stackTable) intern(from int) uint32 {
 	fresh := t.refs[from:]
@@ -57,7 +57,7 @@ func (t *stackTable) intern(from int) uint32 {
 	return id
 }
 
-// all returns the frames of each stack.
+// all returns each stack's frames.
 func (t *stackTable) all() [][]uint32 {
 	out := make([][]uint32, len(t.stacks))
 	for i, s := range t.stacks {
@@ -66,7 +66,7 @@ func (t *stackTable) all() [][]uint32 {
 	return out
 }
 
-// appendFrames makes l a list of frames, by the number of its stack.
+// appendFrames makes l a list of frames, identified by its stack number.
 func (m *machine) appendFrames(l *list, vs []value) error {
 	t := &m.stacks
 	from := len(t.refs)
@@ -77,7 +77,7 @@ func (m *machine) appendFrames(l *list, vs []value) error {
 	for _, v := range vs {
 		c, row := m.rowOf(v)
 		if c != aFrame {
-			return m.fail("a stack holds %v that is not a frame", v.kind)
+			return m.fail("a stack contains %v that is not a frame", v.kind)
 		}
 		t.refs = append(t.refs, row)
 	}
@@ -94,7 +94,7 @@ func (m *machine) tooManyFrames() bool {
 	return len(m.stacks.refs) > looseStack+int(m.offset()/2) || len(m.stacks.stacks) > refMax
 }
 
-// stackOf returns the number of the stack that v, a list of frames, is.
+// stackOf returns the stack number of v, a list of frames.
 func (m *machine) stackOf(v value) (uint32, error) {
 	if v.kind == vStack {
 		return uint32(v.n), nil
@@ -112,8 +112,8 @@ func (m *machine) stackOf(v value) (uint32, error) {
 	return l.start, nil
 }
 
-// maxShapes is larger than the number of distinct stacks in training code. If a file has more, the machine forgets them
-// and starts again.
+// maxShapes is larger than the number of distinct stacks in training code. If a file has more, the machine forgets
+// them and starts over.
 const maxShapes = 1 << 12
 
 // scanStack reads a list of memoized frames and returns its length; 0 if it contains anything else.
@@ -138,9 +138,9 @@ func (m *machine) scanStack(b []byte) (value, int) {
 	return value{uint64(stack), vStack}, p + n
 }
 
-// itemsLen returns the length of the opcodes that put named objects into a list: MARK GET… APPENDS, or GET
-// APPEND. It is 0 if b begins with anything else, or if the end is not within b. If the list has items
-// nevertheless, no key follows it and scanEntry gives up.
+// itemsLen returns the length of the opcodes that put named objects into a list: MARK GET… APPENDS, or GET APPEND. It
+// is 0 if b begins with anything else, or if the end is not within b. If a list does have other items, no key follows
+// it and scanEntry rejects the entry.
 func itemsLen(b []byte) int {
 	if b[0] != opMark {
 		if n := getLen(b[0]); n > 0 && b[n] == opAppend {
@@ -161,7 +161,7 @@ func itemsLen(b []byte) int {
 	return 0
 }
 
-// getLen returns the length of an opcode that reads the memo, 0 if op does not.
+// getLen returns the length of an opcode that reads the memo, 0 for any other.
 func getLen(op byte) int {
 	switch op {
 	case opBinGet:
@@ -172,8 +172,8 @@ func getLen(op byte) int {
 	return 0
 }
 
-// learnStack returns the number of the stack that text makes, and keeps it for the same text; false if
-// text contains anything but frames.
+// learnStack returns the number of the stack encoded in text, and remembers it; false if text contains anything but
+// frames.
 func (m *machine) learnStack(text []byte) (uint32, bool) {
 	from := len(m.stacks.refs)
 	ok := m.scanFrames(text)
@@ -207,8 +207,7 @@ func (m *machine) scanFrames(text []byte) bool {
 	return true
 }
 
-// forgetShapes forgets the texts of stacks. It is called when a name in the file gets another meaning, or
-// the frame that it names changes.
+// forgetShapes forgets the encoded stacks. It is called when a memo name is redefined or its frame changes.
 func (m *machine) forgetShapes() {
 	clear(m.keys[:])
 	if len(m.shapes) > 0 {

@@ -24,8 +24,8 @@ var kindNames = [...]string{"None", "a bool", "an int", "a float", "a string", "
 
 func (k kind) String() string { return kindNames[k] }
 
-// value is anything a pickle can hold, sixteen bytes without pointers; larger values are in a table of the
-// machine, and n is the index.
+// value is any pickled value, in sixteen bytes without pointers; larger values are in a table of the machine, and n
+// is the index.
 type value struct {
 	n    uint64
 	kind kind
@@ -38,7 +38,7 @@ func (v value) float() float64 {
 	return math.Float64frombits(v.n)
 }
 
-// ref is a value in four bytes, of one of the kinds that the memo can hold.
+// ref is a value in four bytes, of a kind that can be memoized.
 type ref uint32
 
 const (
@@ -50,7 +50,7 @@ func (r ref) value() value { return value{uint64(r & refMax), kind(r >> refBits)
 
 func refTo(k kind, n int) ref { return ref(k)<<refBits | ref(n) }
 
-// class is the kind of row that a dict is, or that a list holds.
+// class is the kind of row that a dict becomes, or that a list contains.
 type class uint8
 
 const (
@@ -60,28 +60,27 @@ const (
 	aSegment
 	aFrame
 	anAnnotation
-	aText // of lists only
+	aText // only for lists
 )
 
-// list is a pickled list. Lists of records are ranges of that record's table,
-// since records are made in the order in which they are appended; lists of
-// frames are one index into stacks, so that equal stacks are stored once.
+// list is a pickled list. Lists of records are ranges of that record's table, because records are created in the
+// order in which they are appended; lists of frames are one index into stacks, so that equal stacks are stored once.
 type list struct {
 	start, n uint32
 	class    class
 }
 
-// dict is a pickled dict: row is its place in the table of its class.
+// dict is a pickled dict; row is its index in its class's table.
 type dict struct {
 	row   uint32
 	class class
-	known bool // it has its first items, so its class is known
+	known bool // its first items are set, so its class is known
 }
 
 type pair struct{ key, val value }
 
-// entry is one element of device_traces, thirty-two bytes. Its user_metadata, which changes rarely, is in
-// a separate table.
+// entry is one element of device_traces, in 32 bytes. Its user_metadata, which changes rarely, is in a separate
+// table.
 type entry struct {
 	addr   uint64
 	size   uint64
@@ -92,7 +91,7 @@ type entry struct {
 	pool   bool // made in a private pool
 }
 
-// label is the user_metadata text from an entry on.
+// label is the user_metadata text from one entry onwards.
 type label struct{ from, text uint32 }
 
 // action is what a trace entry did; the zero value is none.
@@ -118,8 +117,8 @@ var actions = map[string]action{
 	"snapshot": actSnapshot, "oom": actOOM,
 }
 
-// entryChunk is how many entries are allocated at a time: chunks are never
-// copied, so that reading needs no more memory than the entries themselves.
+// entryChunk is the number of entries allocated at a time. Chunks are never copied, so that reading needs no more
+// memory than the entries themselves.
 const entryChunk = 1 << 14
 
 // entryTable is a growing sequence of entries.
@@ -128,7 +127,7 @@ type entryTable struct {
 	n      int
 }
 
-// peek returns the entry after the last, zeroed. It becomes part of the table when n is raised.
+// peek returns the entry after the last one, zeroed. Incrementing n makes it part of the table.
 func (t *entryTable) peek() *entry {
 	if t.n == len(t.chunks)*entryChunk {
 		t.chunks = append(t.chunks, make([]entry, entryChunk))

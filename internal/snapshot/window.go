@@ -13,8 +13,8 @@ import (
 const (
 	windowSize = 256 << 10
 
-	// Compressed recordings expand ten- to twentyfold. A file that expands more than maxRatio, once it is
-	// large, was made to fill the memory.
+	// Compressed recordings expand ten- to twentyfold. A large file that expands by more than maxRatio was made to
+	// fill the memory.
 	maxRatio  = 200
 	ratioFrom = 64 << 20
 
@@ -29,17 +29,17 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
 
-// window is a file seen through a buffer that slides along it.
+// window is a sliding buffer over a file.
 type window struct {
 	src    io.Reader
 	buf    []byte // bytes that were read and are still in the window
 	pos    int    // the next byte, in buf
-	base   int64  // the file's offset of buf[0]
-	err    error  // why src gave no more
+	base   int64  // the file offset of buf[0]
+	err    error  // why reading src stopped
 	packed *counter
 }
 
-// counter counts what the decompressor reads.
+// counter counts the bytes that the decompressor reads.
 type counter struct {
 	r *bufio.Reader
 	n int64
@@ -59,7 +59,7 @@ func (c *counter) ReadByte() (byte, error) {
 	return b, err
 }
 
-// newWindow returns a window over r, decompressed if its first bytes are those of gzip.
+// newWindow returns a window over r, decompressed if it begins with gzip's magic number.
 func newWindow(r io.Reader) (*window, error) {
 	w := &window{buf: make([]byte, 0, windowSize)}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -88,7 +88,7 @@ func (w *window) fail(format string, args ...any) error {
 	return &syntaxError{w.offset(), fmt.Sprintf(format, args...)}
 }
 
-// fill moves the window so that it holds the next n bytes, if the file has them.
+// fill moves the window so that it contains the next n bytes, if the file has them.
 func (w *window) fill(n int) {
 	left := copy(w.buf, w.buf[w.pos:])
 	w.base += int64(w.pos)
@@ -133,7 +133,7 @@ func (w *window) short() error {
 	}
 }
 
-// drain reads what follows the pickle, so that gzip checks its checksum.
+// drain reads the rest of the file after the pickle, so that gzip verifies its checksum.
 func (w *window) drain() error {
 	if w.packed == nil {
 		return nil

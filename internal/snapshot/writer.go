@@ -9,8 +9,8 @@ type writer struct {
 	*folder
 	queues   []uint16 // by the machine's stream number
 	reserved int64    // bytes of segments, relative to the start
-	labels   []label  // those still to come
-	text     uint32   // the label in force
+	labels   []label  // the remaining labels
+	text     uint32   // the current label
 }
 
 func newWriter(f *folder) *writer {
@@ -21,7 +21,7 @@ func newWriter(f *folder) *writer {
 	return w
 }
 
-// write writes the events that begin at entry i, and returns how many entries they took.
+// write writes the events that begin at entry i, and returns the number of entries they used.
 func (w *writer) write(i int) int {
 	e := w.entry(i)
 	for len(w.labels) > 0 && int(w.labels[0].from) <= int(w.list.start)+i {
@@ -76,8 +76,7 @@ func (w *writer) event(ev stream.Event, e *entry) {
 	}
 }
 
-// put returns a column with v at the last event. The column stays empty until the first event with a
-// value.
+// put returns a column with v for the last event. The column stays empty until the first event with a value.
 func put[T any](column []T, v T, t *stream.Trace) []T {
 	if column == nil {
 		column = make([]T, len(t.Events)-1, cap(t.Events))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling suggests the name that a misspelled one was meant to be.
+// Package spelling suggests the intended name for a misspelled one.
 package spelling
 
 import (
@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the name with the smallest Distance from got, or "" if none is close. Different digits
-// mean a different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be
-// missing or one too many.
+// Nearest returns the name with the smallest Distance from got, or "" if none is close. Different digits mean a
+// different thing, not a typo: gpt3 is not close to gpt2, nor fp8 to fp32. One digit may be missing or one too many.
 func Nearest(got string, names []string) string {
 	best, least := "", len(got)/3+2
 	for _, n := range names {
@@ -40,8 +39,8 @@ func digits(name string) string {
 	return string(out)
 }
 
-// beginning returns the name that is a prefix of got, or that has got as a prefix: people
-// write words out or abbreviate them.
+// beginning returns the name that is a prefix of got, or that has got as a prefix, because people abbreviate words or
+// write them out.
 func beginning(got string, names []string) string {
 	const enough = 3 // letters
 	got = strings.ToLower(got)

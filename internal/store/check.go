@@ -10,8 +10,8 @@ import (
 	"snug/internal/redact"
 )
 
-// Data from elsewhere (an export, or a database that other programs can change) is checked before it is
-// used: one row of nonsense would become the interval of every later estimate.
+// Data from elsewhere (an export, or a database that other programs can change) is checked before it is used: one
+// nonsensical row would distort the interval of every later estimate.
 
 const (
 	maxBytes   = 1 << 43 // 8 TiB, an order above the largest card
@@ -28,7 +28,7 @@ func (r *Run) check() error {
 		return errors.New("\"reserved\", \"allocated\" and \"predicted\" should be bytes of a GPU")
 	case r.StepSeconds < 0:
 		return errors.New("\"step_seconds\" is negative")
-	case !(r.StepSeconds < maxSeconds): // nor is it a number at all
+	case !(r.StepSeconds < maxSeconds): // includes NaN
 		return errors.New("\"step_seconds\" should be the time of a step")
 	}
 	if len(r.Card)+len(r.Torch)+len(r.CUDA)+len(r.Family)+len(r.Model)+len(r.Size)+len(r.Setup) > maxLine {
@@ -59,7 +59,7 @@ func (w *wrongRow) Error() string {
 	return fmt.Sprintf("run %d: %v; snug history delete %d removes it", w.id, w.why, w.id)
 }
 
-// scan returns the run of a row. SQLite lets a column hold values of any type.
+// scan returns the run in a row. SQLite columns can contain values of any type.
 func scan(rows *sql.Rows) (Run, error) {
 	var r Run
 	var at, predicted, allocated, reserved, seconds any
@@ -88,8 +88,7 @@ func scan(rows *sql.Rows) (Run, error) {
 	return r.redacted(), nil
 }
 
-// scrub removes secrets from rows that were stored by earlier versions. The database overwrites what is
-// replaced.
+// scrub removes secrets from rows that were stored by earlier versions. The database overwrites the old data.
 func scrub(tx *sql.Tx) error {
 	rows, err := tx.Query("SELECT id, model, setup FROM runs")
 	if err != nil {

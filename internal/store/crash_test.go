@@ -17,7 +17,7 @@ import (
 	"snug/internal/crash"
 )
 
-// TestMain is also the program that is killed.
+// TestMain also serves as the program that is killed.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STORE_TEST_PATH"); path != "" {
 		if err := history(path); err != nil {
@@ -55,7 +55,7 @@ func history(path string) error {
 	return nil
 }
 
-// runsOf makes runs of realistic length that differ in their reserved bytes.
+// runsOf returns runs of realistic length that differ in their reserved bytes.
 func runsOf(from, to uint64) []Run {
 	var out []Run
 	for n := from; n < to; n++ {
@@ -66,7 +66,7 @@ func runsOf(from, to uint64) []Run {
 	return out
 }
 
-// after returns the contents of a store that began with 1 and 2 after this many steps.
+// after returns the contents of a store, initially 1 and 2, after this many steps.
 func after(steps int, existed bool) []uint64 {
 	var out []uint64
 	for _, r := range slices.Concat(runsOf(1, 3), runsOf(10, 13), runsOf(100, 140))[:2+3*min(steps, 1)+40*min(max(steps-1, 0), 1)] {
@@ -81,8 +81,8 @@ func after(steps int, existed bool) []uint64 {
 	return out
 }
 
-// Kill a process at any of its operations on a store, or make the operation fail. Stored data must
-// survive, the current operation must be done or not, and the next process must be able to continue.
+// TestCrash kills a process at each of its operations on a store, or makes the operation fail. Stored data must
+// survive, the current operation must be either complete or undone, and the next process must be able to continue.
 func TestCrash(t *testing.T) {
 	if !crash.Supported() {
 		t.Skip("programs cannot be traced here")
@@ -118,7 +118,7 @@ func TestCrash(t *testing.T) {
 	together(run)
 }
 
-// together does things a few at a time: most of it is waiting for the disk.
+// together runs functions a few at a time, because most of the time is spent waiting for the disk.
 func together(all []func()) {
 	next := make(chan func())
 	var wg sync.WaitGroup
@@ -136,14 +136,14 @@ func together(all []func()) {
 	wg.Wait()
 }
 
-// crashing is a store that something happens to.
+// crashing is a store that a fault is injected into.
 type crashing struct {
 	t       *testing.T
 	data    []byte
 	existed bool
 }
 
-// run injects a fault into a step of the history, and checks the store after it.
+// run injects a fault into a step of the history, and then checks the store.
 func (x crashing) run(f crash.Fault) crash.Result {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {
@@ -168,7 +168,7 @@ func (x crashing) run(f crash.Fault) crash.Result {
 	return r
 }
 
-// problem says what is wrong with the store that was left.
+// problem returns what is wrong with the store that was left.
 func (x crashing) problem(path, said string, r crash.Result) string {
 	done := strings.Count(said, "done\n")
 	rest := strings.ReplaceAll(said, "done\n", "")

@@ -9,8 +9,7 @@ import (
 	"modernc.org/sqlite" // also the driver, registered as "sqlite"
 )
 
-// The result codes of SQLite that a person can do something about (sqlite.org/rescode.html); the lowest
-// byte is the kind.
+// The SQLite result codes that a user can do something about (sqlite.org/rescode.html); the lowest byte is the kind.
 const (
 	busy     = 5
 	locked   = 6

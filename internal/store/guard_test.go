@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// raw returns the database without the package around it.
+// raw returns the underlying database.
 func raw(t testing.TB, path string, do ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -81,7 +81,7 @@ func TestPlace(t *testing.T) {
 	}
 	for path, want := range map[string]string{huge: "too large for measurements", link: "is a link to " + target, dangling: "is a link to ", dir: "not a plain file"} {
 		if !Exists(path) {
-			t.Errorf("%s: nothing is there", path)
+			t.Errorf("%s: nothing was written", path)
 		}
 		_, write := Open(path)
 		_, read := Read(path, time.Millisecond)
@@ -96,7 +96,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// One that may not be written is read all the same.
+// A store that is read-only can still be read.
 func TestReadOnly(t *testing.T) {
 	if os.Getuid() == 0 || runtime.GOOS == "windows" {
 		t.Skip("permissions do not hold for this user")
@@ -118,8 +118,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Rows that no run can have left do not affect intervals; listing them names the row, and it can be
-// deleted.
+// Impossible rows do not affect intervals; listing the store names the row, and it can be deleted.
 func TestNonsenseRows(t *testing.T) {
 	for set, why := range map[string]string{
 		"reserved = -5":                  "-5 is not a number of bytes",
@@ -173,7 +172,7 @@ func TestNonsenseRows(t *testing.T) {
 	}
 }
 
-// What cannot be a measurement is refused, whether measured here or imported.
+// Impossible measurements are refused, whether measured here or imported.
 func TestNonsenseIsNotTaken(t *testing.T) {
 	const line = `{"at":1,"card":"A","torch":"2.11","model":"m","allocated":1,"reserved":%s,"step_seconds":%s}` + "\n"
 	for _, x := range []struct{ reserved, seconds, want string }{
@@ -221,7 +220,7 @@ func TestSecrets(t *testing.T) {
 	without := func(when string, text []byte) {
 		t.Helper()
 		if bytes.Contains(text, []byte(secret)) {
-			t.Errorf("%s: the secret is there", when)
+			t.Errorf("%s: the secret was stored", when)
 		}
 	}
 	file := func() []byte {
@@ -232,7 +231,7 @@ func TestSecrets(t *testing.T) {
 		return data
 	}
 	without("kept", file())
-	// As an older snug has kept it.
+	// As an older snug stored it.
 	_ = s.Close()
 	raw(t, path, "UPDATE runs SET model = 'python t.py --api-key "+secret+"' WHERE id = 1")
 	if !bytes.Contains(file(), []byte(secret)) {
@@ -254,7 +253,7 @@ func TestSecrets(t *testing.T) {
 	without("scrubbed", file())
 }
 
-// BenchmarkOpen opens a store with a thousand runs, which is searched for secrets.
+// BenchmarkOpen opens a store with a thousand runs, which are searched for secrets.
 func BenchmarkOpen(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "m.db")
 	s := open(b, path)

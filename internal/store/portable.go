@@ -28,7 +28,7 @@ func (s *Store) Export(w io.Writer) error {
 	return nil
 }
 
-// maxLine limits a line of an export (a setup has a few kilobytes), and maxRuns the number of lines.
+// maxLine limits the length of a line of an export (a setup has a few kilobytes), and maxRuns the number of lines.
 const (
 	maxLine = 1 << 20
 	maxRuns = 1 << 20
@@ -65,8 +65,8 @@ func ReadExport(r io.Reader) ([]Run, error) {
 	return out, nil
 }
 
-// readRun returns the run of a line. The number that a run has here, which snug history --json gives,
-// means nothing elsewhere.
+// readRun returns the run in a line. It drops the run's ID, which snug history --json includes, because it means
+// nothing in another store.
 func readRun(line []byte) (Run, error) {
 	var x struct {
 		Number int64 `json:"id"`
@@ -89,14 +89,13 @@ func readRun(line []byte) (Run, error) {
 	return x.redacted(), x.check()
 }
 
-// Import adds the runs of an export that are not in the store yet, all or none, and returns how many
-// there were.
+// Import adds the runs from an export that are not in the store yet, all or none, and returns how many it added.
 func (s *Store) Import(runs []Run) (int, error) {
 	have, err := s.List()
 	if err != nil {
 		return 0, err
 	}
-	known := map[Run]int{} // two runs may be alike in everything
+	known := map[Run]int{} // two runs may be identical
 	for _, x := range have {
 		x.ID = 0
 		known[x]++

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Range is the range of errors of predictions on this machine, as measured/predicted - 1.
+// Range is the range of prediction errors on this machine, as measured/predicted - 1.
 type Range struct {
 	Cases     int     // the number of runs
 	Low, High float64 // the lowest and highest error
 }
 
-// enough is the number of runs from which something can be said about the next. With n runs and no other
-// knowledge, the next lies between the lowest and the highest with probability (n-1)/(n+1): a half for
-// three, and the interval is widened by the allocator's smallest step.
+// enough is the minimum number of runs for an interval. With n runs and no other knowledge, the next one is between
+// the lowest and the highest with probability (n-1)/(n+1): a half for three, and the interval is widened by the
+// allocator's smallest step.
 const enough = 3
 
 // moment is how long an estimate may search for similar runs; usually it takes a millisecond.
 const moment = 100 * time.Millisecond
 
-// anotherRun is the factor between measured and predicted memory above which a row is assumed to be of a
-// different run and is skipped. It is generous: the worst estimate of a real run was off by 25 %.
+// anotherRun is the factor between measured and predicted memory above which a row probably describes a different run
+// and is skipped. It is generous: the worst estimate of a real run was off by 25 %.
 const anotherRun = 4
 
-// Alike returns the errors of predictions for such runs on this card, under this PyTorch; ok is false if
-// there were too few. Rows that cannot be measurements of the predicted run are skipped.
+// Alike returns the prediction errors of similar runs on this card, under this PyTorch; ok is false if there were too
+// few. It skips rows that cannot be measurements of the predicted run.
 func (s *Store) Alike(card, torch, family string) (r Range, ok bool, err error) {
 	if family == "" || s.empty {
 		return Range{}, false, nil
@@ -63,8 +63,7 @@ func (r *Range) add(off float64) {
 	r.Cases++
 }
 
-// minor returns the first two parts of a version: what PyTorch allocates does not
-// change within one.
+// minor returns the first two parts of a version: PyTorch's allocations do not change within one.
 func minor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(len(parts), 2)], ".")

@@ -27,7 +27,7 @@ type Run struct {
 
 const columns = "at, card, torch, cuda, family, model, size, setup, predicted, allocated, reserved, step_seconds"
 
-// Add keeps runs: all of them or none.
+// Add stores runs: all of them or none.
 func (s *Store) Add(runs ...Run) error {
 	for i := range runs {
 		if runs[i].At == 0 {
@@ -87,7 +87,7 @@ func (s *Store) rows() ([]Run, error) {
 	return out, rows.Err()
 }
 
-// IDs returns the numbers of all runs, whatever is in them.
+// IDs returns the IDs of all runs, even invalid ones.
 func (s *Store) IDs() ([]int64, error) {
 	if s.empty {
 		return nil, nil

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store keeps measurements made on this machine, so that later estimates can say how far off
-// similar ones were here. It is one SQLite file, which any SQLite tool opens. Nothing in it is sent
-// anywhere.
+// Package store keeps measurements made on this machine, so that later estimates can say how far off similar ones
+// were here. It is one SQLite file, which any SQLite tool can open. Nothing in it is sent anywhere.
 package store
 
 import (
@@ -15,8 +14,8 @@ import (
 	"time"
 )
 
-// schema is the database. A measured run is a row; bytes and Unix seconds are
-// integers, an empty text or a zero is unknown.
+// schema is the database schema. Each row is a measured run; bytes and Unix seconds are integers, and an empty string
+// or a zero means unknown.
 //
 //	card          as the catalogue names it: H200
 //	torch, cuda   versions, without a build suffix: 2.11.0, 13.0
@@ -53,7 +52,7 @@ PRAGMA user_version = 1;` + trialsSchema
 
 const version = 1
 
-// Path returns the path of the store: $SNUG_STORE, or in the user's data folder. It is empty if there is no
+// Path returns the path of the store: $SNUG_STORE, or a file in the user's data folder. It is empty if there is no
 // such folder.
 func Path(getenv func(string) string) string {
 	if p := getenv("SNUG_STORE"); p != "" {
@@ -69,8 +68,8 @@ func Path(getenv func(string) string) string {
 	return ""
 }
 
-// Exists reports whether there is a store to open, or something in its place that is refused. Unlike
-// opening it, this costs almost nothing.
+// Exists reports whether there is a store to open, or something in its place that is refused. Unlike opening it, this
+// costs almost nothing.
 func Exists(path string) bool {
 	if path == "" {
 		return false
@@ -86,10 +85,10 @@ type Store struct {
 	empty bool // the file exists but has no schema yet
 }
 
-// patience is how long a writer waits for another process that writes: two runs may end at once.
+// patience is how long a writer waits for another writer: two runs may end at once.
 const patience = 5 * time.Second
 
-// Open opens the store at path for writing, and makes it if necessary.
+// Open opens the store at path for writing, creating it if necessary.
 func Open(path string) (*Store, error) {
 	if path == "" {
 		return nil, errors.New("there is no folder to keep measurements in; set SNUG_STORE to a file")
@@ -100,10 +99,10 @@ func Open(path string) (*Store, error) {
 	return connect(path, "_txlock=immediate&_pragma=secure_delete(1)", patience, (*Store).prepare)
 }
 
-// Read opens an existing store for reading. If another process is writing, it waits no longer than wait.
-// It takes no lock that would block a writer.
+// Read opens an existing store for reading. It waits at most wait for another process's write, and takes no lock that
+// would block a writer.
 func Read(path string, wait time.Duration) (*Store, error) {
-	return connect(path, "mode=rw", wait, (*Store).look) // rw: what a process that was killed left half done is undone first
+	return connect(path, "mode=rw", wait, (*Store).look) // rw: first rolls back what a killed process left unfinished
 }
 
 // connect opens the database in SQLite's mode how, and calls begin on it.
@@ -125,16 +124,16 @@ func connect(path, how string, wait time.Duration, begin func(*Store) error) (*S
 	return s, nil
 }
 
-// maxSize is far more than anybody's measurements take: a run is a kilobyte.
+// maxSize is far larger than any real store: a run takes a kilobyte.
 const maxSize = 256 << 20
 
-// refuse returns an error if something else is in the store's place. A link would make snug change a file
-// somewhere else.
+// refuse returns an error if something else is in the store's place. A link would make snug change a file somewhere
+// else.
 func refuse(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil // there is none, or SQLite reports what is wrong
+		return nil // it does not exist, or SQLite reports what is wrong
 	case info.Mode()&os.ModeSymlink != 0:
 		to, _ := os.Readlink(path)
 		return fmt.Errorf("the measurement store %s is a link to %s; set SNUG_STORE to the file itself", path, to)
@@ -146,7 +145,7 @@ func refuse(path string) error {
 	return nil
 }
 
-// prepare creates the schema in a new file, and removes from an older one what must not be kept.
+// prepare creates the schema in a new file, and removes data that must not be stored from an older one.
 func (s *Store) prepare() error {
 	tx, err := s.db.Begin()
 	if err != nil {
@@ -177,8 +176,7 @@ func (s *Store) look() error {
 	return err
 }
 
-// isMade reports whether a database has the schema, and returns an error for a newer one or another
-// program's.
+// isMade reports whether a database has the schema, and returns an error for a newer one or another program's.
 func isMade(db interface {
 	QueryRow(string, ...any) *sql.Row
 }) (bool, error) {

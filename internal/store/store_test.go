@@ -148,7 +148,7 @@ func TestReadExportBad(t *testing.T) {
 	}
 }
 
-// What goes wrong later says which file it is about, too.
+// Later errors name the file too.
 func TestFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	s := open(t, path)
@@ -173,7 +173,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Several processes may measure at once.
+// Several processes may measure at the same time.
 func TestTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	var wg sync.WaitGroup
@@ -211,7 +211,7 @@ func TestPath(t *testing.T) {
 		}
 	}
 	if Exists(filepath.Join(t.TempDir(), "none")) || Exists("") {
-		t.Error("there is no store there")
+		t.Error("there is no store")
 	}
 }
 

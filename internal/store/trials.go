@@ -12,15 +12,15 @@ import (
 	"snug/internal/redact"
 )
 
-// trialsSchema holds the trials of snug tune, whatever became of them; those that fit are runs too. A store that
-// was made by an earlier version gets the table when it is next written, and that version still reads the rest.
+// trialsSchema is the table of snug tune's trials, whatever their outcome; those that fit are runs too. A store that
+// was created by an earlier version gets the table when it is next written, and that version can still read the rest.
 //
 //	tune      identifies the tune: the same command, files, effective batch and limit
-//	command   that was tuned, without its secrets
+//	command   the tuned command, without its secrets
 //	settings  batch=8,accumulation=4
 //	predicted peak of reserved bytes, 0 if there was no prediction
 //	outcome   ok, out-of-memory, crashed, hung
-//	result    what it showed, as JSON
+//	result    the result, as JSON
 const trialsSchema = `
 CREATE TABLE IF NOT EXISTS trials (
 	id        INTEGER PRIMARY KEY,
@@ -39,14 +39,14 @@ type Trial struct {
 	ID        int64           `json:"id"`                  // the row in the store
 	At        int64           `json:"at"`                  // seconds since 1970
 	Tune      string          `json:"tune"`                // which tune it belongs to
-	Command   string          `json:"command"`             // that was tuned
+	Command   string          `json:"command"`             // the tuned command
 	Settings  string          `json:"settings"`            // such as "accumulation=4,batch=8"
 	Predicted uint64          `json:"predicted,omitempty"` // reserved bytes; 0 if there was no prediction
 	Outcome   string          `json:"outcome"`             // how it ended
-	Result    json.RawMessage `json:"result"`              // what it showed
+	Result    json.RawMessage `json:"result"`              // the result as JSON
 }
 
-// AddTrial keeps a trial.
+// AddTrial stores a trial.
 func (s *Store) AddTrial(t Trial) error {
 	if t.At == 0 {
 		t.At = time.Now().Unix()
@@ -76,8 +76,8 @@ func (t *Trial) check() error {
 	return nil
 }
 
-// Trials returns the trials of a tune, or of all with "", the latest last. Rows with impossible values are left
-// out: a trial can be run again.
+// Trials returns the trials of a tune, or of all tunes if it is "", the latest last. It omits rows with impossible
+// values, because a trial can be repeated.
 func (s *Store) Trials(tune string) ([]Trial, error) {
 	if s.empty {
 		return nil, nil
@@ -105,7 +105,7 @@ func (s *Store) trials(tune string) ([]Trial, error) {
 	return out, rows.Err()
 }
 
-// scanTrial returns the trial of a row; ok is false if its values are impossible.
+// scanTrial returns the trial in a row; ok is false if its values are impossible.
 func scanTrial(rows *sql.Rows) (t Trial, ok bool) {
 	var result string
 	if err := rows.Scan(&t.ID, &t.At, &t.Tune, &t.Command, &t.Settings, &t.Predicted, &t.Outcome, &result); err != nil {
@@ -116,7 +116,7 @@ func scanTrial(rows *sql.Rows) (t Trial, ok bool) {
 	return t, t.check() == nil
 }
 
-// DeleteTrials removes the trials of a tune, or of all with "", and returns how many there were.
+// DeleteTrials removes the trials of a tune, or of all tunes if it is "", and returns how many there were.
 func (s *Store) DeleteTrials(tune string) (int, error) {
 	done, err := s.db.Exec("DELETE FROM trials WHERE ? IN ('', tune)", tune)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Trials are kept in the order in which they ended, by tune, also in a store of an earlier version.
+// Trials are stored by tune, in the order in which they ended, even in a store from an earlier version.
 func TestTrials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "measured.db")
 	s, err := Open(path)
@@ -83,6 +83,6 @@ func TestTrialsKeepNoSecrets(t *testing.T) {
 	}
 	var n int
 	if err := s.db.QueryRow("SELECT count(*) FROM trials WHERE command LIKE ? OR result LIKE ?", "%"+secret+"%", "%"+secret+"%").Scan(&n); err != nil || n > 0 {
-		t.Errorf("%d rows have it, %v", n, err)
+		t.Errorf("%d rows contain it, %v", n, err)
 	}
 }

@@ -4,14 +4,14 @@ package term
 
 import "strings"
 
-// Chart is two quantities of the same unit over time, the inner never above the outer: memory in use,
-// solid, and memory held, a shade around it.
+// Chart shows two quantities in the same unit over time, the inner one never above the outer one: memory in use,
+// solid, and reserved memory, as a shade around it.
 type Chart struct {
-	Inner, Outer []uint64 // one value a column
+	Inner, Outer []uint64 // one value per column
 	Height       int      // rows
 	Full         uint64   // the value at the top; 0: the largest of both
 	Top          string   // the label of the highest row
-	Mark         int      // a column to point at from below, -1 for none
+	Mark         int      // a column to point at from below; -1: none
 }
 
 // Chart draws c as lines, with the axis on the left.
@@ -49,7 +49,7 @@ func (s Screen) chartRow(c Chart, row int, full uint64) string {
 	return b.String()
 }
 
-// cell returns one cell, given how many of its eighths are under each quantity.
+// cell returns one cell, given how many of its eighths are covered by each quantity.
 func (s Screen) cell(inner, outer int) string {
 	switch {
 	case inner >= 8:

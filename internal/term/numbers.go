@@ -20,12 +20,12 @@ func Count(n int) string {
 	return s
 }
 
-// ThreeDigits writes a positive number with three significant digits: 0.0123, 4.56, 87,400.
+// ThreeDigits formats a positive number with three significant digits: 0.0123, 4.56, 87,400.
 func ThreeDigits(x float64) string {
 	if x <= 0 {
 		return "0"
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64) // before the decimals are counted: 9.996 is 10.0
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64) // rounded before the decimals are counted: 9.996 is 10.0
 	if rounded >= 100 {
 		return Count(int(rounded))
 	}

@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Output writes text for people. Names, values and notes come from files that anybody may have written,
-// and a terminal obeys control characters in them, so these are shown as \u001b and the like. The only
-// escape sequences that pass are those of Paint, which marks them with a random character that is chosen
-// for each Output.
+// Output writes text for people. Names, values and notes come from untrusted files, and a terminal obeys control
+// characters in them, so these are shown as \u001b and so on. The only escape sequences that pass are those of Paint,
+// which marks them with a random character that is chosen for each Output.
 //
 // JSON also writes \u001b, so a JSON line stays valid.
 type Output struct {
 	to     io.Writer
 	screen Screen
-	rest   []byte // the first bytes of a character that the next Write completes
+	rest   []byte // the first bytes of an incomplete character
 }
 
 // NewOutput returns an Output to a terminal, a pipe or a file.
@@ -30,7 +29,7 @@ func NewOutput(to io.Writer, getenv func(string) string) *Output {
 	return &Output{to: to, screen: s}
 }
 
-// The private-use plane, whose characters mean nothing by themselves.
+// The private-use plane, whose characters have no meaning of their own.
 const (
 	firstPrivate = 0xF0000
 	privateCount = 0xFFFE
@@ -39,10 +38,10 @@ const (
 // Screen returns what the output can show.
 func (o *Output) Screen() Screen { return o.screen }
 
-// Unwrap returns the terminal, pipe or file itself, for data that is passed on unchanged.
+// Unwrap returns the terminal, pipe or file itself, for data that must be written unchanged.
 func (o *Output) Unwrap() io.Writer { return o.to }
 
-// Write sends text, with control characters made visible.
+// Write writes text, with control characters made visible.
 func (o *Output) Write(p []byte) (int, error) {
 	text := append(o.rest, p...)
 	o.rest = nil
@@ -57,7 +56,7 @@ func (o *Output) Write(p []byte) (int, error) {
 		case r == o.screen.mark && r != 0:
 			out = append(out, '\x1b')
 		case r == utf8.RuneError && n == 1 && text[0] < 0xa0:
-			out = fmt.Appendf(out, `\x%02x`, text[0]) // terminals with one-byte characters take it for a C1 control
+			out = fmt.Appendf(out, `\x%02x`, text[0]) // terminals with one-byte characters treat it as a C1 control
 		case controls(r) && !(r == '\r' && len(text) > 1 && text[1] == '\n'):
 			out = fmt.Appendf(out, `\u%04x`, r)
 		default:
@@ -71,8 +70,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// controls reports whether a terminal acts on a character instead of showing it, or reorders what
-// follows.
+// controls reports whether a terminal acts on a character instead of showing it, or reorders the following text.
 func controls(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Progress writes to a terminal, at each tick, what status returns and for how long it has been going on, over
-// the line that it wrote before. It erases the line when stop is closed. Without a tick nothing is written.
+// Progress writes the status and the elapsed time to a terminal at each tick, overwriting its previous line. It
+// erases the line when stop is closed. Without a tick nothing is written.
 func (s Screen) Progress(out io.Writer, status func() string, ticks <-chan time.Time, stop <-chan struct{}) {
 	began, shown := time.Time{}, 0
 	for {
@@ -33,7 +33,7 @@ func (s Screen) Progress(out io.Writer, status func() string, ticks <-chan time.
 	}
 }
 
-// tick is the time between two lines of Progress.
+// tick is the time between updates by Progress.
 const tick = time.Second
 
 // Ticker returns the ticks for Progress.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package term draws on a terminal, or on a pipe or file in its place: bars, charts of memory over time,
-// tables. A Screen decides once what the output can show, and everything drawn respects that.
+// Package term draws bars, charts of memory over time, and tables on a terminal, pipe or file. A Screen decides once
+// what the output can show, and everything drawn respects that.
 package term
 
 import (
@@ -19,7 +19,7 @@ type Screen struct {
 	Color   bool // whether to use escape sequences
 	Unicode bool // block characters can be shown
 
-	mark rune // written by Paint instead of an escape, for an Output to send as one
+	mark rune // written by Paint instead of an escape, which Output restores
 }
 
 const (
@@ -45,7 +45,7 @@ func Detect(out io.Writer, getenv func(string) string) Screen {
 	return s
 }
 
-// utf8Locale reports whether the locale is UTF-8. As in setlocale, the first variable that is set decides.
+// utf8Locale reports whether the locale is UTF-8. As in setlocale, the first variable that is set is used.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {
@@ -66,7 +66,7 @@ const (
 	Green Style = "32" // green
 )
 
-// Paint returns the text in a style if there is colour, and unchanged otherwise.
+// Paint returns the text in a style if colour is enabled, and unchanged otherwise.
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Color || text == "" {
 		return text
@@ -89,13 +89,13 @@ func (s Screen) pick(unicode, ascii string) string {
 // Dash returns a dash between parts of a sentence.
 func (s Screen) Dash() string { return s.pick("–", "-") }
 
-// Solid returns the filling of bars and charts.
+// Solid returns the fill character of bars and charts.
 func (s Screen) Solid() string { return s.pick("█", "#") }
 
-// Shade returns the lighter filling.
+// Shade returns the lighter fill character.
 func (s Screen) Shade() string { return s.pick("░", ".") }
 
-// Tick returns the mark of where something begins.
+// Tick returns the mark for the start of something.
 func (s Screen) Tick() string { return s.pick("╵", "|") }
 
 // Peak returns the mark that points up to a peak.
@@ -104,7 +104,7 @@ func (s Screen) Peak() string { return s.pick("▲", "^") }
 // Times returns the multiplication sign.
 func (s Screen) Times() string { return s.pick("×", "x") }
 
-// Interactive reports whether the input is typed by a person, not read from a pipe or a file.
+// Interactive reports whether the input is a terminal, not a pipe or a file.
 func Interactive(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && xterm.IsTerminal(int(f.Fd()))

@@ -10,7 +10,7 @@ import (
 // Align is the alignment of a text in its column.
 type Align bool
 
-// The two sides.
+// The two alignments.
 const (
 	left  Align = false
 	right Align = true
@@ -27,7 +27,7 @@ type Table struct {
 // gap is the number of spaces between columns.
 const gap = 2
 
-// Table returns the lines of t. The first column is cut if the table would be too wide.
+// Table returns the lines of t. The first column is truncated if the table would be too wide.
 func (s Screen) Table(t Table) []string {
 	widths := t.widths()
 	total := t.Indent + gap*(len(widths)-1)
@@ -83,7 +83,7 @@ func (s Screen) Cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + more
 }
 
-// cutCell returns a shortened cell. For a path it keeps the end, which says most.
+// cutCell returns a shortened cell. For a path it keeps the end, which is the most informative part.
 func (s Screen) cutCell(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= width || !strings.Contains(text, "/") || strings.Contains(text, " ") {

@@ -44,7 +44,7 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 	if !strings.Contains(lines[1], "…") {
-		t.Errorf("long cell not marked as cut: %q", lines[1])
+		t.Errorf("long cell not marked as truncated: %q", lines[1])
 	}
 	if !strings.HasSuffix(lines[1], "  7.00 GiB") {
 		t.Errorf("number not on the right: %q", lines[1])

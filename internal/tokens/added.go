@@ -32,8 +32,8 @@ func (a *added) add(content string, t addedToken) {
 	a.by[content[0]] = list
 }
 
-// cut calls part for each part of a text in order, with the place where it begins: added tokens, and the texts
-// between them. The leftmost token comes first; if several begin at one place, the longest.
+// cut calls part for each part of a text in order, with its offset: added tokens, and the texts between them. The
+// leftmost token comes first; if several begin at one place, the longest.
 func (a *added) cut(text string, part func(text string, at int, token bool)) {
 	from := 0
 	rest := func(to int) {
@@ -58,7 +58,7 @@ func (a *added) cut(text string, part func(text string, at int, token bool)) {
 		if t.RStrip {
 			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
 		}
-		if start < from { // the token before has taken the space
+		if start < from { // the previous token has consumed the space
 			start = from
 		}
 		rest(start)
@@ -69,7 +69,7 @@ func (a *added) cut(text string, part func(text string, at int, token bool)) {
 	rest(len(text))
 }
 
-// at returns the longest token that begins at text[i], and whether there is one.
+// at returns the longest token that begins at text[i], if any.
 func (a *added) at(text string, i int) (addedToken, bool) {
 	for _, t := range a.by[text[i]] {
 		if strings.HasPrefix(text[i:], t.Content) {
@@ -79,7 +79,7 @@ func (a *added) at(text string, i int) (addedToken, bool) {
 	return addedToken{}, false
 }
 
-// alone reports whether no letter or digit touches text[start:end].
+// alone reports whether text[start:end] is not adjacent to a letter or digit.
 func alone(text string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])

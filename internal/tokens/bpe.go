@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// bpe merges the characters of a word: always the pair that was learned first, and of equal pairs the leftmost.
+// bpe merges the characters of a word: always the pair that was learned first, and among equal pairs the leftmost.
 type bpe struct {
 	vocab        map[string]int
 	merges       map[[2]int]merge
 	unknown      int // the token for unknown characters; -1 if there is none
 	prefix, end  string
-	fuses, bytes bool // fuses: unknown characters in a row are one token; bytes: byte tokens replace them if the vocabulary has these
+	fuses, bytes bool // fuses: consecutive unknown characters are one token; bytes: byte tokens replace them if in the vocabulary
 	whole        bool // a word that is a token is not merged
 }
 
-// merge is the token that two tokens become, and how early that was learned.
+// merge is the token that two tokens are merged into, and its rank in the order of learning.
 type merge struct{ rank, id int }
 
 func readBPE(raw json.RawMessage) (model, error) {
@@ -91,7 +91,7 @@ func (b *bpe) count(word string) int {
 // symbols returns the characters of a word as tokens.
 func (b *bpe) symbols(word string) []symbol {
 	out := make([]symbol, 0, len(word))
-	pending := false // an unknown token has yet to be added
+	pending := false // an unknown token must still be added
 	add := func(id int) { out = append(out, symbol{id: id, prev: len(out) - 1, next: len(out) + 1}) }
 	for at := 0; at < len(word); {
 		_, n := utf8.DecodeRuneInString(word[at:])
@@ -135,7 +135,7 @@ func (b *bpe) has(token string) bool {
 	return ok
 }
 
-// merged returns how many tokens are left when nothing can be merged any more.
+// merged returns how many tokens are left when nothing more can be merged.
 func (b *bpe) merged(s []symbol) int {
 	n := len(s)
 	if n < 2 {
@@ -157,7 +157,7 @@ func (b *bpe) merged(s []symbol) int {
 		}
 		right := &s[left.next]
 		if m, ok := b.merges[[2]int{left.id, right.id}]; !ok || m.id != c.id {
-			continue // a token of the pair was merged before
+			continue // one token of the pair has already been merged
 		}
 		left.id, right.gone, left.next = c.id, true, right.next
 		n--
@@ -172,7 +172,7 @@ func (b *bpe) merged(s []symbol) int {
 	return n
 }
 
-// candidate is a pair that may be merged, by the place of its left token.
+// candidate is a pair that may be merged, by the position of its left token.
 type candidate struct {
 	merge
 	at int

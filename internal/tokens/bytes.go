@@ -4,7 +4,7 @@ package tokens
 
 import "strings"
 
-// byteChar is the character that GPT-2 writes for each byte: the byte itself if it is visible, otherwise a character
+// byteChar is the character that GPT-2 uses for each byte: the byte itself if it is visible, otherwise a character
 // from U+0100 on.
 var byteChar = func() (out [256]rune) {
 	next := rune(256)

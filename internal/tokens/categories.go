@@ -4,8 +4,8 @@ package tokens
 
 import "unicode"
 
-// The library has Unicode's categories from 2016 (in BertNormalizer, StripAccents and Punctuation), Go has
-// newer ones. These are the characters that differ, found by asking the library about each.
+// The library uses Unicode's categories from 2016 (in BertNormalizer, StripAccents and Punctuation), Go has newer
+// ones. These are the characters that differ, found by trying each in the library.
 
 // newPunctuation are characters that became punctuation after 2016.
 var newPunctuation = [][2]rune{
@@ -82,7 +82,7 @@ func isMark(r rune) bool { return unicode.Is(unicode.M, r) != within(r, newMarks
 // isAccent reports whether BertNormalizer removes r as an accent.
 func isAccent(r rune) bool { return unicode.Is(unicode.Mn, r) != within(r, newAccents) }
 
-// isControl reports whether BertNormalizer takes r for a control character.
+// isControl reports whether BertNormalizer treats r as a control character.
 func isControl(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs) != within(r, newControls)
 }

@@ -58,8 +58,8 @@ func (wordLevel) count(string) int { return 1 }
 type wordPiece struct {
 	vocab   map[string]int
 	prefix  string
-	longest int // the most characters of a word; longer words are unknown
-	piece   int // bytes of the longest piece
+	longest int // maximum characters in a word; longer words are unknown
+	piece   int // length of the longest piece in bytes
 }
 
 func readWordPiece(raw json.RawMessage) (model, error) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer is a list of functions that change a text, in order, before it is split.
+// normalizer is a list of functions that are applied in order to a text before it is split.
 type normalizer []func(text string) string
 
 func (n normalizer) apply(text string) string {
@@ -166,7 +166,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// han are the ranges that BERT takes for Chinese characters.
+// han are the ranges that BERT treats as Chinese characters.
 var han = [][2]rune{
 	{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F},
 	{0x2B920, 0x2CEAF}, {0xF900, 0xFAFF}, {0x2F800, 0x2FA1F},
@@ -196,7 +196,7 @@ func within(r rune, ranges [][2]rune) bool {
 	return false
 }
 
-// without returns a text without the characters that is selects.
+// without returns a text without the characters that satisfy is.
 func without(s string, is func(r rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if is(r) {
@@ -206,7 +206,7 @@ func without(s string, is func(r rune) bool) string {
 	}, s)
 }
 
-// lower returns a text in lower case as Rust writes it: one character becomes two.
+// lower converts a text to lower case as Rust does, where one character becomes two.
 func lower(s string) string {
 	return strings.ReplaceAll(strings.Map(func(r rune) rune {
 		if r == 'İ' {

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a string or a regular expression of Oniguruma. The expressions that tokenizers use are lists of
-// alternatives. The first alternative that matches at a place wins, so each can be matched on its own, and the only
-// lookahead among them, \s+(?!\S), by hand.
+// pattern is a string or an Oniguruma regular expression. The expressions that tokenizers use are lists of
+// alternatives. The first alternative that matches at a position wins, so each can be matched separately, and the
+// only lookahead among them, \s+(?!\S), by hand.
 type pattern struct {
 	String *string
 	Regex  *string
 }
 
-// finder returns the end of the match that begins at text[at:], or -1 if there is none.
+// finder returns the end of the match at text[at:], or -1 if there is none.
 type finder func(text string, at int) int
 
 // UnmarshalJSON reads {"String": …}, {"Regex": …} or, as in a few files, a string.
@@ -110,14 +110,14 @@ func alternatives(expr string) (out []string) {
 	return append(out, expr[from:])
 }
 
-// The meaning of \s, \w and \d in Oniguruma, in the syntax of Go's character classes.
+// The meaning of \s, \w and \d in Oniguruma, as Go character classes.
 const (
 	spaceClass = `\t-\r\x{85}\p{Z}`
 	wordClass  = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}`
 	digitClass = `\p{Nd}`
 )
 
-// unicodeClasses writes out \s, \w and \d, which in Go match ASCII only.
+// unicodeClasses expands \s, \w and \d, which in Go match only ASCII.
 func unicodeClasses(expr string) string {
 	var b strings.Builder
 	class := false
@@ -167,13 +167,13 @@ func trailingSpace(text string, at int) int {
 	return end
 }
 
-// match is a stretch of text that a pattern matched, or one between matches.
+// match is a part of a text that a pattern matched, or one between matches.
 type match struct {
 	from, to int
 	is       bool
 }
 
-// matches cuts a text into the matches of a pattern and the stretches between them.
+// matches divides a text into the matches of a pattern and the parts between them.
 func matches(text string, find finder) (out []match) {
 	from := 0
 	for i := 0; i < len(text); {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// charsMap is a table of SentencePiece: a double array, in which the bytes of a text lead to a place in a
-// list of replacements that end with a zero byte.
+// charsMap is a SentencePiece table: a double array that maps the bytes of a text to an offset in a list of
+// zero-terminated replacements.
 type charsMap struct {
 	units []uint32
 	texts []byte
@@ -35,8 +35,8 @@ func precompiled(data []byte) (normalizer, error) {
 	return normalizer{m.apply}, nil
 }
 
-// apply replaces what the table has: a character together with its marks if they are shorter than six bytes,
-// otherwise each of them by itself.
+// apply replaces what is in the table: a character together with its marks if they are shorter than six bytes,
+// otherwise each of them separately.
 func (m *charsMap) apply(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -56,7 +56,8 @@ func (m *charsMap) apply(text string) string {
 	return b.String()
 }
 
-// replace writes the replacement of the shortest prefix of text that is in the table, and reports whether there is one.
+// replace writes the replacement for the shortest prefix of text that is in the table, and reports whether there is
+// one.
 func (m *charsMap) replace(b *strings.Builder, text string) bool {
 	at, ok := m.find(text)
 	if !ok || at > len(m.texts) {
@@ -91,7 +92,7 @@ func (m *charsMap) find(text string) (value int, ok bool) {
 // offset returns the distance from a unit to its children.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// cluster returns the number of bytes of the first character with its marks: a grapheme cluster of Unicode, as far as
+// cluster returns the length in bytes of the first character with its marks: a Unicode grapheme cluster, as far as
 // apply needs it.
 func cluster(text string) int {
 	r, n := utf8.DecodeRuneInString(text)

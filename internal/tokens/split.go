@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a part of a text; first means that the text begins with it.
+// piece is a part of a text; first means that it is at the beginning of the text.
 type piece struct {
 	text  string
 	first bool
 }
 
-// splitter is the functions that split a text into words, in order.
+// splitter is a list of functions that split a text into words, applied in order.
 type splitter []func(p piece) []piece
 
 func (s splitter) split(pieces []piece) []piece {
@@ -73,7 +73,7 @@ func readSplitter(raw json.RawMessage) (splitter, error) {
 	return f.simple(kind)
 }
 
-// simple returns a pre-tokenizer that looks at single characters.
+// simple returns a pre-tokenizer that examines single characters.
 func (f *splitterFields) simple(kind string) (splitter, error) {
 	switch kind {
 	case "Whitespace":
@@ -116,7 +116,7 @@ func (f *splitterFields) sequence() (out splitter, err error) {
 	return out, nil
 }
 
-// byteLevel puts a space in front, splits as GPT-2 does, and writes each byte as a character.
+// byteLevel prepends a space, splits as GPT-2 does, and writes each byte as a character.
 func (f *splitterFields) byteLevel() splitter {
 	var out splitter
 	if f.AddPrefixSpace == nil || *f.AddPrefixSpace {
@@ -134,7 +134,7 @@ func (f *splitterFields) byteLevel() splitter {
 	return append(out, func(p piece) []piece { return []piece{{byteChars(p.text), p.first}} })
 }
 
-// metaspace makes spaces visible, puts one in front, and splits before each.
+// metaspace makes spaces visible, prepends one, and splits before each.
 func (f *splitterFields) metaspace() (splitter, error) {
 	mark := f.Replacement
 	if mark == "" {
@@ -200,7 +200,7 @@ func mergedWithNext(all []match) []match {
 	return merged(all, func(before, m match) bool { return before.is && !m.is })
 }
 
-// merged joins each match to the one before it in all, if join reports true for the two.
+// merged joins each match to the previous one if join returns true for the two.
 func merged(all []match, join func(before, m match) bool) (out []match) {
 	for i, m := range all {
 		if i > 0 && join(all[i-1], m) {
@@ -212,7 +212,7 @@ func merged(all []match, join func(before, m match) bool) (out []match) {
 	return out
 }
 
-// each returns a finder of the single characters that is selects.
+// each returns a finder of the single characters that satisfy is.
 func each(is func(r rune) bool) finder {
 	return func(text string, at int) int {
 		if r, n := utf8.DecodeRuneInString(text[at:]); is(r) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tokens counts the tokens of texts, as a tokenizer.json of Hugging Face's tokenizers library would
-// make them. It knows byte-level BPE (GPT-2, Llama 3, Qwen), BPE with metaspaces and byte fallback (Llama 2,
-// Mistral, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. It refuses what it does not know,
-// with an error that names it, so every count is exact.
+// Package tokens counts the tokens in texts exactly as Hugging Face's tokenizers library does with a tokenizer.json.
+// It supports byte-level BPE (GPT-2, Llama 3, Qwen), BPE with metaspaces and byte fallback (Llama 2, Mistral, Gemma),
+// WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel. It refuses everything else by name, so every count is exact.
 //
-// A text passes through the same stages as in the library (tokenizers 0.23): added tokens are cut out, the
-// rest is normalized, split into words, and each word is made into tokens by the model. The post-processor
-// adds its special tokens.
+// A text passes through the same stages as in the library (tokenizers 0.23): added tokens are cut out, the rest is
+// normalized and split into words, and the model turns each word into tokens. The post-processor adds its special
+// tokens.
 package tokens
 
 import (
@@ -18,7 +17,7 @@ import (
 	"snug/internal/files"
 )
 
-// maxFile is how large a tokenizer's file may be. The largest in use have 40 MB.
+// maxFile is the maximum size of a tokenizer file. The largest in use have 40 MB.
 const maxFile = 256 << 20
 
 // Counter counts tokens. It remembers words that it has seen, so it must not be used concurrently.
@@ -31,7 +30,7 @@ type Counter struct {
 	seen            map[string]int
 }
 
-// model is the kind of tokenizer; count returns how many tokens a word becomes.
+// model is the kind of tokenizer; count returns the number of tokens in a word.
 type model interface{ count(word string) int }
 
 // document is a tokenizer.json.
@@ -83,7 +82,7 @@ func (d *document) counter() (c *Counter, err error) {
 	return c, nil
 }
 
-// Count returns how many tokens a text has, with the special tokens around it.
+// Count returns the number of tokens in a text, including the special tokens around it.
 func (c *Counter) Count(text string) int { return c.CountPlain(text) + c.specials }
 
 // Specials returns how many tokens are added around a text.
@@ -144,7 +143,7 @@ func kindOf(raw json.RawMessage) (string, error) {
 		return "", nil
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return "", fmt.Errorf("a part of it is not an object with a type: %.60s", raw)
+		return "", fmt.Errorf("one of its parts is not an object with a type: %.60s", raw)
 	}
 	if v == nil {
 		return "", nil
@@ -155,12 +154,12 @@ func kindOf(raw json.RawMessage) (string, error) {
 // decode reads a part of the file.
 func decode(raw json.RawMessage, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("a part of it cannot be read (%w): %.60s", err, raw)
+		return fmt.Errorf("one of its parts cannot be read (%w): %.60s", err, raw)
 	}
 	return nil
 }
 
-// refused returns the error for a part that is not known.
+// refused returns the error for an unsupported part.
 func refused(what, kind string) error {
-	return fmt.Errorf("its %s %s is not known here, so tokens cannot be counted exactly; give a file with the number of tokens of each sample instead, one per line", what, kind)
+	return fmt.Errorf("its %s %s is not supported, so tokens cannot be counted exactly; use a file with the token count of each sample instead, one per line", what, kind)
 }

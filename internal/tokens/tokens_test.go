@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// measured is texts and how many tokens the library makes of each, by tokenizer.
+// measured contains texts and the library's token count for each, by tokenizer.
 type measured struct {
 	Texts  []string         `json:"texts"`
 	Counts map[string][]int `json:"counts"`
@@ -43,7 +43,7 @@ func readCounter(t testing.TB, path string) *Counter {
 	return c
 }
 
-// TestCounts compares every kind of tokenizer with Hugging Face's library: all counts have to be equal.
+// TestCounts compares every kind of tokenizer with Hugging Face's library: all counts must be equal.
 func TestCounts(t *testing.T) {
 	compare(t, "testdata")
 }
@@ -71,7 +71,7 @@ func compare(t *testing.T, folder string) {
 func TestWellKnown(t *testing.T) {
 	m := readMeasured(t, "testdata")
 	for expr, quick := range wellKnown {
-		slow, err := compile("(?:)" + expr) // the same, under another name
+		slow, err := compile("(?:)" + expr) // the same expression, but not recognized as well-known
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +89,8 @@ func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct{ file, want string }{
 		"no JSON":        {"\x00\x01", "not a tokenizer.json"},
 		"no model":       {`{"version": "1.0"}`, "not a tokenizer.json"},
-		"model":          {`{"model": {"type": "Magic"}}`, "model Magic is not known"},
-		"normalizer":     {`{"model": {"type": "WordLevel"}, "normalizer": {"type": "Magic"}}`, "normalizer Magic is not known"},
+		"model":          {`{"model": {"type": "Magic"}}`, "model Magic is not supported"},
+		"normalizer":     {`{"model": {"type": "WordLevel"}, "normalizer": {"type": "Magic"}}`, "normalizer Magic is not supported"},
 		"pre-tokenizer":  {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "UnicodeScripts"}}`, "pre-tokenizer UnicodeScripts"},
 		"pattern":        {`{"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a(?=b)"}, "behavior": "Isolated"}}`, "pattern a(?=b)"},
 		"post-processor": {`{"model": {"type": "WordLevel"}, "post_processor": {"type": "Magic"}}`, "post-processor Magic"},
@@ -103,8 +103,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLongWords counts a text without spaces. The operations are bounded by its length, not its square: at a
-// million characters the square would take hours.
+// TestLongWords counts a text without spaces. The number of operations is linear in its length: with a million
+// characters, quadratic time would take hours.
 func TestLongWords(t *testing.T) {
 	for _, name := range []string{"llama2", "gpt2", "unigram", "bert_uncased", "deepseek", "xlm"} {
 		c := readCounter(t, "testdata/"+name+".json")
@@ -144,7 +144,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// TestCountsLive makes the tokenizers again with the library of SNUG_TEST_PYTHON, and compares.
+// TestCountsLive builds the tokenizers again with the library in SNUG_TEST_PYTHON, and compares.
 func TestCountsLive(t *testing.T) {
 	python := os.Getenv("SNUG_TEST_PYTHON")
 	if python == "" || exec.Command(python, "-c", "import tokenizers").Run() != nil {

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// unigram chooses the tokens of a word whose scores have the largest sum.
+// unigram chooses the tokens with the largest total score.
 type unigram struct {
 	scores  map[string]float64
-	longest int // bytes of the longest piece
+	longest int // length of the longest piece in bytes
 	unknown float64
 	bytes   bool // byte tokens replace unknown characters
 }
@@ -40,7 +40,7 @@ func readUnigram(raw json.RawMessage) (model, error) {
 		piece, isText := pair[0].(string)
 		score, isNumber := pair[1].(float64)
 		if err != nil || !isText || !isNumber {
-			return nil, fmt.Errorf("its piece %.60s is not a text and a score", raw)
+			return nil, fmt.Errorf("its piece %.60s is not a string and a score", raw)
 		}
 		u.scores[piece] = score
 		u.longest, least = max(u.longest, len(piece)), min(least, score)
@@ -49,7 +49,7 @@ func readUnigram(raw json.RawMessage) (model, error) {
 	return u, nil
 }
 
-// best is the best sequence of tokens up to a place in a word.
+// best is the best sequence of tokens up to a position in a word.
 type best struct {
 	score   float64
 	from    int
@@ -88,7 +88,7 @@ func (b *best) offer(score float64, from int, unknown bool) {
 	}
 }
 
-// back counts the tokens of the best sequence. Unknown characters in a row are one token, or their bytes.
+// back counts the tokens in the best sequence. Consecutive unknown characters are one token, or their bytes.
 func (u *unigram) back(word string, ways []best) (n int) {
 	for end := len(word); end > 0; {
 		from := ways[end].from

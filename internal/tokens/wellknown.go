@@ -104,7 +104,7 @@ func class(text string, at int) runeKind {
 	return kindOfRune(r)
 }
 
-// run returns the end of the characters of a kind that begin at text[at:].
+// run returns the end of the characters of one kind that begin at text[at:].
 func run(text string, at int, kind runeKind) int {
 	for at < len(text) {
 		r, n := utf8.DecodeRuneInString(text[at:])
@@ -116,7 +116,7 @@ func run(text string, at int, kind runeKind) int {
 	return at
 }
 
-// atMost returns the end of the digits at text[at:], counting no more than most of them.
+// atMost returns the end of the digits at text[at:], counting at most "most" of them.
 func atMost(text string, at, most int) int {
 	for ; most > 0 && class(text, at) == number; most-- {
 		_, n := utf8.DecodeRuneInString(text[at:])
@@ -140,7 +140,8 @@ func lastLine(text string, at int) (end int) {
 	return end
 }
 
-// contraction matches 's, 't, 're, 've, 'm, 'll or 'd, in capitals too if fold is set; then a long s counts as an s.
+// contraction matches 's, 't, 're, 've, 'm, 'll or 'd, also in upper case if fold is set; a long s then counts as an
+// s.
 func contraction(text string, at int, fold bool) int {
 	if text[at] != '\'' {
 		return -1

@@ -9,29 +9,29 @@ import (
 	"slices"
 )
 
-// Options are the bounds of a climb.
+// Options are the limits of a climb.
 type Options struct {
 	Limit  uint64  // bytes that PyTorch may reserve on a GPU
-	Margin float64 // share of Limit that the answer leaves free
-	Most   int     // trials at most; 0 means DefaultTrials
+	Margin float64 // fraction of Limit to leave free
+	Most   int     // maximum number of trials; 0 means DefaultTrials
 }
 
 // DefaultTrials is the default maximum number of trials.
 const DefaultTrials = 5
 
-// Climb is the state of a climb. Next says what to try, Record how it went.
+// Climb is the state of a climb. Next returns what to try, and Record adds the result.
 type Climb struct {
 	opts       Options
 	candidates []Candidate
 	start      int
 	tried      []Trial // in the order in which they were first tried
-	runs       int     // trials that are evidence, repeated ones included
+	runs       int     // trials that are evidence, including repeated ones
 	again      string  // the key of the candidate that was measured again
 	failed     error   // the command itself fails
 }
 
-// New returns a climb over candidates. It starts with the one at index start. All of them have to make the
-// same effective batch.
+// New returns a climb over candidates, starting with the one at index start. All of them must have the same effective
+// batch.
 func New(candidates []Candidate, start int, o Options) (*Climb, error) {
 	if len(candidates) == 0 || start < 0 || start >= len(candidates) {
 		return nil, errors.New("there is nothing to try")
@@ -50,8 +50,8 @@ func New(candidates []Candidate, start int, o Options) (*Climb, error) {
 	return &Climb{opts: o, candidates: slices.Clone(candidates), start: start}, nil
 }
 
-// Record adds the result of a trial. A result that is no evidence, because the user or another machine ended
-// the trial, changes nothing: Next returns the same candidate again.
+// Record adds the result of a trial. A result that is not evidence, because the trial was interrupted or its machine
+// was lost, changes nothing: Next returns the same candidate again.
 func (c *Climb) Record(x Candidate, r Result) {
 	if !r.Outcome.IsEvidence() {
 		return
@@ -69,7 +69,7 @@ func (c *Climb) Record(x Candidate, r Result) {
 	}
 }
 
-// combined returns a trial that was measured again. A candidate that failed once does not fit.
+// combined merges a repeated measurement into a trial. A candidate that failed once does not fit.
 func (t Trial) combined(r Result) Trial {
 	n := float64(t.Times)
 	t.Times++
@@ -82,7 +82,7 @@ func (t Trial) combined(r Result) Trial {
 		apart = max(t.Rate/r.Rate, r.Rate/t.Rate) - 1
 	}
 	t.Rate = (n*t.Rate + r.Rate) / (n + 1)
-	t.Noise = max(min(t.Noise, r.Noise), apart/2) // the means of two runs are half their distance from each
+	t.Noise = max(min(t.Noise, r.Noise), apart/2) // each run is half the distance from their mean
 	t.Reserved, t.Allocated = max(t.Reserved, r.Reserved), max(t.Allocated, r.Allocated)
 	t.Retries, t.Growth = max(t.Retries, r.Retries), max(t.Growth, r.Growth)
 	t.Steps += r.Steps
@@ -90,8 +90,8 @@ func (t Trial) combined(r Result) Trial {
 	return t
 }
 
-// Extend adds candidates that differ from the best in settings that nothing is predicted about, such as workers
-// of the data loader, and lets the climb run a trial of each.
+// Extend adds candidates that differ from the best in settings without predictions, such as the number of data loader
+// workers, and allows one trial of each.
 func (c *Climb) Extend(more []Candidate) error {
 	all, err := New(slices.Concat(c.candidates, more), c.start, c.opts)
 	if err != nil {
@@ -108,15 +108,14 @@ func (c *Climb) Runs() int { return c.runs }
 // Most returns the maximum number of trials.
 func (c *Climb) Most() int { return c.opts.Most }
 
-// Candidates returns all that may be tried.
+// Candidates returns all candidates.
 func (c *Climb) Candidates() []Candidate { return slices.Clone(c.candidates) }
 
-// Err returns why the climb cannot continue: the command failed at its first trial, for a reason other than
-// memory.
+// Err returns why the climb cannot continue: the command failed in its first trial, for a reason other than memory.
 func (c *Climb) Err() error { return c.failed }
 
-// Best returns the fastest trial that fit, or nil. Among those that are as fast within the noise, it
-// is the one that takes the least memory.
+// Best returns the fastest trial that fit, or nil. If several are equally fast within the noise, it returns the one
+// with the least memory.
 func (c *Climb) Best() *Trial {
 	var fit []Trial
 	for _, t := range c.tried {
@@ -137,7 +136,7 @@ func (c *Climb) Best() *Trial {
 	return &best
 }
 
-// compareSpeed compares by speed. If that is not known, larger batches count as faster.
+// compareSpeed compares by speed. If that is unknown, larger batches count as faster.
 func compareSpeed(a, b Trial) int {
 	if a.Rate == 0 || b.Rate == 0 {
 		return cmp.Compare(a.Batch, b.Batch)
@@ -153,14 +152,14 @@ func faster(a, b Trial) bool {
 	return a.Rate > b.Rate*(1+noise(a, b))
 }
 
-// leastNoise is the share by which the speeds of two runs of the same settings differ at least: clocks and
-// temperatures change between them, which one run does not show.
+// leastNoise is the minimum relative difference between the speeds of two runs with the same settings: clocks and
+// temperatures change between runs, which a single run does not show.
 const leastNoise = 0.01
 
-// noise returns the share by which the speeds of two trials may differ by chance.
+// noise returns the relative amount by which the speeds of two trials may differ by chance.
 func noise(a, b Trial) float64 { return max(leastNoise, a.Noise+b.Noise) }
 
-// under reports whether a trial left the margin free. Without a margin, whatever trained does.
+// under reports whether a trial left the margin free. Without a margin, every trial that trained did.
 func (c *Climb) under(t Trial) bool {
 	return c.opts.Limit == 0 || c.opts.Margin == 0 || float64(t.Reserved) <= (1-c.opts.Margin)*float64(c.opts.Limit)
 }
@@ -173,8 +172,7 @@ type Step struct {
 	Next *Candidate // nil if the climb is over
 }
 
-// Next returns what to do next. Its Next is nil if the climb is over; Best then has the answer, if there is
-// one.
+// Next returns what to do next. Its Next is nil if the climb is over; Best then has the answer, if any.
 func (c *Climb) Next() Step {
 	switch {
 	case c.failed != nil:
@@ -198,7 +196,7 @@ func (c *Climb) Next() Step {
 	return c.toward(best, next, expected)
 }
 
-// back returns the next smaller candidate, as nothing has fit so far.
+// back returns the next smaller candidate, because nothing has fit so far.
 func (c *Climb) back() Step {
 	var next *Candidate
 	for i := range c.candidates {
@@ -216,7 +214,7 @@ func (c *Climb) back() Step {
 	return Step{Verb: "step back", Why: c.evidence(c.tried[len(c.tried)-1]), Next: next}
 }
 
-// better reports whether a is the better one to try if nothing has fit: the faster one by prediction, or the
+// better reports whether a is the better one to try if nothing has fit: the faster one by prediction, or else the
 // larger one.
 func (c *Climb) better(a, b Candidate) bool {
 	if x, y := a.Expected, b.Expected; x > 0 && y > 0 && x != y {
@@ -229,8 +227,8 @@ func (c *Climb) isTried(x Candidate) bool {
 	return slices.ContainsFunc(c.tried, func(t Trial) bool { return t.Key() == x.Key() })
 }
 
-// repeat returns a second measurement of the best if its gain over another is about as large as the noise: a
-// single run might be luck. It is done once in a climb.
+// repeat returns a second measurement of the best if its gain over another is about as large as the noise: a single
+// run might be luck. It happens at most once in a climb.
 func (c *Climb) repeat(best *Trial) *Step {
 	if c.again != "" || best.Times > 1 || best.Rate == 0 {
 		return nil

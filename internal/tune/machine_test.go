@@ -9,17 +9,17 @@ import (
 	"snug/internal/setup"
 )
 
-// machine is a simulated GPU: memory and speed of variants, and predictions that are off.
+// machine is a simulated GPU: the memory and speed of its variants, and inaccurate predictions.
 type machine struct {
 	limit    uint64
 	target   int
 	variants []variant
-	noise    float64 // of a measured speed, as its standard deviation
+	noise    float64 // standard deviation of a measured speed
 	random   *rand.Rand
 }
 
-// variant is a way to run. A forward takes fixed seconds and seconds for each sample up to the knee, beyond
-// which each sample takes slower times as long.
+// variant is a way to run. A forward pass takes a fixed time and a time for each sample up to the knee, beyond which
+// each sample takes slower times as long.
 type variant struct {
 	name        string
 	base, each  float64 // bytes
@@ -30,7 +30,7 @@ type variant struct {
 	offSpeed    float64 // likewise
 	broken      bool    // it crashes
 	unpredicted bool
-	linear      bool // speeds are predicted as if a forward took no time per sample
+	linear      bool // speeds are predicted as if a forward pass took no time per sample
 }
 
 func (v variant) memory(batch int) float64 { return v.base + v.each*float64(batch) }
@@ -44,7 +44,7 @@ func (v variant) rate(batch int) float64 {
 	return b / seconds
 }
 
-// candidates returns every split of the target in every variant, and the best by prediction.
+// candidates returns every split of the target in every variant, and the best one by prediction.
 func (m *machine) candidates() (out []Candidate, start int) {
 	best := -1.0
 	for _, v := range m.variants {

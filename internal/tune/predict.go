@@ -4,11 +4,10 @@ package tune
 
 import "math"
 
-// Trials predict the remaining candidates better than any model: predicted memory is scaled by how far the
-// predictions of the same variant were off, and the time of a step is fitted to the measured batches of the
-// variant.
+// Trials predict the remaining candidates better than any model: predicted memory is scaled by the error of earlier
+// predictions for the same variant, and the step time is fitted to the variant's measured batches.
 
-// memory returns the bytes that a candidate will reserve as far as is known; 0 if it is not.
+// memory returns the bytes that a candidate will reserve as far as is known; 0 if unknown.
 func (c *Climb) memory(x Candidate) uint64 {
 	if x.Predicted > 0 {
 		return uint64(float64(x.Predicted) * c.off(x))
@@ -16,8 +15,8 @@ func (c *Climb) memory(x Candidate) uint64 {
 	return c.extrapolated(x)
 }
 
-// off returns the factor by which predictions of a candidate's variant are off. If its own was not measured, it is
-// that of the others, but not less than 1: that they took less says nothing about this one.
+// off returns the factor by which predictions for a candidate's variant are off. If its own was not measured, it is
+// that of the others, but at least 1: if they used less than predicted, that need not hold for this one.
 func (c *Climb) off(x Candidate) float64 {
 	own, all := 0.0, 0.0
 	for _, t := range c.tried {
@@ -37,8 +36,8 @@ func (c *Climb) off(x Candidate) float64 {
 	return max(all, 1)
 }
 
-// extrapolated returns the memory of a candidate without a prediction, from measured batches of its variant:
-// what grows with the batch grows in proportion to it.
+// extrapolated returns the memory of a candidate without a prediction, from measured batches of its variant: the part
+// that grows with the batch grows in proportion to it.
 func (c *Climb) extrapolated(x Candidate) uint64 {
 	var low, high *Trial
 	for i := range c.tried {
@@ -78,7 +77,7 @@ func (c *Climb) mayFit(x Candidate) bool {
 		switch {
 		case !full && !broken:
 		case broken && t.Variant == x.Variant:
-			return false // the variant does not work here; whether another batch of it does is not worth a trial
+			return false // the variant does not work here; another batch size is not worth a trial
 		case full && t.Variant == x.Variant && x.Batch >= t.Batch:
 			return false
 		case full && t.Predicted > 0 && x.Predicted > 0 && x.Predicted >= t.Predicted && c.off(x) >= c.off(t.Candidate):
@@ -88,12 +87,12 @@ func (c *Climb) mayFit(x Candidate) bool {
 	return true
 }
 
-// doubts are the shares by which the speed of a candidate may exceed what is expected of it: if its variant
-// was never measured, measured at one batch, or at more.
+// doubts are the fractions by which the speed of a candidate may exceed the expectation if its variant was never
+// measured, measured at one batch, or at more.
 var doubts = [...]float64{0.15, 0.04, 0.015}
 
-// promising returns the candidate that may be the fastest of those that may fit, and its expected speed; nil
-// if none can be expected to be faster than the best by more than the noise.
+// promising returns the candidate that may be the fastest among those that may fit, and its expected speed; nil if
+// none is expected to be faster than the best by more than the noise.
 func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 	var next *Candidate
 	most, expects := best.Rate*(1+max(leastNoise, best.Noise)), 0.0
@@ -102,7 +101,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 		if c.isTried(*x) || !c.mayFit(*x) {
 			continue
 		}
-		if best.Rate == 0 { // nothing is timed: larger batches count as faster
+		if best.Rate == 0 { // no times are known: larger batches count as faster
 			if x.Batch > best.Batch && (next == nil || x.Batch > next.Batch) {
 				next = x
 			}
@@ -121,7 +120,7 @@ func (c *Climb) promising(best *Trial) (*Candidate, float64) {
 const alike = 1.001
 
 // nearer reports whether a is the better one to try of two candidates that may be equally fast: the one whose batch
-// is nearer to one that was measured of its variant, or else the larger one.
+// is closer to a measured batch of its variant, or else the larger one.
 func (c *Climb) nearer(a, b Candidate) bool {
 	x, y := c.distance(a), c.distance(b)
 	if x != y {
@@ -130,8 +129,8 @@ func (c *Climb) nearer(a, b Candidate) bool {
 	return a.Batch > b.Batch
 }
 
-// distance returns how far the batch of a candidate is from the nearest that was measured of its variant, in
-// doublings; 0 if none was.
+// distance returns how far a candidate's batch is from the nearest measured one of its variant, in doublings; 0 if
+// none was measured.
 func (c *Climb) distance(x Candidate) float64 {
 	least, found := math.Inf(1), false
 	for _, t := range c.tried {
@@ -146,7 +145,7 @@ func (c *Climb) distance(x Candidate) float64 {
 	return least
 }
 
-// rate returns the expected speed of a candidate, and how many batches of its variant that rests on.
+// rate returns a candidate's expected speed, and the number of measured batches of its variant that it is based on.
 func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
 	var own []Trial
 	for _, t := range c.tried {
@@ -166,8 +165,8 @@ func (c *Climb) rate(x Candidate, best *Trial) (rate float64, known int) {
 	return fitted(x, own), len(own)
 }
 
-// scaled returns the speed of a candidate from one measured batch of its variant. A larger batch is expected to
-// be at most as much faster as predicted, and a smaller one not to be slower than in proportion.
+// scaled returns a candidate's speed from one measured batch of its variant. A larger batch is expected to be at most
+// as much faster as predicted, and a smaller one slower at most in proportion.
 func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	if x.Expected == 0 || t.Expected == 0 {
 		return t.Rate
@@ -177,12 +176,12 @@ func (c *Climb) scaled(x Candidate, t Trial) float64 {
 	return t.Rate * min(max(f, min(size, 1)), max(size, 1))
 }
 
-// noTrust is the factor, as a logarithm, from which predicted speeds that are off say nothing about the speed of
-// one candidate against another: half as fast, or twice.
+// noTrust is the prediction error, as a logarithm, beyond which predicted speeds are useless for comparing
+// candidates: half as fast, or twice.
 const noTrust = 0.7
 
-// believed returns what a predicted ratio of two speeds is worth. If the speeds that were measured are far from
-// their predictions, as those of recordings at tiny batches are, candidates count as equally fast instead.
+// believed returns how much of a predicted speed ratio to believe. If measured speeds are far from their predictions,
+// as with recordings at tiny batches, candidates count as equally fast instead.
 func (c *Climb) believed(ratio float64) float64 {
 	worst := 0.0
 	for _, t := range c.tried {
@@ -193,8 +192,8 @@ func (c *Climb) believed(ratio float64) float64 {
 	return math.Pow(ratio, max(0, 1-worst/noTrust))
 }
 
-// fitted returns the speed of a candidate from two or more measured batches of its variant: a forward takes a
-// fixed time and a time per sample, fitted to the two measured batches that are nearest.
+// fitted returns a candidate's speed from two or more measured batches of its variant: a forward pass takes a fixed
+// time and a time per sample, fitted to the two nearest measured batches.
 func fitted(x Candidate, own []Trial) float64 {
 	a, b := nearest(x, own)
 	perA, perB := 1/a.Rate, 1/b.Rate // seconds per sample: fixed/batch + each
@@ -211,7 +210,7 @@ func fitted(x Candidate, own []Trial) float64 {
 	return 1 / per
 }
 
-// nearest returns the two measured trials whose batches are nearest to that of a candidate.
+// nearest returns the two measured trials whose batches are closest to a candidate's.
 func nearest(x Candidate, own []Trial) (a, b Trial) {
 	distance := func(t Trial) float64 {
 		return math.Abs(math.Log(float64(t.Batch)) - math.Log(float64(x.Batch)))

@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// WarmUp is the number of steps whose times do not count: the first ones choose kernels, fill the allocator's
-// cache and make the optimizer's states. The probe skips as many before it asks whether a run is steady.
+// WarmUp is the number of first steps whose times are ignored: they choose kernels, fill the allocator's cache and
+// allocate the optimizer states. The probe skips the same number before it decides whether a run is steady.
 const WarmUp = 3
 
-// Speed returns the mean time of a step after the warm-up, and the half-width of its 95 % confidence interval
-// as a share of it. The mean counts, not the median: a run waits for its slow steps too. With too few steps to
-// tell, the noise is 1.
+// Speed returns the mean step time after the warm-up, and the half-width of its 95 % confidence interval relative to
+// it. It uses the mean, not the median, because slow steps cost time too. With too few steps, the noise is 1.
 func Speed(times []float64) (seconds, noise float64) {
 	if len(times) > WarmUp {
 		times = times[WarmUp:]

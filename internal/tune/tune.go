@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tune decides which settings of a training run to try next on a real GPU, and when to stop. It
-// runs nothing: the caller runs a trial and tells the climb how it went. The same results in the same
-// order lead to the same decisions, so an interrupted tune continues where it stopped.
+// Package tune decides which settings of a training run to try next on a real GPU, and when to stop. It runs nothing:
+// the caller runs a trial and records its result. The same results in the same order lead to the same decisions, so
+// an interrupted tune continues where it stopped.
 //
-// The climb starts at the prediction, not at a batch of 1. The memory of a candidate is predicted to
-// within a step, so the first trial confirms the prediction or shows how far it is off, and the other
-// predictions are scaled by that factor. A further trial has to be worth its time: it is run if the candidate may be
-// faster than the best so far by more than the noise of the measurements. So usually two or three trials
-// are enough:
+// The climb starts at the prediction, not at a batch of 1. A candidate's memory is predicted to within a step, so the
+// first trial confirms the prediction or shows how far it is off, and the other predictions are scaled by that
+// factor. A further trial must be worth its time: it is run only if the candidate may be faster than the best so far
+// by more than the measurement noise. So two or three trials are usually enough:
 //
 //	the prediction      does it fit, and how fast is it?
 //	another variant     without checkpointing, with a fused optimizer, …: each is tried once, at
@@ -19,10 +18,10 @@
 // Every candidate has the same effective batch. The answer always comes from a trial that fit.
 //
 //	tune.go      candidates and results
-//	climb.go     the climb: what is next, what is best
-//	predict.go   memory and speed of what was not tried yet
-//	words.go     the decisions in words, with their evidence
-//	steady.go    the speed of a run, and how sure it is
+//	climb.go     the climb: the next trial and the best one
+//	predict.go   memory and speed of untried candidates
+//	words.go     describes the decisions with their evidence
+//	steady.go    a run's speed and its uncertainty
 package tune
 
 import (
@@ -31,16 +30,16 @@ import (
 	"snug/internal/setup"
 )
 
-// Candidate is one way to run that may be tried.
+// Candidate is one combination of settings that may be tried.
 type Candidate struct {
-	Settings     setup.Values // what a trial sets; batch and accumulation are among them
-	Variant      string       // what it changes besides batch and accumulation, "checkpointing=false"; "" for nothing
-	Batch        int          // samples per GPU and forward
-	Accumulation int          // forwards per step
+	Settings     setup.Values // what a trial sets, including batch and accumulation
+	Variant      string       // settings other than batch and accumulation, "checkpointing=false"; "" for none
+	Batch        int          // samples per GPU and forward pass
+	Accumulation int          // forward passes per step
 	World        int          // GPUs, at least 1
 
-	Predicted uint64  // most bytes that PyTorch reserves, as predicted; 0 if that is not known
-	Expected  float64 // predicted samples per second; 0 if that is not known
+	Predicted uint64  // predicted peak of reserved bytes; 0 if unknown
+	Expected  float64 // predicted samples per second; 0 if unknown
 }
 
 // Key identifies a candidate.
@@ -52,7 +51,7 @@ func (c Candidate) Effective() int { return c.Batch * c.Accumulation * max(c.Wor
 // Size returns batch and accumulation, "8 x 4".
 func (c Candidate) Size() string { return fmt.Sprintf("%d x %d", c.Batch, c.Accumulation) }
 
-// Name returns the candidate in a few words.
+// Name returns a short description of the candidate.
 func (c Candidate) Name() string {
 	if c.Variant == "" {
 		return "batch " + c.Size()
@@ -66,34 +65,34 @@ type Outcome string
 // The outcomes.
 const (
 	Fits        Outcome = "ok"            // it trained
-	OutOfMemory Outcome = "out-of-memory" // a process asked for GPU memory that was not there
+	OutOfMemory Outcome = "out-of-memory" // a process ran out of GPU memory
 	Crashed     Outcome = "crashed"       // the command failed for another reason
 	Hung        Outcome = "hung"          // it exceeded a time limit
-	Interrupted Outcome = "interrupted"   // the user ended it: it says nothing
-	Lost        Outcome = "lost"          // the job was cancelled or preempted, or its machine failed: it says nothing
+	Interrupted Outcome = "interrupted"   // the user ended it; not evidence
+	Lost        Outcome = "lost"          // the job was cancelled or preempted, or its machine failed; not evidence
 )
 
-// IsEvidence reports whether an outcome says something about the settings.
+// IsEvidence reports whether an outcome is evidence about the settings.
 func (o Outcome) IsEvidence() bool { return o != Interrupted && o != Lost }
 
-// Result is what a trial has shown.
+// Result is the result of a trial.
 type Result struct {
 	Outcome   Outcome `json:"outcome"`
-	Reserved  uint64  `json:"reserved,omitempty"`  // peak of a GPU, in bytes
-	Allocated uint64  `json:"allocated,omitempty"` // peak of a GPU, in bytes
-	Lasting   uint64  `json:"lasting,omitempty"`   // bytes that stay from step to step: weights, gradients, optimizer states
+	Reserved  uint64  `json:"reserved,omitempty"`  // peak on one GPU, in bytes
+	Allocated uint64  `json:"allocated,omitempty"` // peak on one GPU, in bytes
+	Lasting   uint64  `json:"lasting,omitempty"`   // bytes kept between steps: weights, gradients, optimizer states
 	Rate      float64 `json:"samples_per_second,omitempty"`
-	Noise     float64 `json:"noise,omitempty"`   // of the rate, as a share of it
+	Noise     float64 `json:"noise,omitempty"`   // relative noise of the rate
 	Steps     int     `json:"steps,omitempty"`   // optimizer steps
-	Retries   int     `json:"retries,omitempty"` // times that PyTorch flushed its cache after the first steps to make room
-	Growth    uint64  `json:"growth,omitempty"`  // bytes per step by which memory still grew at the end
-	Seconds   float64 `json:"seconds,omitempty"` // that the trial took
+	Retries   int     `json:"retries,omitempty"` // number of cache flushes after the first steps
+	Growth    uint64  `json:"growth,omitempty"`  // bytes per step that memory still grew by at the end
+	Seconds   float64 `json:"seconds,omitempty"` // duration of the trial
 	Why       string  `json:"why,omitempty"`     // the evidence for an outcome other than ok
-	Longest   string  `json:"longest,omitempty"` // what is known of the longest batch
+	Longest   string  `json:"longest,omitempty"` // what is known about the longest batch
 	Ranks     []Rank  `json:"ranks,omitempty"`   // of a run with several processes
 }
 
-// Rank is the peak of one process of several.
+// Rank is one process's peak.
 type Rank struct {
 	Rank      int    `json:"rank"`
 	Reserved  uint64 `json:"reserved"`  // bytes

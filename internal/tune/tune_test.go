@@ -16,8 +16,8 @@ import (
 
 const gib = 1 << 30
 
-// usual is a run with and without checkpointing on a card of 24 GiB: without is a third faster and takes four
-// times the activations.
+// usual is a run with and without checkpointing on a 24 GiB card: without it, the run is a third faster and needs
+// four times the activation memory.
 func usual(noise float64) *machine {
 	return &machine{
 		limit: 24 * gib, target: 64, noise: noise, random: rand.New(rand.NewPCG(1, 2)),
@@ -28,8 +28,8 @@ func usual(noise float64) *machine {
 	}
 }
 
-// The settings that are found are within 3 % of the best that there are, in at most five trials, whatever is
-// wrong with the predictions.
+// The settings found are within 3 % of the best possible, in at most five trials, whatever is wrong with the
+// predictions.
 func TestClimbFinds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -92,8 +92,8 @@ func keys(c *Climb) []string {
 	return out
 }
 
-// Whatever the machine does, the answer was seen to fit, the effective batch is kept, and the number of trials
-// is bounded.
+// Whatever the machine does, the answer was seen to fit, the effective batch is kept, and the number of trials is
+// bounded.
 func TestClimbIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMachine(t)
@@ -104,7 +104,7 @@ func TestClimbIsSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if climb.Runs() > most {
-			t.Fatalf("%d trials, at most %d were asked for", climb.Runs(), most)
+			t.Fatalf("%d trials, but at most %d were allowed", climb.Runs(), most)
 		}
 		for _, x := range climb.tried {
 			if x.Effective() != m.target {
@@ -119,7 +119,7 @@ func TestClimbIsSafe(t *testing.T) {
 			t.Fatalf("%s does not fit", best.Name())
 		}
 		if best.Outcome != Fits || best.Times < 1 {
-			t.Fatalf("%s was not seen to fit", best.Name())
+			t.Fatalf("%s was never measured to fit", best.Name())
 		}
 	})
 }
@@ -141,7 +141,7 @@ func drawMachine(t *rapid.T) *machine {
 	return m
 }
 
-// The same results lead to the same decisions, so that an interrupted tune can go on from what is stored.
+// The same results lead to the same decisions, so that an interrupted tune can continue from what is stored.
 func TestClimbResumes(t *testing.T) {
 	m := usual(0.01)
 	whole, err := m.climb(Options{})
@@ -159,7 +159,7 @@ func TestClimbResumes(t *testing.T) {
 		again.Record(*s.Next, r)
 	}
 	for s := replay.Next(); s.Next != nil; s = replay.Next() {
-		replay.Record(*s.Next, Result{Outcome: Interrupted}) // it says nothing
+		replay.Record(*s.Next, Result{Outcome: Interrupted}) // not evidence
 		if same := replay.Next(); same.Next.Key() != s.Next.Key() {
 			t.Fatalf("after an interruption %s is next, not %s", same.Next.Key(), s.Next.Key())
 		}
@@ -179,7 +179,7 @@ func one(batch int, predicted uint64) Candidate {
 	return Candidate{Settings: setup.Assign("batch", batch).With("accumulation", 16/batch), Batch: batch, Accumulation: 16 / batch, World: 1, Predicted: predicted, Expected: 25 * float64(batch)}
 }
 
-// Each decision says what it rests on.
+// Each decision includes its evidence.
 func TestDecisions(t *testing.T) {
 	all := []Candidate{one(2, 4*gib), one(4, 6*gib), one(8, 10*gib), one(16, 18*gib)}
 	climb := func() *Climb {
@@ -216,7 +216,7 @@ func TestDecisions(t *testing.T) {
 	check(c, "again", "16 x 1", "is 1.5 % faster than batch 8 x 2, and measurements vary by up to 1.0 %")
 	c.Record(all[3], Result{Outcome: Fits, Reserved: 10 * gib, Rate: 99.5, Noise: 0.001})
 	if b := c.Best(); b == nil || b.Batch != 8 {
-		t.Errorf("a gain that did not last is kept: %v", b)
+		t.Errorf("a gain that was not confirmed was kept: %v", b)
 	}
 
 	c = climb()
@@ -233,18 +233,18 @@ func TestDecisions(t *testing.T) {
 	check(c, "stop", "", "that is the smallest batch")
 }
 
-// Mistakes of the caller.
+// TestNew checks the errors for mistakes by the caller.
 func TestNew(t *testing.T) {
 	if _, err := New(nil, 0, Options{}); err == nil {
-		t.Error("nothing to try is no error")
+		t.Error("no error without candidates")
 	}
 	other := one(4, gib)
 	other.Accumulation = 5
 	if _, err := New([]Candidate{one(2, gib), other}, 0, Options{}); err == nil {
-		t.Error("two effective batches are no error")
+		t.Error("no error for two effective batches")
 	}
 	if _, err := New([]Candidate{one(2, gib), one(2, gib)}, 0, Options{}); err == nil {
-		t.Error("the same candidate twice is no error")
+		t.Error("no error for a duplicate candidate")
 	}
 }
 
@@ -268,8 +268,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// Over many machines whose predictions are off as those of real ones are, nearly all answers are within 3 % of
-// the best, and three trials or fewer are usual.
+// Over many machines with realistic prediction errors, nearly all answers are within 3 % of the best, and most need
+// at most three trials.
 func TestClimbUsually(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	within := func(low, high float64) float64 { return low + (high-low)*random.Float64() }

@@ -69,11 +69,11 @@ func (c *Climb) evidence(t Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// exactly is the share below which a measured peak counts as predicted: two segments of the allocator of 2 MiB
-// on the smallest card that trains.
+// exactly is the relative error below which a measured peak counts as predicted: two 2 MiB allocator segments on the
+// smallest card that trains.
 const exactly = 0.005
 
-// Parted says how far the measured peak of a trial is from its prediction.
+// Parted describes how far a trial's measured peak is from its prediction.
 func Parted(x Candidate, r Result) string {
 	off := float64(r.Reserved)/float64(x.Predicted) - 1
 	switch {
@@ -85,7 +85,7 @@ func Parted(x Candidate, r Result) string {
 	return fmt.Sprintf("%s less than predicted", percent(-off))
 }
 
-// ofLimit returns the share of the limit, " of 24.00 GiB (83 %)".
+// ofLimit returns bytes as a fraction of the limit, " of 24.00 GiB (83 %)".
 func (c *Climb) ofLimit(bytes uint64) string {
 	if c.opts.Limit == 0 {
 		return ""
@@ -93,7 +93,7 @@ func (c *Climb) ofLimit(bytes uint64) string {
 	return fmt.Sprintf(" of %v (%.0f %%)", units.Bytes(c.opts.Limit), 100*float64(bytes)/float64(c.opts.Limit))
 }
 
-// whyNothing says why no other candidate is tried.
+// whyNothing explains why no other candidate is tried.
 func (c *Climb) whyNothing(best *Trial) string {
 	untried, large := 0, 0
 	for _, x := range c.candidates {
@@ -113,7 +113,7 @@ func (c *Climb) whyNothing(best *Trial) string {
 	return fmt.Sprintf("nothing else is expected to be faster than %s by more than the noise", best.Name())
 }
 
-// whyNone says why the climb ends without an answer.
+// whyNone explains why the climb ends without an answer.
 func (c *Climb) whyNone() string {
 	least := slices.MinFunc(c.candidates, func(a, b Candidate) int { return a.Batch - b.Batch })
 	if len(c.tried) == 0 {
@@ -129,7 +129,7 @@ func (c *Climb) whyNone() string {
 	return last + "; nothing fits"
 }
 
-// percent returns a share as text, "1.2 %".
+// percent formats a fraction, "1.2 %".
 func percent(share float64) string {
 	if share >= 0.095 {
 		return fmt.Sprintf("%.0f %%", 100*share)

@@ -22,7 +22,7 @@ const (
 // Bytes is a number of bytes.
 type Bytes uint64
 
-// String returns b for people: "512 B", "20.0 MiB", "7.43 GiB".
+// String formats b for people: "512 B", "20.0 MiB", "7.43 GiB".
 func (b Bytes) String() string {
 	switch v := float64(b); {
 	case b < KiB:
@@ -38,7 +38,7 @@ func (b Bytes) String() string {
 	}
 }
 
-// Torch returns b as PyTorch's error messages write it: inclusive bounds, two decimals, nothing above GiB
+// Torch formats b as PyTorch's error messages do: inclusive bounds, two decimals, nothing above GiB
 // (c10/core/Allocator.h, format_size).
 func (b Bytes) Torch() string {
 	switch v := float64(b); {
@@ -64,8 +64,8 @@ var suffixes = []struct {
 	{"b", 1},
 }
 
-// Parse reads "24GiB", "24 GB", "512MiB" or a plain number in units of plain bytes (1 for bytes, GiB for
-// cards).
+// Parse parses "24GiB", "24 GB", "512MiB", or a number without a unit, which is multiplied by plain (1 for bytes, GiB
+// for cards).
 func Parse(text string, plain float64) (Bytes, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	scale := plain
@@ -85,12 +85,12 @@ func Parse(text string, plain float64) (Bytes, error) {
 	return Bytes(v * scale), nil
 }
 
-// leastLimit is the smallest limit accepted without a unit. A smaller number was surely meant in gigabytes:
-// no run fits into so few bytes.
+// leastLimit is the smallest limit accepted without a unit. A smaller number was surely meant in gigabytes: no run
+// fits into so few bytes.
 const leastLimit = KiB
 
-// ParseLimit reads an amount of memory: bytes, or text with a unit. A bare number that is too small is an
-// error that suggests a unit: 24 would be 24 bytes.
+// ParseLimit parses an amount of memory: bytes, or text with a unit. A bare number that is too small is an error that
+// suggests a unit: 24 would be 24 bytes.
 func ParseLimit(text string) (Bytes, error) {
 	b, err := Parse(text, 1)
 	switch {

@@ -14,7 +14,7 @@ func TestParseLimit(t *testing.T) {
 	}{
 		"24GiB":       {24 * GiB, ""},
 		"24GB":        {24e9, ""},
-		"512 KiB":     {512 * KiB, ""}, // small, and meant
+		"512 KiB":     {512 * KiB, ""}, // small, but intended
 		"2097152":     {2 * MiB, ""},
 		"24":          {0, "24 without a unit means bytes, which is too little; write 24GiB"},
 		" 1.5 ":       {0, "1.5 without a unit means bytes, which is too little; write 1.5GiB"},

@@ -4,9 +4,9 @@ package watch
 
 import "fmt"
 
-// What to do about each state.
+// Advice for each state.
 const (
-	adviceLeak              = "look for tensors that are kept from step to step: a running sum of losses (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds such lines, and `snug profile` records which line allocates them"
+	adviceLeak              = "look for tensors that are kept from step to step: a running sum of losses (use loss.item()), a list of outputs (use .detach().cpu()), copies of the weights; `snug lint` finds these lines, and `snug profile` records which line allocates them"
 	adviceLeakUnprobed      = "start the run with `snug watch -- COMMAND` to see whether tensors or PyTorch's cache grow"
 	adviceOOM               = "run `snug diagnose` on the run's log to see why, and `snug optimize` for settings that fit"
 	adviceThrash            = "use a smaller batch, or set PYTORCH_ALLOC_CONF=expandable_segments:True so that freed memory is not left in small pieces"
@@ -22,10 +22,10 @@ func adviceOther(pid int) string {
 	return fmt.Sprintf("see what process %d is (ps -p %d), and move one of the two to another GPU with CUDA_VISIBLE_DEVICES", pid, pid)
 }
 
-// goodShare is the share of the card that a suggested batch may use.
+// goodShare is the fraction of the card that a suggested batch may use.
 const goodShare = 0.85
 
-// adviceUnderused computes the batch that would use the card well: what stays allocated does not change, the rest of a
+// adviceUnderused computes the batch that would use the card well: persistent memory stays the same, the rest of a
 // step grows with the batch.
 func (w *Watcher) adviceUnderused(p *process, capacity float64) string {
 	peak, _ := p.highest()

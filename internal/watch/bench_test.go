@@ -20,7 +20,8 @@ func node(t float64) []Event {
 	return out
 }
 
-// BenchmarkNode takes one second of a node with eight GPUs at 1 Hz, each with a process. 1 % of one core is 10 ms.
+// BenchmarkNode processes one second of a node with eight GPUs at 1 Hz, each with a process. 1 % of one core is 10
+// ms.
 func BenchmarkNode(b *testing.B) {
 	w := New(Options{})
 	w.Add(Event{Kind: KindStart})
@@ -39,7 +40,7 @@ func BenchmarkNode(b *testing.B) {
 	}
 }
 
-// BenchmarkStep takes one step of a long run.
+// BenchmarkStep processes one step of a long run.
 func BenchmarkStep(b *testing.B) {
 	w := New(Options{})
 	step := 0
@@ -55,7 +56,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkWeek takes a week of a node at 1 Hz and reports how much memory it grew after its first hour.
+// BenchmarkWeek processes a week of a node at 1 Hz and reports how much memory it grew after its first hour.
 func BenchmarkWeek(b *testing.B) {
 	for b.Loop() {
 		w := New(Options{})
@@ -66,7 +67,7 @@ func BenchmarkWeek(b *testing.B) {
 			return float64(m.HeapAlloc) / (1 << 20)
 		}
 		hour := 0.0
-		for t := range 7 * 24 * 3600 / 30 { // every thirtieth sample: what is kept does not depend on the time between them
+		for t := range 7 * 24 * 3600 / 30 { // every thirtieth sample: memory use does not depend on the interval
 			for _, e := range node(float64(30 * t)) {
 				w.Add(e)
 			}

@@ -4,7 +4,7 @@ package watch
 
 import "testing"
 
-// TestNothingGrows takes a long run with everything in it: what is kept is bounded.
+// TestNothingGrows checks that memory stays bounded in a long run with every kind of event.
 func TestNothingGrows(t *testing.T) {
 	w := New(Options{})
 	for i := range 20_000 {
@@ -29,7 +29,7 @@ func TestNothingGrows(t *testing.T) {
 	}
 }
 
-// TestManyProcesses starts one process after another: those that have ended are forgotten.
+// TestManyProcesses checks that processes are forgotten after they end.
 func TestManyProcesses(t *testing.T) {
 	w := New(Options{})
 	w.Add(Event{Kind: KindStart})

@@ -15,19 +15,19 @@ type card struct {
 	samples int
 	utils   []utilSample
 	curve   curve[CurvePoint]
-	others  map[int]int64 // memory of processes that are not watched, by PID
+	others  map[int]int64 // memory of unwatched processes, by PID
 }
 
 type utilSample struct{ t, percent float64 }
 
-// The window over which a GPU's use is averaged: long enough for several steps, even slow ones.
+// The window over which a GPU's utilization is averaged: long enough for several steps, even slow ones.
 const (
 	utilSeconds = 10.0
 	utilSamples = 8
 	utilKept    = 256
 )
 
-// add takes a sample.
+// add adds a sample.
 func (c *card) add(t float64, g GPU) {
 	c.newest, c.t, c.used = g, t, g.Used
 	c.samples++
@@ -50,17 +50,17 @@ func (c *card) add(t float64, g GPU) {
 	}
 }
 
-// use is how busy a card has been.
+// use is a card's recent utilization.
 type use struct {
 	mean float64 // percent
-	idle float64 // share of the samples in which nothing ran
+	idle float64 // fraction of samples in which nothing ran
 }
 
-// idleBelow is the use, in percent, of a sample in which hardly anything ran.
+// idleBelow is the utilization, in percent, below which a sample is considered idle.
 const idleBelow = 5
 
-// use returns how busy the card was in the last seconds, and not before since. It returns false if there are too few
-// samples to tell.
+// use returns the card's utilization in the last seconds, but not before since. It returns false if there are too few
+// samples.
 func (c *card) use(since float64) (use, bool) {
 	i := len(c.utils)
 	for i > 0 && c.utils[i-1].t >= since && (c.utils[i-1].t > c.t-utilSeconds || len(c.utils)-i < utilSamples) {
@@ -80,8 +80,8 @@ func (c *card) use(since float64) (use, bool) {
 	return u, true
 }
 
-// busyAt returns when the card first computed after since, or -1 if it did not. A card whose use is not known counts as
-// busy.
+// busyAt returns when the card first computed after since, or -1 if it did not. A card with unknown utilization
+// counts as busy.
 func (c *card) busyAt(since float64) float64 {
 	if len(c.utils) == 0 {
 		return since
@@ -94,21 +94,21 @@ func (c *card) busyAt(since float64) float64 {
 	return -1
 }
 
-// The signs of a GPU that waits: it is idle most of the time, or there are pauses between bursts of work. Kernels that
-// are too small to fill the time leave the GPU busy for part of each sample, but without pauses.
+// Signs that a GPU is waiting: it is idle most of the time, or it pauses between bursts of work. Kernels that are too
+// small to fill the time leave the GPU busy for part of each sample, but without pauses.
 const (
 	mostlyIdle  = 35   // percent
 	pausesBelow = 60   // percent, with pauses
-	pauses      = 0.25 // share of the samples
-	mostlyBusy  = 85   // percent: above, the GPU does not wait, whatever the program does
-	waitsMuch   = 0.3  // of a step, for the DataLoader
+	pauses      = 0.25 // fraction of samples
+	mostlyBusy  = 85   // percent: above this, the GPU is not waiting, whatever the program does
+	waitsMuch   = 0.3  // fraction of a step spent waiting for the DataLoader
 )
 
 func (u use) starved() bool {
 	return u.mean < mostlyIdle || u.mean < pausesBelow && u.idle >= pauses
 }
 
-// otherProcess returns the memory of the processes that are not watched, and the largest of them.
+// otherProcess returns the total memory of unwatched processes, and the PID of the largest.
 func (c *card) otherProcess() (sum int64, largest int) {
 	most := int64(-1)
 	pids := make([]int, 0, len(c.others))

@@ -9,38 +9,38 @@ import (
 	"math"
 )
 
-// Kind says what an event reports.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events, as a recording writes them.
+// The kinds of events, as written in a recording.
 const (
-	KindStart Kind = "start" // the watching begins
+	KindStart Kind = "start" // watching begins
 	KindLimit Kind = "limit" // a cap on what PyTorch may reserve
 	KindGPU   Kind = "gpu"   // a sample of a card
-	KindStep  Kind = "step"  // a training step, or a batch of an evaluation
+	KindStep  Kind = "step"  // a training step, or an evaluation batch
 	KindOOM   Kind = "oom"   // a request for memory failed
-	KindNote  Kind = "note"  // something that the watching itself met: a source that was lost
-	KindEnd   Kind = "end"   // the run, or the watching, is over
+	KindNote  Kind = "note"  // a problem with watching itself, such as a lost source
+	KindEnd   Kind = "end"   // the run or the watching has ended
 )
 
-// Phase says what a step did.
+// Phase is what a step did.
 type Phase string
 
 // The phases of a step.
 const (
-	Train Phase = "train" // an update by the optimizer
+	Train Phase = "train" // an optimizer update
 	Eval  Phase = "eval"  // a forward pass in evaluation mode
 )
 
-// Event is one line of a recording. Only the fields of its kind are set. Sizes are in bytes; 0 means that the source
-// does not report the field, unless the field is a pointer.
+// Event is one line of a recording. Only the fields for its kind are set. Sizes are in bytes; in a field that is not
+// a pointer, 0 means that the source does not report it.
 type Event struct {
 	T    float64 // seconds since the start
 	Kind Kind
 	PID  int // of start, limit, step, oom, end
 
-	Total   int64  // start: memory of the card, as PyTorch sees it
-	Own     bool   // start: snug has started the run, and only processes that report are watched
+	Total   int64  // start: the card's memory, as PyTorch sees it
+	Own     bool   // start: snug started the run, so only reporting processes are watched
 	Limit   int64  // limit: the cap
 	Message string // oom, note: the text
 
@@ -50,17 +50,17 @@ type Event struct {
 
 // GPU is a sample of one card.
 type GPU struct {
-	Index       int       // as the driver counts
-	UUID        string    // the card's unique name, if the source knows it
+	Index       int       // the driver's index
+	UUID        string    // the card's unique ID, if the source reports it
 	Name        string    // as the driver prints it
 	Used, Total int64     // bytes
-	Reserved    int64     // bytes of Total that the driver keeps for itself, if they are not part of Used
-	Util        *float64  // percent of the time in which a kernel ran
+	Reserved    int64     // bytes of Total reserved by the driver, if not part of Used
+	Util        *float64  // percent of the time that a kernel was running
 	Power       *float64  // watts
 	PowerLimit  *float64  // watts
 	Temperature *float64  // degrees Celsius
-	Throttle    []string  // why the clocks are lower than they could be
-	Procs       []Process // those that hold memory of the card
+	Throttle    []string  // why the clocks are reduced
+	Procs       []Process // processes with memory on the card
 }
 
 // Process is a process on a card.
@@ -70,18 +70,18 @@ type Process struct {
 	Name string `json:"name,omitempty"` // of the executable
 }
 
-// Step is the state of PyTorch's allocator at the end of a step. Peaks are since the step before.
+// Step is the state of PyTorch's allocator at the end of a step. Peaks are since the previous step.
 type Step struct {
 	N                           int
 	Phase                       Phase
 	Shape                       []int // of the batch
 	Allocated, Reserved         int64
 	PeakAllocated, PeakReserved int64
-	Retries                     int      // times the cache was flushed to make room, since the process began
-	Wait                        *float64 // seconds in this step that the process waited for its data
+	Retries                     int      // times the cache was flushed to make room, since the process started
+	Wait                        *float64 // seconds of this step spent waiting for data
 }
 
-// line is an event as JSON: the fields of all kinds.
+// line is an event as JSON, with the fields of all kinds.
 type line struct {
 	T             *float64  `json:"t"`
 	Kind          Kind      `json:"kind"`
@@ -142,7 +142,7 @@ func given[T int | int64](n T) *T {
 	return &n
 }
 
-// errKind is returned for a line of a kind that this snug does not know.
+// errKind is returned for a line of an unknown kind.
 var errKind = errors.New("unknown kind")
 
 // UnmarshalJSON reads a line of a recording.
@@ -184,10 +184,10 @@ func of[T any](p *T) (zero T) {
 	return *p
 }
 
-// mostBytes is more than any card has: larger numbers are mistakes.
+// mostBytes is more than any card has; larger numbers are mistakes.
 const mostBytes = 1 << 50
 
-// check refuses numbers that cannot be.
+// check returns an error for impossible numbers.
 func (e *Event) check() error {
 	s, g := &e.Step, &e.GPU
 	sizes := []struct {
@@ -199,12 +199,12 @@ func (e *Event) check() error {
 	}
 	for _, x := range sizes {
 		if x.n < 0 || x.n > mostBytes {
-			return fmt.Errorf("%q is %d, which is not a size of memory", x.name, x.n)
+			return fmt.Errorf("%q is %d, which is not a memory size", x.name, x.n)
 		}
 	}
 	for _, p := range g.Procs {
 		if p.Used < 0 || p.Used > mostBytes {
-			return fmt.Errorf("process %d uses %d bytes, which is not a size of memory", p.PID, p.Used)
+			return fmt.Errorf("process %d uses %d bytes, which is not a memory size", p.PID, p.Used)
 		}
 	}
 	switch {

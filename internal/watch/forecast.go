@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// A step fails when what stays allocated, and what the step needs above it, reach what PyTorch can reserve. What stays
-// grows along the trend; what steps need is known from the recent ones, and varies with their batches. So step k from
-// now fails with the probability that a recent step would not have fitted into what is then left, and these
-// probabilities add up:
+// A step fails when persistent memory plus what the step needs above it exceeds what PyTorch can reserve. Persistent
+// memory grows along the trend; what steps need is known from the recent ones, and varies with their batches. So the
+// probability that step k from now fails is the fraction of recent steps that would not have fitted into the room
+// left by then, and these probabilities add up:
 //
-//	risk(k) = sum over j <= k of the share of recent steps that do not fit at j
+//	risk(k) = sum over j <= k of the fraction of recent steps that do not fit at j
 //
-// The run survives k steps with probability exp(-risk(k)). The middle of the forecast is where that is a half; its ends
-// are where it is 95 and 5 %, moved further by the bounds of the slope.
+// The run survives k steps with probability exp(-risk(k)). The middle of the forecast is where that is 50 %; its ends
+// are where it is 95 and 5 %, widened by the bounds of the slope.
 var (
 	riskLow    = -math.Log(0.95)
 	riskMiddle = -math.Log(0.5)
 	riskHigh   = -math.Log(0.05)
 )
 
-// forecast adds when memory will run out.
+// forecast adds when memory will run out to the reading.
 func (w *Watcher) forecast(p *process, r *Reading) {
 	capacity := w.capacity(p)
 	if capacity == 0 || p.leak.slope <= 0 {
@@ -38,7 +38,7 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 		return steps
 	}
 	middle := at(p.leak.slope, riskMiddle)
-	pause := p.leak.part / 2 // a staircase fails at its next step
+	pause := p.leak.part / 2 // a staircase fails at its next rise
 	low, high := min(at(p.leak.high, riskLow), middle-pause), max(at(p.leak.low, riskHigh), middle+pause)
 	if soonest, likely, ok := p.untilFull(capacity); ok {
 		low, middle = min(low, soonest), min(middle, likely)
@@ -49,10 +49,11 @@ func (w *Watcher) forecast(p *process, r *Reading) {
 	}
 }
 
-// untilFull returns after how many steps PyTorch will have reserved all that it can get. Tensors that stay can split the
-// cache: each holds a piece of a block that a later step would have used whole, so that PyTorch reserves another one, and
-// cannot give the first one back. Then memory runs out although much of it is not allocated. Only growth that is as even
-// as a leak's counts, and only if all batches are alike: other growth is a cache that is given back.
+// untilFull returns after how many steps PyTorch will have reserved all it can get. Tensors that are never freed can
+// split the cache: each occupies a piece of a block that a later step would have used whole, so PyTorch reserves
+// another block and cannot release the first one. Memory then runs out although much of it is not allocated. Only
+// growth as even as a leak counts, and only if all batches have the same shape: other growth is cache that will be
+// released.
 func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool) {
 	if !p.filling || p.fills.slope <= p.leak.slope || len(p.peaks) == 0 {
 		return 0, 0, false
@@ -64,7 +65,8 @@ func (p *process) untilFull(capacity float64) (soonest, likely float64, ok bool)
 	return room / p.fills.high, room / p.fills.slope, true
 }
 
-// levels returns what stays allocated now, by the trend through the last steps, and what recent steps needed above it.
+// levels returns the memory that stays allocated now, by the trend through the last steps, and what recent steps
+// needed above it.
 func (p *process) levels() (level float64, above []float64) {
 	recent := p.recentPeaks(kept)
 	var stays []float64
@@ -79,8 +81,8 @@ func (p *process) levels() (level float64, above []float64) {
 	return level, above
 }
 
-// stepsUntil returns after how many steps the risk is reached. Each recent step adds to it from the moment on at which
-// it would not fit any more.
+// stepsUntil returns after how many steps the risk is reached. Each recent step adds to it once it would no longer
+// fit.
 func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	if len(above) == 0 {
 		return max(0, room) / slope
@@ -103,7 +105,7 @@ func stepsUntil(room, slope float64, above []float64, risk float64) float64 {
 	return 0
 }
 
-// forecastMemory adds when the memory that the driver counts will run out.
+// forecastMemory adds when memory will run out by the driver's count.
 func (w *Watcher) forecastMemory(p *process, capacity float64, r *Reading) {
 	room := max(0, capacity-float64(p.used))
 	if p.leak.slope <= 0 {
@@ -114,5 +116,5 @@ func (w *Watcher) forecastMemory(p *process, capacity float64, r *Reading) {
 
 func whole(steps float64) int { return int(math.Round(max(0, min(steps, math.MaxInt32)))) }
 
-// round keeps a tenth of a second.
+// round rounds to a tenth of a second.
 func round(seconds float64) float64 { return math.Round(seconds*10) / 10 }

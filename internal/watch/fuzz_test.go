@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzRecording reads anything as a recording. Nothing may crash, every reading has a known state, and what was read can
-// be written and read again.
+// FuzzRecording reads arbitrary input as a recording. Nothing may crash, every reading has a known state, and what
+// was read can be written and read again.
 func FuzzRecording(f *testing.F) {
 	f.Add([]byte(`{"t": 0, "kind": "start", "total": 150109880320, "pid": 772}
 {"t": 0, "kind": "limit", "limit": 8589934592}

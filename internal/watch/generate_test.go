@@ -7,26 +7,26 @@ import (
 	"math/rand/v2"
 )
 
-// A generated run: what each step holds and takes, as shares of the card.
+// generated is a generated run: the memory of each step, as fractions of the card.
 type generated struct {
 	seed     uint64
 	steps    int
-	stays    float64                          // what stays allocated
-	noise    float64                          // standard deviation of what stays
+	stays    float64                          // persistent memory
+	noise    float64                          // standard deviation of persistent memory
 	persists float64                          // correlation of the noise from step to step
 	lengths  func(step int, r *rand.Rand) int // of the batch; nil: always 512
-	held     float64                          // what a batch of 512 leaves allocated at the end of its step
-	square   bool                             // what it leaves grows with the square of its length
-	leak     func(step, length int) float64   // what a step adds for good
-	jumps    map[int]float64                  // single additions that stay
-	takes    float64                          // what a batch of 512 takes above what stays
-	evalEach int                              // an evaluation after so many steps
+	held     float64                          // memory still allocated after a step with a batch of 512
+	square   bool                             // held grows with the square of the length
+	leak     func(step, length int) float64   // what a step leaks
+	jumps    map[int]float64                  // single permanent additions
+	takes    float64                          // what a batch of 512 needs above persistent memory
+	evalEach int                              // steps between evaluations
 	hidden   bool                             // the shape is not reported
 }
 
 const genCard = int64(40 << 30)
 
-// events returns the lines of the run. It ends with an out-of-memory error if it takes more than the card has.
+// events returns the events of the run. It ends with an out-of-memory error if it needs more than the card has.
 func (g generated) events() (out []Event, oomStep int) {
 	r := rand.New(rand.NewPCG(g.seed, 7))
 	out = append(out, Event{Kind: KindStart, Total: genCard, PID: 1})
@@ -73,7 +73,7 @@ func (g generated) events() (out []Event, oomStep int) {
 
 func share(part float64) int64 { return int64(part * float64(genCard)) }
 
-// Lengths of batches.
+// drawn returns random batch lengths.
 func drawn(median, sigma float64) func(int, *rand.Rand) int {
 	return func(_ int, r *rand.Rand) int {
 		return min(2048, 16+int(median*math.Exp(sigma*r.NormFloat64())))

@@ -8,31 +8,31 @@ import (
 	"slices"
 )
 
-// How a leak is told from everything else that makes memory vary.
+// How a leak is distinguished from everything else that makes memory vary.
 //
-// A leak adds the same amount again and again, without end. So a window of steps is cut into parts of equal length,
-// and the same step of neighbouring parts is compared: what a step holds now, and what it held one part earlier. With
-// a leak, nearly all of these rises are positive and about equal, in every part. Each thing that is not a leak fails:
+// A leak adds the same amount again and again, without end. So a window of steps is divided into parts of equal
+// length, and each step is compared with the corresponding step of the previous part. With a leak, nearly all of
+// these rises are positive and about equal, in every part. Everything else fails this test:
 //
 //   - Noise: the rises scatter around zero.
-//   - One allocation that stays (the average of the weights, the first evaluation): only the comparisons across that
-//     step rise. In a window of P parts there are P-1 parts' worth of comparisons, and one jump reaches at most one
-//     part's worth of them. Two jumps reach two, so a window of four parts is safe from them; three parts are enough
-//     only if the rises are nearly equal as well, as they are in a staircase of equal steps at equal distances.
-//   - Memory that follows the batch: only comparable steps are compared, and a step is comparable only with a later
-//     one whose batch is not larger in any dimension. While lengths grow by a curriculum there are no such pairs,
-//     and so there is no verdict; when they have settled, the pairs are among the settled steps.
+//   - One permanent allocation (the average of the weights, the first evaluation): only the comparisons across that
+//     step rise. A window of P parts has P-1 parts' worth of comparisons, and one jump affects at most one
+//     part's worth of them. Two jumps affect two, so a window of four parts is safe from them; three parts are enough
+//     only if the rises are nearly equal as well, as in a staircase of equal steps at equal distances.
+//   - Memory that follows the batch: a step is compared only with a later one whose batch is not larger in any
+//     dimension. While a curriculum increases lengths, no such pairs exist and there is no verdict; once the lengths
+//     have settled, the pairs are among the settled steps.
 //   - A cache that fills: the rises get smaller from part to part.
-//   - Slow waves: the window has to end above everything that was seen before it.
+//   - Slow waves: the window must end above everything seen before it.
 //
-// The test is repeated on windows of many lengths, which end now: short ones see a fast leak early, long ones see a
-// slow one, and a staircase whose steps are n apart shows in windows of 3n and more.
+// The test is repeated on windows of many lengths, all ending now: short ones detect a fast leak early, long ones
+// detect a slow one, and a staircase whose steps are n apart shows in windows of 3n and more.
 
-// point is one step, or one sample of a card.
+// point is one step, or one card sample.
 type point struct {
 	x     float64 // the step, or seconds
 	y     float64 // bytes
-	shape []int   // of the batch; nil if not known
+	shape []int   // of the batch; nil if unknown
 	size  float64 // elements of the batch
 }
 
@@ -44,10 +44,10 @@ func newPoint(x, y float64, shape []int) point {
 	return point{x, y, shape, size}
 }
 
-// near is the least share of the earlier batch that a later one may have to be compared with it.
+// near is the smallest size of a later batch, relative to the earlier one, at which the two are compared.
 const near = 0.9
 
-// comparable reports whether a rise from a to a later b cannot come from a larger batch.
+// comparable reports whether a larger batch cannot explain a rise from a to the later b.
 func comparable(a, b point) bool {
 	if len(a.shape) != len(b.shape) || b.size < near*a.size {
 		return false
@@ -60,39 +60,39 @@ func comparable(a, b point) bool {
 	return true
 }
 
-// trend is a growth that was found.
+// trend is a detected growth.
 type trend struct {
 	slope     float64 // bytes per step, or per second
 	low, high float64 // bounds of the slope
-	part      float64 // length of a part, in steps or seconds: a staircase may pause for as long
+	part      float64 // length of a part, in steps or seconds; a staircase may pause this long
 	from      float64 // where the window begins
 }
 
-// test holds the demands on a window.
+// test contains the requirements for a window.
 type test struct {
-	least   int     // points in the shortest window
-	floor   float64 // least rise over the window, in bytes
-	equal   int     // parts of a window in which the rises have to be about equal
-	about   float64 // how far a rise may be from the median to be about equal, as a share of it
-	certain int     // parts of a window in which they only have to be certain; 0: that is not enough
-	pairs   int     // comparable pairs that each part needs
-	earlier []point // points before all that are tested
+	least   int     // minimum number of points in a window
+	floor   float64 // minimum rise over the window, in bytes
+	equal   int     // parts of a window if the rises must be about equal
+	about   float64 // how far a rise may be from the median to be about equal, as a fraction of it
+	certain int     // parts of a window if the rises only need to be certain; 0: not allowed
+	pairs   int     // minimum number of comparable pairs per part
+	earlier []point // points before the tested ones
 }
 
-// Constants of the test. None of them depends on how large or how fast a run is.
+// Constants of the test. None of them depends on a run's size or speed.
 const (
 	leastPoints = 24   // shortest window of steps: 3 parts of 8
 	noisyPoints = 36   // shortest window in which rises need not be equal: 4 parts of 9
-	fresh       = 0.5  // share of a window's rise that has to be above everything before it
-	agree       = 0.9  // share of the rises that have to be about equal
-	positive    = 0.8  // share of the rises in each part that have to be positive, if they are not equal
-	slowest     = 0.4  // least rise of a part, as a share of the average part's
-	certainty   = 6.0  // rise of the whole window over its standard error
-	partSigmas  = 2.5  // rise of each part over its standard error
-	grid        = 1.15 // ratio of the lengths of windows
+	fresh       = 0.5  // fraction of a window's rise that must be above everything before it
+	agree       = 0.9  // fraction of the rises that must be about equal
+	positive    = 0.8  // fraction of the rises in each part that must be positive if they are not equal
+	slowest     = 0.4  // minimum rise of a part, relative to the average part
+	certainty   = 6.0  // minimum rise of the whole window, in standard errors
+	partSigmas  = 2.5  // minimum rise of each part, in standard errors
+	grid        = 1.15 // ratio of successive window lengths
 )
 
-// find tests the windows that end with the last point and returns the trend of the longest that passes.
+// find tests the windows that end with the last point and returns the trend of the longest one that passes.
 func (t test) find(ps []point) (trend, bool) {
 	var best trend
 	found := false
@@ -132,8 +132,8 @@ func (t test) passes(all, window []point) (trend, bool) {
 	return trend{}, false
 }
 
-// rises reports whether the window ends higher than it begins, by as much as a trend over the floor would. It spares the
-// rest of the test for nearly all windows of a steady run.
+// rises reports whether the window ends higher than it begins, by at least as much as a trend above the floor would.
+// It avoids the rest of the test for nearly all windows of a steady run.
 func (t test) rises(window []point) bool {
 	n := len(window) / 4
 	var first, last float64
@@ -143,7 +143,7 @@ func (t test) rises(window []point) bool {
 	return last-first >= float64(n)*t.floor/2
 }
 
-// fresh reports whether most of the window's rise is above everything that comparable steps before it held.
+// fresh reports whether most of the window's rise is above the memory of all comparable earlier steps.
 func (t test) fresh(r rises, all, window []point) bool {
 	tail := window[len(window)-max(1, len(window)/4):]
 	ys, sizes := make([]float64, len(tail)), make([]float64, len(tail))
@@ -162,7 +162,7 @@ func (t test) fresh(r rises, all, window []point) bool {
 	return now-before >= fresh*r.total()
 }
 
-// rises are the slopes between comparable points of neighbouring parts.
+// rises contains the slopes between comparable points of neighbouring parts.
 type rises struct {
 	parts  [][]float64
 	pooled []float64
@@ -190,8 +190,8 @@ func risesBetween(window []point, parts, pairs int) (rises, bool) {
 	return r, r.length > 0
 }
 
-// pairUp returns the slopes between the points of two neighbouring parts. Each point is used once. If all points are comparable, the same place
-// of each part is compared; otherwise the batches of the most equal sizes.
+// pairUp returns the slopes between the points of two neighbouring parts. Each point is used once. If all points are
+// comparable, corresponding points are paired; otherwise points with the most similar batch sizes.
 func pairUp(a, b []point) []float64 {
 	var out []float64
 	alike := true
@@ -210,7 +210,7 @@ func pairUp(a, b []point) []float64 {
 	early, late := slices.Clone(a), slices.Clone(b)
 	slices.SortStableFunc(early, bySize)
 	slices.SortStableFunc(late, bySize)
-	apart := (b[len(b)-1].x - a[0].x) / 4 // half a part: nearer pairs show more noise than trend
+	apart := (b[len(b)-1].x - a[0].x) / 4 // half a part: closer pairs show more noise than trend
 	used := make([]bool, len(late))
 	for _, p := range early {
 		for j, q := range late {
@@ -227,7 +227,7 @@ func pairUp(a, b []point) []float64 {
 	return out
 }
 
-// large reports whether the whole window rises by enough to matter.
+// large reports whether the whole window rises enough to matter.
 func (t test) large(r rises) bool {
 	return r.middle > 0 && r.total() >= t.floor
 }
@@ -235,8 +235,8 @@ func (t test) large(r rises) bool {
 // total returns the rise over the whole window.
 func (r rises) total() float64 { return r.middle * r.length * float64(len(r.parts)+1) }
 
-// trend returns the growth of a window that has passed: the slope of the line through it. Its bounds come from how far
-// the rises are apart.
+// trend returns the growth of a window that has passed: the slope of the line through it, with bounds from the spread
+// of the rises.
 func (r rises) trend(window []point) trend {
 	_, se := r.mean()
 	slope := fitted(window)
@@ -264,7 +264,7 @@ func fitted(ps []point) float64 {
 	return xy / xx
 }
 
-// equal reports whether nearly all rises are about equal, in each part.
+// equal reports whether nearly all rises are about equal in each part.
 func (r rises) equal(about float64) bool {
 	within := 0
 	for _, s := range r.pooled {
@@ -283,7 +283,7 @@ func (r rises) equal(about float64) bool {
 	return true
 }
 
-// certain reports whether each part rises, with confidence, and none much less than the others.
+// certain reports whether each part rises significantly, and none much less than the others.
 func (r rises) certain() bool {
 	mean, se := r.mean()
 	if mean < certainty*se {
@@ -315,7 +315,7 @@ func (r rises) mean() (mean, se float64) {
 	return mean, math.Sqrt(variance) / float64(len(r.parts))
 }
 
-// meanOf returns the mean of a part and its standard error.
+// meanOf returns a part's mean and its standard error.
 func (r rises) meanOf(s []float64) (mean, se float64) {
 	n := float64(len(s))
 	for _, v := range s {
@@ -328,12 +328,12 @@ func (r rises) meanOf(s []float64) (mean, se float64) {
 	return mean, r.wander * math.Sqrt(squares/n/(n-1))
 }
 
-// falls is the share of steps that may hold less than the one before in a series that is said to climb.
+// falls is the largest fraction of steps with less memory than the previous step in a series considered to climb.
 const falls = 0.25
 
-// wander returns by how much standard errors grow because neighbouring points are not independent: noise that persists
-// wanders, and for a while looks like a trend. But it goes down as often as up. A series that hardly ever falls is not
-// noise, however its points depend on each other.
+// wander returns the factor by which standard errors grow because neighbouring points are not independent: noise that
+// persists wanders, and for a while looks like a trend. But it falls as often as it rises. A series that hardly ever
+// falls is not noise, however strongly its points are correlated.
 func wander(window []point) float64 {
 	down := 0
 	for i := 1; i < len(window); i++ {
@@ -362,7 +362,7 @@ func wander(window []point) float64 {
 		return 1
 	}
 	correlation := next / own
-	correlation += (1 + 4*correlation) / float64(len(window)) // it is estimated too low
+	correlation += (1 + 4*correlation) / float64(len(window)) // the estimate is biased low
 	correlation = min(max(correlation, 0), 0.95)
 	return math.Sqrt((1 + correlation) / (1 - correlation))
 }

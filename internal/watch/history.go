@@ -2,15 +2,15 @@
 
 package watch
 
-// kept is how many points a history keeps of the recent past, and again of the whole run.
+// kept is the number of recent points that a history keeps, and the number for the whole run.
 const kept = 256
 
-// history keeps the recent points in full, and of the whole run every n-th, so that it takes the same memory after a
-// week as after a minute.
+// history keeps the recent points in full, and every n-th point of the whole run, so that it uses the same memory
+// after a week as after a minute.
 type history struct {
 	recent []point
 	thin   []point
-	every  int // thin has every such point
+	every  int // distance between the points in thin
 	count  int // points so far
 }
 
@@ -30,7 +30,7 @@ func (h *history) add(p point) {
 		for i := range kept / 2 {
 			h.thin[i] = h.thin[2*i]
 		}
-		// The point that was just added has an index that is a multiple of the new distance.
+		// The index of the point just added is a multiple of the new distance.
 		h.thin[kept/2] = h.thin[kept]
 		h.thin = h.thin[:kept/2+1]
 		h.every *= 2
@@ -40,7 +40,7 @@ func (h *history) add(p point) {
 // last returns the newest n points, or fewer.
 func (h *history) last(n int) []point { return h.recent[max(0, len(h.recent)-n):] }
 
-// find returns the trend of the points: a slow one only shows over the whole run.
+// find returns the trend of the points. A slow trend shows only over the whole run.
 func (h *history) find(t test) (trend, bool) {
 	recent := h.last(kept)
 	before := t

@@ -8,21 +8,21 @@ import (
 	"snug/internal/units"
 )
 
-// Shares of the memory available to a process.
+// Thresholds, as fractions of the memory available to a process unless stated otherwise.
 const (
-	fewOf        = 0.30 // less is a waste
-	mostOf       = 0.92 // more is close to the limit
-	otherShare   = 0.01 // of the card: a process that holds less has no more than its context
-	thrashSteps  = 50
-	thrashLeast  = 4    // of those steps
-	followsShape = 0.6  // correlation of a batch's size and its memory
-	raggedSpread = 0.10 // by which steps differ, as a share of the largest; less does not matter
-	slightSpread = 0.02 // the same for batches that only grow, for they go on, and once the state is ragged
-	cacheGrowth  = 0.03 // of the capacity, in the recent steps
-	cacheRises   = 3    // times that it grew in them: once is an evaluation, or a longer batch
+	fewOf        = 0.30 // below this, the card is underused
+	mostOf       = 0.92 // above this, the run is close to the limit
+	otherShare   = 0.01 // of the card: a process with less has only its context
+	thrashSteps  = 50   // recent steps in which flushes are counted
+	thrashLeast  = 4    // steps with a flush
+	followsShape = 0.6  // correlation between a batch's size and its memory
+	raggedSpread = 0.10 // difference between steps, relative to the largest; less does not matter
+	slightSpread = 0.02 // the same once the state is ragged, and for batches that only grow, because they will continue to
+	cacheGrowth  = 0.03 // of the capacity, over the recent steps
+	cacheRises   = 3    // number of times the cache grew in them: once is an evaluation or a longer batch
 )
 
-// judge returns the reading of a process. The order of the checks is the order of what a person should know first.
+// judge returns the reading of a process. Checks are in order of urgency to the user.
 func (w *Watcher) judge(p *process) Reading {
 	if !p.seenStep && !p.failed {
 		return w.judgeUnprobed(p)
@@ -123,17 +123,17 @@ func (w *Watcher) otherProcess(p *process, r *Reading) bool {
 	}
 	sum, pid := c.otherProcess()
 	if room := float64(c.total-sum) - float64(mostOutside); p.limit > 0 && float64(p.limit) <= room {
-		return false // the cap binds first, so the others take nothing from this run
+		return false // the cap is reached first, so the others do not affect this run
 	}
 	if float64(sum) < otherShare*float64(c.total) {
 		return false
 	}
 	r.State = OtherProcess
-	r.Why = fmt.Sprintf("process %d holds %v on the same card", pid, gib(c.others[pid]))
+	r.Why = fmt.Sprintf("process %d uses %v on the same card", pid, gib(c.others[pid]))
 	if n := len(c.others); n > 1 {
-		r.Why = fmt.Sprintf("%d other processes hold %v on the same card, process %d the most", n, gib(sum), pid)
+		r.Why = fmt.Sprintf("%d other processes use %v on the same card; the largest is process %d", n, gib(sum), pid)
 	}
-	r.Why += fmt.Sprintf("; this run holds %v, and %v is free", gib(p.used), gib(c.total-c.used))
+	r.Why += fmt.Sprintf("; this run uses %v, and %v is free", gib(p.used), gib(c.total-c.used))
 	r.Advice = adviceOther(pid)
 	return true
 }
@@ -211,13 +211,14 @@ func (w *Watcher) cacheOnly(p *process, r *Reading) bool {
 
 // cacheGrows describes how the cache grew in some steps.
 type cacheGrows struct {
-	grown   float64 // in all, less what came with evaluations
-	rises   int     // times that it grew
-	largest float64 // most that it grew at once
-	newest  int     // index of the last step in which it grew
+	grown   float64 // total growth, excluding evaluations
+	rises   int     // number of times the cache grew
+	largest float64 // largest single growth
+	newest  int     // index of the last step in which the cache grew
 }
 
-// cacheOf returns how the cache grew. What an evaluation has added is not counted: the next one takes it again.
+// cacheOf returns how the cache grew. Growth during an evaluation is not counted, because the next evaluation reuses
+// it.
 func cacheOf(steps []stepPeak) cacheGrows {
 	var c cacheGrows
 	for i := 1; i < len(steps); i++ {
@@ -246,7 +247,7 @@ func (w *Watcher) share(p *process, r *Reading) {
 	r.Why = fmt.Sprintf("steady: %v of %v reserved (%.0f %%), of which steps use %v", gib(reserved), gib(capacity), 100*part, gib(peak))
 	few := fewOf
 	if w.now.State == Underused {
-		few += 0.02 // a run at the edge must not change its state again and again
+		few += 0.02 // a run near the threshold must not change its state repeatedly
 	}
 	if part < few {
 		r.State = Underused

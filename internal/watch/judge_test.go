@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBatches checks when memory is said to follow the batches.
+// TestBatches checks when memory is reported to follow the batches.
 func TestBatches(t *testing.T) {
 	tests := map[string]struct {
 		run  generated
@@ -32,11 +32,11 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestCacheOnly grows what is reserved, while what is allocated stays.
+// TestCacheOnly increases reserved memory while allocated memory stays the same.
 func TestCacheOnly(t *testing.T) {
 	tests := map[string]struct {
 		grows func(step int) bool
-		evals bool // before each step that grows comes an evaluation, which grows by as much
+		evals bool // each growing step follows an evaluation that grows as much
 		want  []State
 	}{
 		"again and again": {func(step int) bool { return step%10 == 0 }, false, []State{WarmingUp, Good, CacheOnly, Ended}},
@@ -71,7 +71,7 @@ func TestCacheOnly(t *testing.T) {
 // TestOtherProcess puts a second process on the card.
 func TestOtherProcess(t *testing.T) {
 	tests := map[string]struct {
-		limit float64 // of the run, as a share of the card
+		limit float64 // of the run, as a fraction of the card
 		other float64
 		want  []State
 	}{

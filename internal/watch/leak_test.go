@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// leaks are runs that end out of memory. Each has to be recognised within so many steps of its first leak.
+// leaks returns runs that end out of memory. Each leak must be recognized within the given number of steps.
 func leaks() map[string]struct {
 	generated
 	begins, within int
@@ -49,8 +49,8 @@ func TestLeaksAreSeen(t *testing.T) {
 	}
 }
 
-// checkLeak checks that a leak is seen in time, that the state stays, and that the forecast is within a fifth of the
-// step at which memory runs out, from half-way on.
+// checkLeak checks that a leak is detected in time, that the state stays, and that, from half-way on, the forecast is
+// within 20 % of the step at which memory runs out.
 func checkLeak(t *testing.T, events []Event, begins, within, oom int) {
 	t.Helper()
 	w := New(Options{})
@@ -70,7 +70,7 @@ func checkLeak(t *testing.T, events []Event, begins, within, oom int) {
 		}
 		if oom > 0 && seen > 0 && r.Step > begins+(oom-begins)/2 && r.StepsToOOM != nil {
 			if at := r.Step + r.StepsToOOM[1]; math.Abs(float64(at-oom)) > 0.2*float64(oom) {
-				t.Fatalf("at step %d: memory is said to run out at step %d; it does at %d", r.Step, at, oom)
+				t.Fatalf("at step %d: memory was forecast to run out at step %d; it ran out at %d", r.Step, at, oom)
 			}
 		}
 	}
@@ -78,6 +78,6 @@ func checkLeak(t *testing.T, events []Event, begins, within, oom int) {
 		t.Errorf("the leak was seen at step %d (0: never), want by %d", seen, begins+within)
 	}
 	if lost > 0 {
-		t.Errorf("the leak was lost again in %d steps", lost)
+		t.Errorf("the leak was not reported in %d steps", lost)
 	}
 }

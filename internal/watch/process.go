@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// The parts of a run that decide a state, in steps or samples.
+// The number of steps or samples that decide a state.
 const (
-	firstSteps  = 2  // steps that are not compared: the first makes the optimizer's states
-	earlySteps  = 5  // before that, it is too early to tell
-	slowStart   = 30 // memory that still grows is a warm-up for at most so many steps
-	recentSteps = 64 // what counts as now
-	quietFor    = 3  // steps or samples in a row that have to agree before a state changes
+	firstSteps  = 2  // steps that are not compared: the first one allocates the optimizer states
+	earlySteps  = 5  // before this, it is too early to tell
+	slowStart   = 30 // growing memory counts as warm-up for at most this many steps
+	recentSteps = 64 // steps that count as recent
+	quietFor    = 3  // consecutive steps or samples that must agree before a state changes
 )
 
 // process is what is known about one process.
@@ -21,11 +21,11 @@ type process struct {
 	pid     int
 	gpu     int
 	limit   int64
-	steps   history // allocated at the end of training steps
+	steps   history // allocated bytes at the end of training steps
 	peaks   []stepPeak
-	cache   history // reserved at the peak of training steps
+	cache   history // peak reserved bytes of training steps
 	trained int     // training steps seen
-	steady  bool    // memory did not rise in one of them, after the first
+	steady  bool    // memory did not rise in some step after the first
 	step    int     // number of the newest
 	stepT   float64
 	seconds []float64 // between recent training steps
@@ -33,17 +33,17 @@ type process struct {
 	curve   curve[StepPoint]
 
 	evaluating bool
-	evalPeak   float64 // most that an evaluation took above what stays allocated
+	evalPeak   float64 // most that an evaluation used above persistent memory
 	trainPeak  float64 // the same for recent training steps
 
 	last     Step
-	used     int64   // by the driver's count
+	used     int64   // bytes, by the driver's count
 	memory   history // used, over seconds
-	samples  int     // of the driver
-	holds    float64 // since when it holds memory, in seconds
-	context  int64   // what it held before PyTorch reserved anything
-	warm     bool    // without steps: it has been steady once
-	dropped  float64 // when used last fell by much
+	samples  int     // from the driver
+	holds    float64 // when it first used memory, in seconds
+	context  int64   // bytes used before PyTorch reserved anything
+	warm     bool    // without steps: it has been steady at least once
+	dropped  float64 // when used last fell substantially
 	seenStep bool
 
 	oom      string // the message of a failure
@@ -52,14 +52,14 @@ type process struct {
 
 	leak     trend
 	leaks    bool
-	leakUpTo float64 // the leak holds until this step without new evidence
-	fills    trend   // while it leaks: how what PyTorch reserves grows
-	filling  bool    // fills was found
+	leakUpTo float64 // the leak is reported until this step without new evidence
+	fills    trend   // during a leak, the growth of reserved memory
+	filling  bool    // fills is valid
 	present  bool    // on the card in the newest sample
 	gone     bool
 }
 
-// stepPeak is what a recent training step took.
+// stepPeak is the memory of a recent training step.
 type stepPeak struct {
 	size            float64
 	allocated, peak float64
@@ -67,10 +67,10 @@ type stepPeak struct {
 	retries         int
 	step            int
 	shapeOK         bool
-	afterEval       bool // an evaluation came before: the peak is not this step's own, and the cache may have grown for it
+	afterEval       bool // follows an evaluation: the peak may be the evaluation's, and so may cache growth
 }
 
-// addStep takes a step.
+// addStep adds a step.
 func (p *process) addStep(t float64, s Step) {
 	p.seenStep = true
 	if s.PeakAllocated < s.Allocated {
@@ -111,7 +111,7 @@ func (p *process) addStep(t float64, s Step) {
 	}
 }
 
-// countStep keeps the number of the step and the time since the one before.
+// countStep stores the step's number and the time since the previous one.
 func (p *process) countStep(t float64, s Step) {
 	if s.N <= p.step && p.trained > 0 {
 		p.restart()
@@ -135,13 +135,13 @@ func (p *process) countStep(t float64, s Step) {
 	p.step, p.stepT = s.N, t
 }
 
-// restart forgets the steps: their numbers began again, as they do in the next trial of a search.
+// restart forgets the steps, because their numbering started again, as in the next trial of a search.
 func (p *process) restart() {
 	p.steps, p.cache, p.peaks, p.trained, p.leaks, p.seconds, p.curve.points = history{}, history{}, nil, 0, false, nil, nil
 	p.evalPeak, p.trainPeak, p.steady = 0, 0, false
 }
 
-// staying returns what stays allocated between steps.
+// staying returns the memory that stays allocated between steps.
 func (p *process) staying() float64 {
 	if n := len(p.peaks); n > 0 {
 		return p.peaks[n-1].allocated
@@ -151,10 +151,10 @@ func (p *process) staying() float64 {
 
 func (p *process) recentPeaks(n int) []stepPeak { return p.peaks[max(0, len(p.peaks)-n):] }
 
-// leastContext is less than a CUDA context takes.
+// leastContext is less than the size of any CUDA context.
 const leastContext = 256 << 20
 
-// addUsed takes the memory that the driver counts for the process.
+// addUsed adds the process's memory by the driver's count.
 func (p *process) addUsed(t float64, used int64) {
 	p.present, p.gone = true, false
 	if p.samples == 0 {
@@ -171,8 +171,8 @@ func (p *process) addUsed(t float64, used int64) {
 	p.memory.add(newPoint(t, float64(used), nil))
 }
 
-// look searches for a leak, given what the card can give to this process. A long history is searched only now and then:
-// one more step hardly changes it.
+// look searches for a leak, given the memory that the card can offer this process. A long history is searched only
+// now and then, because one more step hardly changes it.
 func (p *process) look(capacity float64) {
 	if every := len(p.steps.last(kept)) / 32; every > 1 && p.trained%every != 0 {
 		return
@@ -196,12 +196,12 @@ func (p *process) look(capacity float64) {
 	}
 }
 
-// stepSeconds returns the usual time of a recent step.
+// stepSeconds returns the typical time of a recent step.
 func (p *process) stepSeconds() float64 {
 	return median(slices.Clone(p.seconds[max(0, len(p.seconds)-recentSteps):]))
 }
 
-// waitShare returns the share of a recent step that the process waited for its data; 0 if it does not report that.
+// waitShare returns the fraction of recent steps spent waiting for data; 0 if that is not reported.
 func (p *process) waitShare() float64 {
 	step := p.stepSeconds()
 	if len(p.waits) == 0 || step == 0 {
@@ -210,8 +210,8 @@ func (p *process) waitShare() float64 {
 	return min(1, median(slices.Clone(p.waits[max(0, len(p.waits)-recentSteps):]))/step)
 }
 
-// highest returns the most that recent steps needed, and the most that was reserved for them. An evaluation will come
-// again, so its peak counts as well.
+// highest returns the most that recent steps allocated and reserved. It includes the peak of evaluations, because
+// there will be more of them.
 func (p *process) highest() (allocated, reserved float64) {
 	for _, x := range p.recentPeaks(kept) {
 		allocated = max(allocated, x.peak)
@@ -225,7 +225,7 @@ func (p *process) highest() (allocated, reserved float64) {
 	return max(allocated, p.staying()+p.evalPeak), max(reserved, float64(p.last.PeakReserved))
 }
 
-// growing reports whether the last steps still took more and more, by more than a hundredth.
+// growing reports whether the memory of the last steps is still increasing, by more than 1 %.
 func (p *process) growing() bool {
 	recent := p.recentPeaks(4)
 	if len(recent) < 4 {
@@ -239,7 +239,7 @@ func (p *process) growing() bool {
 	return recent[3].peak > 1.002*recent[0].peak
 }
 
-// retried returns in how many of the recent steps the allocator flushed its cache.
+// retried returns in how many of the last n steps the allocator flushed its cache.
 func (p *process) retried(n int) int {
 	count := 0
 	recent := p.recentPeaks(n)
@@ -251,10 +251,10 @@ func (p *process) retried(n int) int {
 	return count
 }
 
-// shapeSteps is how many steps are needed to tell whether memory follows the batch.
+// shapeSteps is the number of steps needed to tell whether memory follows the batch.
 const shapeSteps = 8
 
-// shapesUnclear reports whether batches differ, in too few steps to tell whether memory follows them.
+// shapesUnclear reports whether batches differ, but in too few steps to tell whether memory follows them.
 func (p *process) shapesUnclear() bool {
 	if len(p.peaks) >= shapeSteps {
 		return false
@@ -269,13 +269,13 @@ func (p *process) shapesUnclear() bool {
 
 // shapes describes how batches and memory vary together in the recent steps.
 type shapes struct {
-	varies      bool    // a fifth or more of the batches have another size than the most common
-	correlation float64 // of the batch's size and what the step took
+	varies      bool    // at least 20 % of the batches differ from the most common size
+	correlation float64 // between the batch's size and the step's memory
 	low, high   float64 // sizes
-	lowPeak     float64 // least that a step took
-	highPeak    float64 // most
-	spread      float64 // their difference, as a share of the most
-	grows       bool    // each batch is as large as the one before, or larger
+	lowPeak     float64 // smallest peak of a step
+	highPeak    float64 // largest peak of a step
+	spread      float64 // their difference, as a fraction of highPeak
+	grows       bool    // each batch is at least as large as the previous one
 }
 
 func (p *process) shapes() shapes {
@@ -306,7 +306,7 @@ func (p *process) shapes() shapes {
 	return out
 }
 
-// correlation is Pearson's.
+// correlation returns Pearson's correlation coefficient.
 func correlation(xs, ys []float64) float64 {
 	mx, my := 0.0, 0.0
 	n := float64(len(xs))

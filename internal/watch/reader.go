@@ -12,11 +12,11 @@ import (
 	"io"
 )
 
-// longest is the most bytes of one line. A sample of a card with a thousand processes takes a tenth of it.
+// longest is the maximum length of a line in bytes. A sample of a card with a thousand processes needs a tenth of it.
 const longest = 1 << 20
 
-// Reader reads a recording, line by line. A recording that ends in the middle of a line, as it does when the
-// process that wrote it was killed, ends with the last whole line.
+// Reader reads a recording line by line. It ignores an incomplete last line, which occurs if the writing process was
+// killed.
 type Reader struct {
 	in      *bufio.Scanner
 	lines   int
@@ -25,7 +25,7 @@ type Reader struct {
 	cut     bool
 }
 
-// NewReader returns a reader. A recording compressed with gzip is decompressed.
+// NewReader returns a reader. It decompresses gzipped recordings.
 func NewReader(r io.Reader) (*Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if start, _ := in.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
@@ -40,7 +40,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return &Reader{in: s, unknown: map[Kind]int{}}, nil
 }
 
-// Next returns the next event, and io.EOF after the last one. The error of a line that cannot be read names it.
+// Next returns the next event, or io.EOF after the last one. Its error for an unreadable line gives the line number.
 func (r *Reader) Next() (Event, error) {
 	for r.in.Scan() {
 		r.lines++
@@ -78,11 +78,11 @@ func (r *Reader) Next() (Event, error) {
 	return Event{}, io.EOF
 }
 
-// Notes returns what the reader left out, for the user to know.
+// Notes returns notes for the user about what the reader skipped.
 func (r *Reader) Notes() []string {
 	var out []string
 	for kind, n := range r.unknown {
-		out = append(out, fmt.Sprintf("%d lines of kind %q were skipped: this version of snug does not know them", n, kind))
+		out = append(out, fmt.Sprintf("%d lines of unknown kind %q were skipped; a newer snug may have written them", n, kind))
 	}
 	if r.cut {
 		out = append(out, fmt.Sprintf("the recording stops in the middle of line %d; everything before it was read", r.lines))

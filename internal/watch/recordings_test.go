@@ -38,7 +38,7 @@ func recording(t *testing.T, name string) []Event {
 	}
 }
 
-// states returns the states in their order, each once in a row; evaluations come and go, and count once.
+// states returns the sequence of states without repetitions; recurring evaluations count once.
 func states(events []Event) []State {
 	w := New(Options{})
 	var out []State
@@ -86,14 +86,14 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsFromTheDriver reads the same runs as the driver alone shows them: without steps.
+// TestRecordingsFromTheDriver reads the same runs without steps, as the driver alone reports them.
 func TestRecordingsFromTheDriver(t *testing.T) {
 	tests := map[string][]State{
 		"good":         {WarmingUp, Good, Ended},
 		"underused":    {WarmingUp, Underused, Ended},
 		"evaluates":    {WarmingUp, Good, Ended},
 		"curriculum":   {WarmingUp, Good, Ended},
-		"varying":      {WarmingUp, Good, NearLimit, Ended}, // the driver cannot tell the cache from what is in use
+		"varying":      {WarmingUp, Good, NearLimit, Ended}, // the driver cannot distinguish the cache from memory in use
 		"starved":      {WarmingUp, Starved, Ended},
 		"leak_graph":   {WarmingUp, Ended}, // it lasts for 11 samples
 		"leak_outputs": {WarmingUp, Leaking, Ended},
@@ -112,8 +112,8 @@ func TestRecordingsFromTheDriver(t *testing.T) {
 	}
 }
 
-// TestRecordedLeaks checks when each leak is seen, and the forecasts. In watched_leak_004 memory runs out with 43 % of it
-// reserved but not allocated.
+// TestRecordedLeaks checks when each leak is detected, and the forecasts. In watched_leak_004 memory runs out with 43
+// % of it reserved but not allocated.
 func TestRecordedLeaks(t *testing.T) {
 	names := []string{"leak_graph", "leak_outputs", "leak_slow", "staircase", "watched_leak_0005", "watched_leak_001", "watched_leak_004", "watched_ragged_leak"}
 	for _, name := range names {
@@ -130,7 +130,7 @@ func TestRecordedLeaks(t *testing.T) {
 	}
 }
 
-// TestForecastInSeconds checks the forecast of a process of which only the driver tells, from half-way on.
+// TestForecastInSeconds checks, from half-way on, the forecast for a process that only the driver reports on.
 func TestForecastInSeconds(t *testing.T) {
 	for _, name := range []string{"leak_slow", "staircase"} {
 		events := recording(t, name)
@@ -150,7 +150,7 @@ func TestForecastInSeconds(t *testing.T) {
 				continue
 			}
 			if at := e.T + r.SecondsToOOM[1]; at < 0.8*failed || at > 1.2*failed {
-				t.Errorf("%s at %g s: memory is said to run out at %g s; it does at %g s", name, e.T, at, failed)
+				t.Errorf("%s at %g s: memory was forecast to run out at %g s; it ran out at %g s", name, e.T, at, failed)
 			}
 		}
 	}

@@ -11,13 +11,13 @@ const (
 	Good         State = "good"          // steady, and the card is well used
 	Underused    State = "underused"     // steady, and most of the card is idle
 	NearLimit    State = "near-limit"    // steady, and hardly any memory is left
-	Leaking      State = "leaking"       // tensors that are kept from step to step fill the card
-	CacheOnly    State = "cache-only"    // PyTorch's cache grows, what is in use does not
+	Leaking      State = "leaking"       // tensors kept from step to step are filling the card
+	CacheOnly    State = "cache-only"    // PyTorch's cache grows, but memory in use does not
 	Ragged       State = "ragged"        // memory follows the shape of the batch
-	Evaluating   State = "evaluating"    // an evaluation runs
-	Thrashing    State = "thrashing"     // the allocator flushes its cache again and again
-	Starved      State = "starved"       // the GPU waits for data
-	OtherProcess State = "other-process" // another process takes part of the card
+	Evaluating   State = "evaluating"    // an evaluation is running
+	Thrashing    State = "thrashing"     // the allocator keeps flushing its cache
+	Starved      State = "starved"       // the GPU is waiting for data
+	OtherProcess State = "other-process" // another process uses part of the card
 	OutOfMemory  State = "out-of-memory" // a request for memory failed
 	Ended        State = "ended"         // the run is over
 )
@@ -25,10 +25,10 @@ const (
 // States lists all states, the most urgent first.
 var States = []State{OutOfMemory, Leaking, Thrashing, NearLimit, OtherProcess, Starved, CacheOnly, Ragged, Underused, Evaluating, Good, WarmingUp, Ended}
 
-// Reading is what the samples so far say.
+// Reading is the conclusion from the samples so far.
 type Reading struct {
 	T            float64     `json:"t"`                        // seconds since the start
-	Step         int         `json:"step"`                     // the newest training step
+	Step         int         `json:"step"`                     // the latest training step
 	PID          int         `json:"pid,omitempty"`            // the process, if more than one is watched
 	GPU          *int        `json:"gpu,omitempty"`            // the card, if more than one is watched
 	State        State       `json:"state"`                    // the verdict

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// steadyRuns are runs without a leak: each has something that a careless reader takes for one.
+// steadyRuns returns runs without a leak, each with something that could be mistaken for one.
 func steadyRuns() map[string]generated {
 	runs := map[string]generated{}
 	add := func(name string, g generated) {
@@ -59,7 +59,7 @@ func TestNoFalseLeak(t *testing.T) {
 	}
 }
 
-// TestTwoJumps adds two unequal allocations that stay, at all distances.
+// TestTwoJumps adds two unequal permanent allocations, at all distances.
 func TestTwoJumps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 100 {

@@ -4,22 +4,22 @@ package watch
 
 import "fmt"
 
-// The driver counts what a process holds of the card: its context and all that PyTorch reserved, also what it keeps
-// in its cache. So growth by the driver's count is a leak only if it looks like nothing else: a straight line, while
-// the GPU works, without a fall. A cache grows in ever rarer jumps, and the allocator gives it back when memory runs out.
+// The driver's count of a process's memory includes its context and everything PyTorch reserved, even its cache. So
+// growth by the driver's count is a leak only if it cannot be anything else: a straight line, while the GPU works,
+// without a fall. A cache grows in ever rarer jumps, and the allocator releases it when memory runs out.
 const (
 	memoryPoints  = 15   // shortest window of samples
-	memoryFloor   = 0.05 // least growth in it, as a share of what the process can get
+	memoryFloor   = 0.05 // minimum growth in it, as a fraction of the available memory
 	memorySeconds = 3.0  // shortest window in time
-	leastUse      = 10   // percent: below, weights are being loaded, not trained
+	leastUse      = 10   // percent: below this, weights are being loaded, not trained
 	warmSamples   = 16
 	warmSeconds   = 4.0
-	slowSamples   = 120  // memory that still grows is a warm-up for at most so many samples
-	idleSeconds   = 60.0 // a process that has computed nothing for so long is not about to begin
+	slowSamples   = 120  // growing memory counts as warm-up for at most this many samples
+	idleSeconds   = 60.0 // after this long without computing, a process is not about to start
 	fullCard      = 0.97
 )
 
-// lookAtMemory searches for a leak in what the driver counts.
+// lookAtMemory searches for a leak in the driver's memory count.
 func (p *process) lookAtMemory(c *card, capacity float64) {
 	got, ok := p.memory.find(test{least: memoryPoints, floor: memoryFloor * capacity, equal: 5, about: 0.5, pairs: 3})
 	p.leaks = false
@@ -32,7 +32,7 @@ func (p *process) lookAtMemory(c *card, capacity float64) {
 	p.leak, p.leaks = got, true
 }
 
-// judgeUnprobed returns the reading of a process of which only the driver tells.
+// judgeUnprobed returns the reading of a process that only the driver reports on.
 func (w *Watcher) judgeUnprobed(p *process) Reading {
 	r := Reading{}
 	c := w.card(p)
@@ -56,7 +56,7 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 	case w.otherProcess(p, &r):
 	case float64(p.used) >= fullCard*capacity:
 		r.State = NearLimit
-		r.Why = fmt.Sprintf("the process holds %v of the %v available to it; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
+		r.Why = fmt.Sprintf("the process uses %v of the %v available to it; part of it may be PyTorch's cache", gib(p.used), gib(capacity))
 		r.Advice = adviceNear
 	default:
 		w.steadyMemory(p, c, capacity, &r)
@@ -64,16 +64,16 @@ func (w *Watcher) judgeUnprobed(p *process) Reading {
 	return r
 }
 
-// vanished reads the end of a process that the driver no longer lists.
+// vanished sets the reading of a process that the driver no longer lists.
 func (w *Watcher) vanished(p *process, r *Reading) {
 	r.State = Ended
-	r.Why = fmt.Sprintf("process %d no longer uses the card; it held %v", p.pid, gib(p.used))
+	r.Why = fmt.Sprintf("process %d no longer uses the card; it used %v", p.pid, gib(p.used))
 	if capacity := w.memoryCapacity(p); capacity > 0 && float64(p.used) > fullCard*capacity {
 		r.Why += fmt.Sprintf(" of the %v available to it, so it may have run out of memory", gib(capacity))
 	}
 }
 
-// memoryRises reports whether a process is still warming up. Once it was steady, it is not said again.
+// memoryRises reports whether a process is still warming up. It is false once the process has been steady.
 func (p *process) memoryRises(c *card) bool {
 	if p.warm {
 		return false
@@ -90,7 +90,7 @@ func (p *process) memoryRises(c *card) bool {
 	return !p.warm
 }
 
-// steadyMemory is the last check: the process is steady, and holds much or little of what it can get.
+// steadyMemory is the last check: the process is steady, and uses much or little of the available memory.
 func (w *Watcher) steadyMemory(p *process, c *card, capacity float64, r *Reading) {
 	part := float64(p.used) / capacity
 	u, known := c.use(max(p.holds, c.busyAt(p.holds)))

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// View is all that a screen or an exporter shows at one moment.
+// View is everything that a screen or an exporter shows at one moment.
 type View struct {
 	T         float64
 	Reading   Reading
 	Cards     []CardView
 	Processes []ProcessView
-	Notes     []Note // what the watching itself met, the newest last
+	Notes     []Note // problems with watching itself, the latest last
 	Ended     bool
 }
 
-// Note is something that the watching itself met.
+// Note is a problem with watching itself, such as a lost source.
 type Note struct {
 	T    float64
 	Text string
@@ -28,10 +28,10 @@ type CardView struct {
 	GPU
 	Free   int64        // bytes
 	Curve  []CurvePoint // its memory over the whole run, oldest first
-	Silent bool         // there was no sample for a while
+	Silent bool         // no sample for a while
 }
 
-// CurvePoint is a point of a curve: the largest values of a stretch of time.
+// CurvePoint is a point of a curve: the largest values of a time interval.
 type CurvePoint struct {
 	T    float64
 	Used float64 // bytes
@@ -43,18 +43,18 @@ type ProcessView struct {
 	Process
 	GPU       int
 	Watched   bool
-	State     State   // of a process that is watched
-	Step      Step    // the newest; N is 0 if the process reports none
-	Seconds   float64 // of a recent step
+	State     State   // of a watched process
+	Step      Step    // the latest; N is 0 if the process reports none
+	Seconds   float64 // typical time of a recent step
 	Capacity  float64 // how much PyTorch could reserve
 	Reading   Reading
 	Trained   int
 	Gone      bool
-	Curve     []StepPoint // what its steps took, oldest first
-	Predicted float64     // what each step was expected to take; 0: nothing was
+	Curve     []StepPoint // the memory of its steps, oldest first
+	Predicted float64     // the predicted memory of a step; 0: no prediction
 }
 
-// StepPoint is a point of the curve of a process: the largest values of some steps.
+// StepPoint is a point of a process's curve: the largest values of some steps.
 type StepPoint struct {
 	Step                      int
 	Allocated, Peak, Reserved float64
@@ -83,7 +83,7 @@ func (w *Watcher) View() View {
 	return v
 }
 
-// silence is after how many seconds without a sample a card counts as silent.
+// silence is the number of seconds without a sample after which a card counts as silent.
 const silence = 15
 
 func (w *Watcher) viewOf(p *process, name string) ProcessView {
@@ -96,13 +96,13 @@ func (w *Watcher) viewOf(p *process, name string) ProcessView {
 	return x
 }
 
-// mostCurve is how many points a curve has at most.
+// mostCurve is the maximum number of points of a curve.
 const mostCurve = 512
 
-// curve keeps a series in bounded memory: when it is full, neighbouring points become one.
+// curve stores a series in bounded memory: when it is full, neighbouring points are merged.
 type curve[P any] struct {
 	points []P
-	each   int // samples that a point stands for
+	each   int // samples per point
 	filled int // samples in the last point
 	merge  func(a, b P) P
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch reads what a training run does with the memory of its GPU. Samples go in, one Event at a time; out
-// comes a Reading: the state of the run, its evidence, how many steps are left if memory grows, and what to do.
+// Package watch analyzes what a training run does with its GPU's memory. Samples go in, one Event at a time, and a
+// Reading comes out: the state of the run, the evidence for it, how many steps are left if memory grows, and what to
+// do.
 //
 // The package has no clock and no source of its own. Events come from a recording (Reader) or from a live source
 // (package watch/live), and the verdicts are the same.
 //
 //	event.go     one line of a recording
 //	reader.go    reads recordings
-//	watch.go     the Watcher: takes events, gives readings
-//	state.go     the states, and what a reading holds
+//	watch.go     the Watcher: turns events into readings
+//	state.go     the states, and the fields of a reading
 //	process.go   what is known about a process
 //	card.go      what is known about a card
-//	history.go   keeps points without growing
-//	growth.go    tells a leak from everything else that varies
+//	history.go   stores points in bounded memory
+//	growth.go    distinguishes a leak from everything else that varies
 //	judge.go     the state of a process that reports steps
-//	unprobed.go  the state of a process of which only the driver tells
+//	unprobed.go  the state of a process that only the driver reports on
 //	forecast.go  when memory will run out
 //	advice.go    what to do
-//	view.go      all there is to show
+//	view.go      everything there is to show
 package watch
 
 import (
@@ -28,30 +29,30 @@ import (
 	"snug/internal/units"
 )
 
-// Options say what to watch.
+// Options describe what to watch.
 type Options struct {
-	PIDs []int // the processes to watch; none: those that a recording names, or else all
+	PIDs []int // the processes to watch; none: the ones that a recording names, or else all
 }
 
-// Watcher takes events and keeps the reading up to date.
+// Watcher processes events and keeps the reading up to date.
 type Watcher struct {
 	opts    Options
-	pid     int          // of the first start that names one: events without a process are its
-	started map[int]bool // processes that a start names
+	pid     int          // of the first start event that has one; events without a process belong to it
+	started map[int]bool // processes named in start events
 	total   int64
 	limit   int64
 	procs   map[int]*process
 	cards   map[int]*card
 	t       float64
 	now     Reading
-	told    bool // now holds a reading
+	told    bool // now is a valid reading
 	next    State
-	agreed  int     // times in a row that next was the verdict
-	before  Reading // the one before the state changed
+	agreed  int     // consecutive times that next was the verdict
+	before  Reading // the reading before the state changed
 	ended   bool
 	stepped int    // training steps in all
-	own     bool   // only processes that report are watched
-	notes   []Note // the newest
+	own     bool   // only reporting processes are watched
+	notes   []Note // the latest ones
 }
 
 // mostNotes is how many notes are kept for a screen.
@@ -62,7 +63,7 @@ func New(o Options) *Watcher {
 	return &Watcher{opts: o, started: map[int]bool{}, procs: map[int]*process{}, cards: map[int]*card{}}
 }
 
-// Add takes an event. It returns the reading, and whether the state has changed.
+// Add processes an event. It returns the reading and whether the state has changed.
 func (w *Watcher) Add(e Event) (Reading, bool) {
 	w.t = e.T
 	switch e.Kind {
@@ -177,7 +178,7 @@ func (w *Watcher) addGPU(e Event) {
 	}
 }
 
-// mostGone is how many processes are kept, for the end of each to be shown.
+// mostGone is how many ended processes are kept, so that their ends can be shown.
 const mostGone = 32
 
 // mine reports whether a process is watched.
@@ -191,7 +192,7 @@ func (w *Watcher) mine(pid int) bool {
 	return !w.own && len(w.started) == 0 || w.started[pid]
 }
 
-// card returns the card of a process: the one that it is listed on, or the only one.
+// card returns a process's card: the one it is listed on, or the only one.
 func (w *Watcher) card(p *process) *card {
 	if c := w.cards[p.gpu]; c != nil {
 		return c
@@ -204,7 +205,7 @@ func (w *Watcher) card(p *process) *card {
 	return nil
 }
 
-// mostOutside is the most that a process is taken to hold besides PyTorch's memory: its context and libraries.
+// mostOutside is the most that a process is assumed to use besides PyTorch's memory: its context and libraries.
 const mostOutside = 2 * units.GiB
 
 // capacity returns how much PyTorch could reserve in a process: its cap, or what the card has left for it.
@@ -227,7 +228,7 @@ func (w *Watcher) capacity(p *process) float64 {
 	return most
 }
 
-// memoryCapacity returns how much a process could take of its card by the driver's count, which includes its context.
+// memoryCapacity returns how much of its card a process could use by the driver's count, which includes its context.
 func (w *Watcher) memoryCapacity(p *process) float64 {
 	most := float64(w.total)
 	if c := w.card(p); c != nil && c.total > 0 {
@@ -239,7 +240,7 @@ func (w *Watcher) memoryCapacity(p *process) float64 {
 	return most
 }
 
-// subjects returns the processes that are watched, in the order of their numbers.
+// subjects returns the watched processes, in PID order.
 func (w *Watcher) subjects() []*process {
 	var out []*process
 	for pid, p := range w.procs {
@@ -251,7 +252,7 @@ func (w *Watcher) subjects() []*process {
 	return out
 }
 
-// read renews the reading.
+// read updates the reading.
 func (w *Watcher) read(e Event) (Reading, bool) {
 	r := w.verdict()
 	if w.ended {
@@ -266,12 +267,12 @@ func (w *Watcher) read(e Event) (Reading, bool) {
 		w.now, w.told = r, true
 		return r, changed
 	}
-	// The state stays what it was until the new one has lasted.
+	// The old state is kept until the new one has lasted.
 	w.now.T, w.now.Step = r.T, r.Step
 	return w.now, false
 }
 
-// settled reports whether a verdict counts: at once if it is certain, otherwise if it has come several times.
+// settled reports whether a verdict counts: at once if it is certain, otherwise after several in a row.
 func (w *Watcher) settled(r Reading, e Event) bool {
 	if r.State == w.now.State {
 		w.next, w.agreed = "", 0
@@ -295,7 +296,7 @@ func (w *Watcher) settled(r Reading, e Event) bool {
 	return w.agreed >= quietFor
 }
 
-// verdict returns the most urgent reading of the processes that are watched.
+// verdict returns the most urgent reading of the watched processes.
 func (w *Watcher) verdict() Reading {
 	subjects := w.subjects()
 	if len(subjects) == 0 {
@@ -326,7 +327,7 @@ func (w *Watcher) last(r Reading) Reading {
 		out.Why += fmt.Sprintf(" after step %d", r.Step)
 	}
 	was := w.now
-	if was.State == Evaluating { // many runs end with an evaluation, which says nothing about them
+	if was.State == Evaluating { // many runs end with an evaluation, which is not informative
 		was = w.before
 	}
 	if was.State != "" && was.State != Ended && was.State != WarmingUp {
@@ -335,5 +336,5 @@ func (w *Watcher) last(r Reading) Reading {
 	return out
 }
 
-// Now returns the reading at this moment.
+// Now returns the current reading.
 func (w *Watcher) Now() Reading { return w.now }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package web is the local page of snug and the JSON API behind it. Everything is in the binary: the page makes no
-// request to another machine, and no API request reads a file on this one. What a user uploads stays in memory.
+// Package web is snug's local page and the JSON API behind it. Everything is in the binary: the page makes no request
+// to another machine, and no API request reads a file on this one. Uploads stay in memory.
 //
 //	server.go    the routes and the server's options
-//	guard.go     who may ask: hosts, origins, the token, limits on sizes and on work
-//	question.go  a request becomes a setup and a card; an error becomes an answer
+//	guard.go     access control: hosts, origins, the token, limits on sizes and on work
+//	question.go  turns a request into a setup and a card, and an error into an answer
 //	estimate.go  estimates, the largest batch, one step over time, memory by batch size
 //	optimize.go  plans, and all cards compared
 //	lists.go     models, cards, settings
-//	upload.go    profiles and snapshots that were uploaded
+//	upload.go    uploaded profiles and snapshots
 //	snapshot.go  what a snapshot shows
 //	openapi.go   the API's description, generated from the same tables
 //	static/      the page

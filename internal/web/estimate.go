@@ -14,7 +14,7 @@ import (
 	"snug/internal/simulate"
 )
 
-// estimateAnswer is what snug estimate --json prints.
+// estimateAnswer has the fields that snug estimate --json prints.
 type estimateAnswer struct {
 	*estimate.Answer
 	Notes []string `json:"notes,omitempty"`
@@ -39,7 +39,7 @@ func (s *server) estimate(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// answer estimates the run. A card that is known by its memory alone has no speed.
+// answer estimates the run. A card of which only the memory is known has no speed.
 func (q asked) answer(ctx context.Context) (*estimate.Answer, error) {
 	a, err := estimate.EstimateContext(ctx, q.setup, q.card)
 	if err == nil && (q.card.Unnamed || q.card.Total == 0) {
@@ -48,7 +48,7 @@ func (q asked) answer(ctx context.Context) (*estimate.Answer, error) {
 	return a, err
 }
 
-// maxAnswer is what snug max-batch --json prints.
+// maxAnswer has the fields that snug max-batch --json prints.
 type maxAnswer struct {
 	*estimate.MaxAnswer
 	SureBatch int      `json:"sure_batch"`
@@ -74,14 +74,14 @@ func (s *server) maxBatch(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// columns is how finely a step is sampled for the page.
+// columns is the number of samples of a step for the page.
 const columns = 400
 
 // timelineAnswer is one optimizer step over time.
 type timelineAnswer struct {
-	Components []string   `json:"components"` // in the order of the areas, from the bottom
+	Components []string   `json:"components"` // in the order of the areas, bottom first
 	Areas      [][]uint64 `json:"areas"`      // bytes in each column, by component
-	Reserved   []uint64   `json:"reserved"`   // bytes that PyTorch holds in each column
+	Reserved   []uint64   `json:"reserved"`   // bytes that PyTorch has reserved in each column
 	Phases     []phase    `json:"phases"`     // where phases begin
 	Peak       int        `json:"peak"`       // the column of the peak; -1 if it is in another step
 	Tensors    []tensors  `json:"tensors"`    // alive at the peak, largest first
@@ -94,15 +94,15 @@ type phase struct {
 
 // tensors is a group of equal tensors.
 type tensors struct {
-	Path      string `json:"path"` // the module, with * for the number of the layer
+	Path      string `json:"path"` // the module, with * for the layer number
 	Op        string `json:"op,omitempty"`
 	Form      string `json:"form"` // type and shape
 	Component string `json:"component"`
 	Count     int    `json:"count"`
-	Bytes     uint64 `json:"bytes"` // of all of them
+	Bytes     uint64 `json:"bytes"` // total
 }
 
-// mostGroups is how many groups of tensors an answer lists.
+// mostGroups is the maximum number of tensor groups in an answer.
 const mostGroups = 60
 
 func (s *server) timeline(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -119,7 +119,7 @@ func (s *server) timeline(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// fromBelow is the order in which components are drawn: what stays from step to step is at the bottom.
+// fromBelow is the drawing order of components: persistent ones are at the bottom.
 var fromBelow = []shadow.Component{
 	shadow.Parameters, shadow.OptimizerState, shadow.Gradients, shadow.Batch, shadow.Workspace, shadow.Activations, shadow.Logits, shadow.Temporaries,
 }
@@ -150,10 +150,10 @@ func timelineOf(a *estimate.Answer) (*timelineAnswer, error) {
 	return out, nil
 }
 
-// curveAnswer is memory and speed for growing batches.
+// curveAnswer contains memory and speed for growing batches.
 type curveAnswer struct {
 	Points   []point `json:"points"`
-	MaxBatch int     `json:"max_batch"` // the largest that fits; 0 if none does, or no card was given
+	MaxBatch int     `json:"max_batch"` // the largest that fits; 0 if none does or no card was given
 }
 
 type point struct {
@@ -163,7 +163,7 @@ type point struct {
 	Fits             *bool   `json:"fits,omitempty"`
 }
 
-// mostPoints is how many batches a curve has.
+// mostPoints is the maximum number of batches in a curve.
 const mostPoints = 14
 
 func (s *server) curve(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -195,7 +195,7 @@ func (s *server) curve(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// batches returns the batches of a curve: evenly spread, with the run's own and the largest that fits.
+// batches returns the batches of a curve: evenly spaced, including the run's own and the largest that fits.
 func batches(own, largest, most int) []int {
 	var out []int
 	for i := 1; i <= mostPoints; i++ {
@@ -210,7 +210,7 @@ func batches(own, largest, most int) []int {
 	return slices.Compact(out)
 }
 
-// at returns the point of a batch.
+// at returns the point for a batch.
 func (q asked) at(ctx context.Context, batch int) (point, error) {
 	run := *q.setup
 	run.Batch = batch

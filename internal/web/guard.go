@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// The most that a request may carry.
+// Limits on the size of a request.
 const (
-	maxQuestion = 4 << 20   // bytes of a question; a config.json has a few thousand
+	maxQuestion = 4 << 20   // bytes of a request; a config.json has a few thousand
 	maxProfile  = 64 << 20  // bytes of a profile
 	maxSnapshot = 512 << 20 // bytes of a snapshot
 )
 
-// tokenCookie holds the token after the first visit, whose address contains it.
+// tokenCookie contains the token after the first visit, whose address contains it.
 const tokenCookie = "snug_token"
 
-// guarded lets through only what a page of this server, or a program of this machine, asks for. A page of another
-// site must not be able to use the server through its user's browser: neither by a name that resolves to this
-// machine (Host), nor by a request across origins.
+// guarded accepts only requests from this server's page or from a program on this machine. Another site's page must
+// not be able to use the server through its user's browser: neither through a name that resolves to this machine
+// (Host), nor through a cross-origin request.
 func (s *server) guarded(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(answered(func(http.ResponseWriter, *http.Request) (any, error) {
@@ -60,7 +60,8 @@ func (s *server) knows(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// admits reports whether a request has the token. The first visit has it in the address; a cookie keeps it.
+// admits reports whether a request has the token. On the first visit it is in the address, and a cookie then keeps
+// it.
 func (s *server) admits(w http.ResponseWriter, r *http.Request) bool {
 	if s.options.Token == "" {
 		return true

@@ -18,7 +18,7 @@ func (s *server) models(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string]any{"models": list}, nil
 }
 
-// cardAnswer is a card that one can plan for.
+// cardAnswer is a card that can be planned for.
 type cardAnswer struct {
 	Name       string    `json:"name"`
 	Maker      gpu.Maker `json:"maker"`
@@ -39,7 +39,7 @@ func (s *server) cards(http.ResponseWriter, *http.Request) (any, error) {
 	return map[string]any{"cards": out, "here": here}, nil
 }
 
-// settingAnswer is one setting, for a control of the page.
+// settingAnswer is one setting, for a control on the page.
 type settingAnswer struct {
 	Name    string     `json:"name"`
 	Flag    string     `json:"flag,omitempty"`

@@ -17,8 +17,8 @@ import (
 // schema is a JSON Schema.
 type schema map[string]any
 
-// openAPI describes the API. Paths come from the list of routes, questions from the table of settings and answers from the
-// types that are written, so the description cannot differ from what is served.
+// openAPI describes the API. Paths come from the list of routes, requests from the table of settings, and answers
+// from the Go types, so the description cannot differ from what is served.
 func (s *server) openAPI(http.ResponseWriter, *http.Request) (any, error) {
 	paths := map[string]schema{}
 	for _, r := range s.list() {
@@ -93,7 +93,7 @@ func schemas() map[string]schema {
 	}
 	question := map[string]schema{
 		"setup": ref("Setup"), "gpu": {"type": "string", "description": "the name of a card"},
-		"gpu_memory": {"type": []string{"number", "string"}, "description": "24 for a card sold with 24 GB, or a size such as 24GiB"},
+		"gpu_memory": {"type": []string{"number", "string"}, "description": "24 for a card sold as 24 GB, or a size such as 24GiB"},
 	}
 	out["Question"] = required(question, "setup")
 	more := maps.Clone(question)
@@ -104,7 +104,7 @@ func schemas() map[string]schema {
 	return out
 }
 
-// setupSchema describes a setup by the table of settings.
+// setupSchema describes a setup, from the table of settings.
 func setupSchema() schema {
 	fields := map[string]schema{
 		"id":    {"type": "string"},
@@ -166,13 +166,13 @@ func listOf(items schema) schema { return schema{"type": "array", "items": items
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// typeSchema describes how a type is written as JSON.
+// typeSchema describes a type's JSON form.
 func typeSchema(t reflect.Type) schema {
 	if t.Kind() == reflect.Pointer {
 		return typeSchema(t.Elem())
 	}
 	if t.Implements(marshaler) {
-		return schema{} // it writes itself
+		return schema{} // it has its own JSON form
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -195,7 +195,7 @@ func typeSchema(t reflect.Type) schema {
 	return schema{"type": "integer"}
 }
 
-// addFields adds the fields of a struct, with those of embedded structs.
+// addFields adds a struct's fields, including those of embedded structs.
 func addFields(properties map[string]schema, t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -13,7 +13,7 @@ import (
 	"snug/internal/plan"
 )
 
-// planQuestion is a question about the best settings.
+// planQuestion is a request for the best settings.
 type planQuestion struct {
 	question
 	Target int       `json:"target_effective_batch"`
@@ -37,13 +37,13 @@ func (s *server) readPlan(w http.ResponseWriter, r *http.Request) (plan.Request,
 	return plan.Request{Setup: a.setup, Card: a.card, Target: q.Target, Goal: cmp.Or(q.Goal, plan.Throughput), Lock: q.Lock, Allow: q.Allow}, err
 }
 
-// planAnswer is what snug optimize --json prints, with what the command says besides.
+// planAnswer has the fields that snug optimize --json prints, and what the command prints besides.
 type planAnswer struct {
 	*plan.Plan
-	Change string   `json:"change,omitempty"` // the recommended settings in words
+	Change string   `json:"change,omitempty"` // a description of the recommended settings
 	Notes  []string `json:"notes,omitempty"`
 	Rescue []string `json:"rescue,omitempty"` // if nothing fits: the changes that would make it fit
-	Flags  []string `json:"flags,omitempty"`  // and the flags for them
+	Flags  []string `json:"flags,omitempty"`  // the flags for those changes
 }
 
 func (s *server) optimize(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -67,7 +67,7 @@ func (s *server) optimize(w http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// comparison is the best way to run on each card.
+// comparison contains the best settings for each card.
 type comparison struct {
 	Cards []onCard `json:"cards"`
 }

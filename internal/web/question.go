@@ -23,7 +23,7 @@ import (
 type question struct {
 	Setup     map[string]any  `json:"setup"`
 	GPU       string          `json:"gpu"`        // the name of a card
-	GPUMemory json.RawMessage `json:"gpu_memory"` // 24 for a card sold with 24 GB, or "24GiB"
+	GPUMemory json.RawMessage `json:"gpu_memory"` // 24 for a card sold as 24 GB, or "24GiB"
 }
 
 // asked is a decoded question.
@@ -65,7 +65,7 @@ func (s *server) understand(q question, anyBatch bool) (asked, error) {
 	return asked{in, card}, nil
 }
 
-// card returns the card of a question; without one, the reference card without a size.
+// card returns the card in a question or, without one, the reference card without a size.
 func (q question) card() (gpu.Card, error) {
 	card := gpu.Reference
 	card.Total = 0
@@ -106,7 +106,7 @@ func invalid(format string, args ...any) error {
 	return &problem{http.StatusBadRequest, fmt.Errorf(format, args...).Error()}
 }
 
-// decode reads the JSON object of a request. A field that is not known is an error, as everywhere in snug.
+// decode decodes the JSON object in a request. An unknown field is an error, as everywhere in snug.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	data, err := files.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion), maxQuestion)
 	if err != nil {
@@ -118,7 +118,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return invalid("the request is not the expected JSON object: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return invalid("there is more data after the JSON object of the request")
+		return invalid("the request has data after its JSON object")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func tooLarge(err error, limit int64) error {
 	return invalid("the request is incomplete: %w", err)
 }
 
-// compute waits for a free slot and answers a question within a time limit.
+// compute waits for a free slot and answers a request within a time limit.
 func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, error)) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -153,7 +153,7 @@ func (s *server) compute(r *http.Request, do func(ctx context.Context) (any, err
 	return nil, &problem{http.StatusUnprocessableEntity, err.Error()}
 }
 
-// answered turns a handler into one that writes JSON.
+// answered turns a handler into an http.Handler that writes JSON.
 func answered(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := h(w, r)

@@ -17,20 +17,20 @@ var static embed.FS
 type Options struct {
 	// Version is the version of snug.
 	Version string
-	// Here is the card of this machine, as the page's default; nil if there is none.
+	// Here is this machine's card, the page's default; nil if there is none.
 	Here *gpu.Card
-	// Hosts are the names under which the server may be addressed besides the loopback ones.
+	// Hosts are the names by which the server may be addressed, besides the loopback ones.
 	Hosts []string
 	// Token, if not empty, is required in each request.
 	Token string
-	// Work is how many questions are computed at once; 0 means one per processor of a small machine, two.
+	// Work is the number of requests that are computed at once; 0 means two.
 	Work int
 }
 
 // server answers requests.
 type server struct {
 	options Options
-	work    chan struct{} // holds one token for each question that is computed
+	work    chan struct{} // one element for each request being computed
 	uploads uploads
 }
 
@@ -46,11 +46,11 @@ func New(o Options) http.Handler {
 // API is the path prefix of all API endpoints.
 const API = "/api/v1"
 
-// route is one endpoint of the API. The description of the API is generated from the same list.
+// route is one endpoint of the API. The API's description is generated from the same list.
 type route struct {
 	method, path string
-	what         string // what it answers, for the description
-	question     string // the schema of its request; "" if it takes none
+	what         string // what it returns, for the description
+	question     string // the schema of its request; "" if it has none
 	answer       string // the schema of its answer
 	handle       handler
 }

@@ -12,7 +12,7 @@ import (
 	"snug/internal/snapshot"
 )
 
-// snapshotAnswer is what a snapshot shows. Page is the address of its drawing: timeline, flame graph, map.
+// snapshotAnswer is what a snapshot shows. Page is the address of its drawings: timeline, flame graph, map.
 type snapshotAnswer struct {
 	ID        string        `json:"id"`
 	Page      string        `json:"page"`
@@ -51,12 +51,12 @@ func (s *server) uploadSnapshot(w http.ResponseWriter, r *http.Request) (any, er
 	})
 }
 
-// snapshotPage is the drawing of a snapshot, the same that snug diagnose --html writes. Its script is in the page
-// itself, so it gets a policy of its own, and a sandbox that keeps it away from the API.
+// snapshotPage serves the drawings of a snapshot, as written by snug diagnose --html. Its script is inline, so it has
+// its own policy, and a sandbox that keeps it away from the API.
 func (s *server) snapshotPage(w http.ResponseWriter, r *http.Request) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		writeProblem(w, &problem{http.StatusNotFound, "this snapshot is no longer here; upload it again"})
+		writeProblem(w, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"})
 		return
 	}
 	seen := diagnose.ReadRecording(rec, rec.Busiest())
@@ -85,7 +85,7 @@ type outcome struct {
 func (s *server) replay(_ http.ResponseWriter, r *http.Request) (any, error) {
 	rec, ok := found(&s.uploads, &s.uploads.snapshots, r.PathValue("id"))
 	if !ok {
-		return nil, &problem{http.StatusNotFound, "this snapshot is no longer here; upload it again"}
+		return nil, &problem{http.StatusNotFound, "this snapshot is no longer stored; upload it again"}
 	}
 	return s.compute(r, func(ctx context.Context) (any, error) {
 		o, out := replay.Options{Stop: ctx.Err}, replayAnswer{Outcomes: []outcome{}}

@@ -16,10 +16,10 @@ import (
 	"snug/internal/snapshot"
 )
 
-// mostUploads is how many profiles, and how many snapshots, are kept; the oldest goes first.
+// mostUploads is how many profiles, and how many snapshots, are kept; the oldest is dropped first.
 const mostUploads = 8
 
-// uploads are the files that the page was given. They are in memory only, and a question can name no others.
+// uploads are the files uploaded to the page. They are kept only in memory, and a request cannot name any others.
 type uploads struct {
 	mu        sync.Mutex
 	next      int
@@ -57,16 +57,16 @@ func found[T any](u *uploads, list *[]upload[T], id string) (value T, ok bool) {
 	return value, false
 }
 
-// isModelName reports whether a name is written as a model's, gpt2 or org/name, and not as a path.
+// isModelName reports whether a name looks like a model's, gpt2 or org/name, and not like a path.
 func isModelName(name string) bool {
 	return name != "" && !strings.ContainsRune("./~", rune(name[0])) && strings.Count(name, "/") < 2
 }
 
-// open opens an uploaded profile. It is the only way in which a question reaches a file.
+// open opens an uploaded profile. A request cannot reach a file in any other way.
 func (u *uploads) open(name string) (io.ReadCloser, error) {
 	data, ok := found(u, &u.profiles, name)
 	if model, isConfig := strings.CutSuffix(name, "/config.json"); !ok && isConfig && isModelName(model) {
-		return nil, fs.ErrNotExist // the error is then about the model's name
+		return nil, fs.ErrNotExist // the error will then be about the model's name
 	}
 	if !ok {
 		return nil, fmt.Errorf("%q is not an upload; a request cannot name files: send the contents of a config.json as model.config, or upload a profile", name)

@@ -16,7 +16,7 @@ import (
 
 const gpt2 = `{"setup": {"model": {"name": "gpt2"}, "batch": 4, "seq": 128}, "gpu": "RTX-4090"}`
 
-// send asks a server and returns the status and the decoded answer.
+// send sends a request and returns the status and the decoded answer.
 func send(t *testing.T, h http.Handler, method, path, body string, headers ...string) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://localhost:7684"+path, strings.NewReader(body))
@@ -44,7 +44,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestTimelineAddsUp holds the areas to the estimate: at the peak they are its components.
+// TestTimelineAddsUp checks that the areas at the peak equal the estimate's components.
 func TestTimelineAddsUp(t *testing.T) {
 	h := New(Options{})
 	_, estimate := send(t, h, "POST", API+"/estimate", gpt2)
@@ -90,7 +90,7 @@ func TestOptimize(t *testing.T) {
 	}
 }
 
-// TestBadQuestions: each is answered with what is wrong.
+// TestBadQuestions checks that each bad request is answered with what is wrong.
 func TestBadQuestions(t *testing.T) {
 	h := New(Options{})
 	for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestBadQuestions(t *testing.T) {
 		says               string
 	}{
 		"no JSON":         {"POST", "/estimate", "{", 400, "JSON"},
-		"two objects":     {"POST", "/estimate", gpt2 + gpt2, 400, "more data after"},
+		"two objects":     {"POST", "/estimate", gpt2 + gpt2, 400, "data after its JSON object"},
 		"no setup":        {"POST", "/estimate", "{}", 400, "setup is missing"},
 		"unknown field":   {"POST", "/estimate", `{"setup": {}, "gpus": 1}`, 400, "gpus"},
 		"unknown setting": {"POST", "/estimate", `{"setup": {"model": {"name": "gpt2"}, "batch": 1, "seq": 8, "batchsize": 3}}`, 400, "batchsize"},
@@ -143,7 +143,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestGuard: what a page of another site could do is refused.
+// TestGuard checks that requests from other sites' pages are refused.
 func TestGuard(t *testing.T) {
 	open, closed := New(Options{Hosts: []string{"gpu-box"}}), New(Options{Token: "secret"})
 	for name, c := range map[string]struct {
@@ -204,7 +204,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestUploadsAreBounded: the oldest is forgotten.
+// TestUploadsAreBounded checks that the oldest upload is dropped.
 func TestUploadsAreBounded(t *testing.T) {
 	var u uploads
 	first := keep(&u, &u.profiles, "upload-", ".snug", []byte("x"))
@@ -216,7 +216,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOpenAPI: every address is described, and every schema that is named exists.
+// TestOpenAPI checks that every path is described, and that every referenced schema exists.
 func TestOpenAPI(t *testing.T) {
 	_, doc := send(t, New(Options{Version: "1"}), "GET", API+"/openapi.json", "")
 	paths := doc["paths"].(map[string]any)
@@ -245,7 +245,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestPageNamesNoOtherHost: the page works offline.
+// TestPageNamesNoOtherHost checks that the page works offline.
 func TestPageNamesNoOtherHost(t *testing.T) {
 	entries, err := static.ReadDir("static")
 	if err != nil {

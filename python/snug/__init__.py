@@ -6,9 +6,9 @@
     a = snug.estimate(model="gpt2", batch=8, seq=1024, precision="amp-bf16", gpu="RTX-4090")
     print(a.device_peak, a.fits)
 
-The functions ask the program snug, which comes with this package, over its JSON interface. They need neither
-PyTorch nor a GPU. A run is described by the fields of a setup, as keyword arguments or as a mapping; what cannot
-be answered raises Error. Callbacks for training are in snug.trainer (transformers) and snug.lightning.
+The functions call the program snug, which comes with this package, through its JSON interface. They need neither
+PyTorch nor a GPU. A run is described by the fields of a setup, as keyword arguments or as a mapping. If there is
+no answer, they raise Error. Callbacks for training are in snug.trainer (transformers) and snug.lightning.
 """
 from ._ask import Error, binary, estimate, max_batch, optimize
 from ._results import Choice, Estimate, FileChange, Lever, MaxBatch, Plan, Rejected, Rung

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m snug is the command snug."""
+"""Makes python -m snug run the command snug."""
 import os
 import subprocess
 import sys

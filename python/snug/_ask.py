@@ -33,7 +33,7 @@ def _places() -> Iterator[str]:
     yield os.path.join(sysconfig.get_path("scripts"), name)
     yield os.path.join(sysconfig.get_path("scripts", scheme=_user_scheme()), name)
     package = os.path.dirname(os.path.abspath(__file__))
-    yield os.path.join(os.path.dirname(package), "bin", name)  # of pip install --target
+    yield os.path.join(os.path.dirname(package), "bin", name)  # from pip install --target
     found = shutil.which("snug")
     if found:
         yield found
@@ -51,7 +51,7 @@ def estimate(setup: Optional[Mapping[str, Any]] = None, *, gpu: Optional[str] = 
              gpu_memory: Union[str, int, float, None] = None, **fields: Any) -> Estimate:
     """Returns how much GPU memory a run takes.
 
-    setup and fields describe the run, fields winning; model may be a name, a path or a config object. With gpu
+    setup and fields describe the run, and fields override setup. model may be a name, a path or a config object. With gpu
     (a name such as "RTX-4090") or gpu_memory (24, "24GiB"), the result says whether the run fits.
     """
     return estimate_of(_ask(["estimate"], setup, fields, gpu, gpu_memory))
@@ -87,7 +87,7 @@ def optimize(setup: Optional[Mapping[str, Any]] = None, *, gpu: Optional[str] = 
 
 def _names(of: str, names: Sequence[str]) -> Sequence[str]:
     if isinstance(names, str):
-        raise Error("%s is the text %r; give a list of names" % (of, names))
+        raise Error("%s is the string %r; pass a list of names" % (of, names))
     return names
 
 
@@ -115,7 +115,7 @@ def _question(setup: Optional[Mapping[str, Any]], fields: Mapping[str, Any]) -> 
 
 
 def _model(model: Any) -> Any:
-    """Returns the model as a setup has it: from a name, a path, or a config object as transformers makes it."""
+    """Returns the model as a setup field, given a name, a path, or a transformers config object."""
     if isinstance(model, (str, os.PathLike)):
         name = os.fspath(model)
         if name.endswith(".snug"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says how many steps are left until memory runs out."""
+"""Predicts how many steps are left until memory runs out."""
 import json
 import subprocess
 import threading
@@ -10,11 +10,11 @@ from ._meter import Reading
 
 
 class Judge:
-    """Asks snug watch, in a process of its own that reads the lines of the recording and answers after each step. It runs
-    beside the training, so an answer may be a few steps late; the very next step is judged here (next_step_fails)."""
+    """Gets forecasts from snug watch, a separate process that reads the recording and answers after each step. It runs
+    concurrently with training, so an answer may be a few steps late; the next step is checked here (next_step_fails)."""
 
     def __init__(self) -> None:
-        self.left: Optional[int] = None  # steps left, by the low end of the forecast
+        self.left: Optional[int] = None  # steps left, at the low end of the forecast
         self.why = ""
         self.recent: List[Reading] = []
         self.process: Optional["subprocess.Popen[str]"] = None
@@ -49,7 +49,8 @@ class Judge:
             self.failed, self.process = str(err), None
 
     def next_step_fails(self, now: Reading, limit: Optional[int]) -> bool:
-        """Reports whether the next step will not fit if memory grows as in the last three: such a run fails before a forecast is certain."""
+        """Reports whether the next step will not fit if memory grows as in the last three steps. Such a run fails before a
+        forecast is certain."""
         self.recent = self.recent[-3:] + [now]
         if len(self.recent) < 4:
             return False

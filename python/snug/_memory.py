@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both callbacks do: record steps for snug watch, stop in time, leave a snapshot."""
+"""The common part of both callbacks: record steps for snug watch, stop in time, write a snapshot."""
 import json
 import logging
 import os
@@ -13,17 +13,17 @@ log = logging.getLogger("snug")
 
 
 class Memory:
-    """The memory of one training run.
+    """Watches the memory of one training run.
 
-    A failure in here is logged and never ends the training.
+    Its own failures are logged and never end the training.
     """
 
     def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, snapshot: Optional[str] = None,
                  history: int = 100_000, meter: Optional[Meter] = None) -> None:
         if within < 1:
-            raise ValueError("within is %d; write at least 1 step" % within)
+            raise ValueError("within is %d; it must be at least 1 step" % within)
         if history < 1:
-            raise ValueError("history is %d; write at least 1 event" % history)
+            raise ValueError("history is %d; it must be at least 1 event" % history)
         self.record, self.stop, self.within, self.snapshot, self.history = record, stop, within, snapshot, history
         self.given = meter
         self.meter: Meter = Meter()
@@ -40,7 +40,7 @@ class Memory:
     # -- the run
 
     def begin(self, folder: str, rank: int = 0) -> None:
-        """Starts recording a training run. Files go to folder unless their names say otherwise; each rank has its own."""
+        """Starts recording a training run. Files are written to folder unless their paths are absolute; each rank has its own."""
         if self.file is not None:
             self.end()  # the previous run ended with an error
         self.began, self.started, self.over, self.sampled, self.reason = time.monotonic(), False, False, -1.0, ""
@@ -70,7 +70,7 @@ class Memory:
         return os.path.abspath(os.path.join(folder, name))
 
     def step(self, n: int, phase: str = "train", shape: Optional[Sequence[int]] = None) -> None:
-        """Handles the end of an optimizer step, or of a batch of an evaluation."""
+        """Handles the end of an optimizer step, or of an evaluation batch."""
         try:
             self.tell_step(n, phase, shape)
         except Exception as err:
@@ -110,10 +110,10 @@ class Memory:
         if left is not None and left <= self.within:
             self.reason = "memory will run out in %d steps: %s" % (left, why)
         elif self.judge.next_step_fails(now, self.limit):
-            self.reason = "the next step would run out of memory: each of the last three used more than the one before"
+            self.reason = "the next step would run out of memory: each of the last three used more than the step before it"
 
     def out_of_memory(self, asked: int, total: int, free: int) -> None:
-        """Handles a failed allocation: PyTorch raises its error after this."""
+        """Handles a failed allocation. PyTorch raises its error afterwards."""
         try:
             if not self.started:
                 self.tell_start()

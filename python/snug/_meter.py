@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the callbacks read memory: PyTorch's CUDA allocator, or anything else with the methods of Meter."""
+"""Sources of memory figures for the callbacks: PyTorch's CUDA allocator, or anything else with Meter's methods."""
 import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Optional
@@ -15,16 +15,16 @@ class Reading:
     reserved: int
     peak_allocated: int
     peak_reserved: int
-    retries: int  # times the cache was flushed to make room, since the process began
-    used: int  # of the card, by all processes
-    total: int  # of the card
+    retries: int  # times the cache was flushed to make room, since the process started
+    used: int  # on the card, by all processes
+    total: int  # on the card
 
 
 class Meter:
-    """Reads the memory of this process. This one has no card: a run on the CPU has steps but no memory figures."""
+    """Reads this process's memory. This base class has no card: a run on the CPU has steps but no memory figures."""
 
     def total(self) -> int:
-        """Returns the memory of the card, 0 if there is none."""
+        """Returns the card's memory, or 0 if there is no card."""
         return 0
 
     def limit(self) -> Optional[int]:
@@ -32,26 +32,26 @@ class Meter:
         return None
 
     def card(self) -> Dict[str, Any]:
-        """Returns what identifies the card in a recording."""
+        """Returns the fields that identify the card in a recording."""
         return {"gpu": 0}
 
     def read(self) -> Optional[Reading]:
-        """Returns the memory, or None if there is no card. Resets the peaks."""
+        """Returns the current memory, or None without a card, and resets the peaks."""
         return None
 
     def observe(self, observer: Observer) -> None:
         """Calls the observer when an allocation fails."""
 
     def record(self, entries: int) -> None:
-        """Starts keeping that many events for a snapshot."""
+        """Starts recording, keeping this many events for a snapshot."""
 
     def snapshot(self, path: str) -> bool:
-        """Writes a snapshot that snug replay and snug diagnose read. Returns whether there is one."""
+        """Writes a snapshot for snug replay and snug diagnose, and returns whether it was written."""
         return False
 
 
 class CUDAMeter(Meter):
-    """PyTorch's caching allocator on the current device. It never starts CUDA by itself."""
+    """PyTorch's caching allocator on the current device. It never initializes CUDA itself."""
 
     def __init__(self) -> None:
         import torch
@@ -98,7 +98,7 @@ class CUDAMeter(Meter):
 
     def record(self, entries: int) -> None:
         if "_snug_probe" in sys.modules:
-            return  # snug profile records this run already
+            return  # snug profile is already recording this run
         history = self.torch.cuda.memory._record_memory_history
         self.torch.cuda._lazy_call(lambda: history(max_entries=entries))
 
@@ -110,6 +110,6 @@ class CUDAMeter(Meter):
 
 
 def meter_of_this_process() -> Meter:
-    """Returns the meter of the GPU that this process would use."""
+    """Returns the meter for the GPU that this process would use."""
     import torch
     return CUDAMeter() if torch.cuda.is_available() else Meter()

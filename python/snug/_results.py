@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program answers, as types. Each result keeps the whole answer in raw, which may have more fields with newer programs."""
+"""The program's answers as types. Each result has the complete answer in raw, which may have more fields in newer versions."""
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
@@ -10,18 +10,18 @@ class Estimate:
 
     id: str
     peak_allocated: int  # the most bytes in tensors
-    peak_reserved: int  # the most that PyTorch takes from the driver
+    peak_reserved: int  # the most bytes that PyTorch reserves
     outside: int  # outside PyTorch's allocator: the CUDA context and loaded kernels
-    device_peak: int  # peak_reserved and outside together
+    device_peak: int  # peak_reserved plus outside
     phases: Dict[str, int]  # peak allocated in load, forward, backward, optimizer
     components: Dict[str, int]  # what the memory at the peak is used for; they sum to peak_reserved
     source: str  # "simulated" or "recorded"
-    interval: Tuple[int, int]  # bounds in which peak_reserved is expected
+    interval: Tuple[int, int]  # expected range of peak_reserved
     params: int
     trainable: int
-    step_seconds: Optional[float]  # of one optimizer step; None if no card was named
-    fits: Optional[bool]  # None if there was neither a card nor a limit
-    notes: List[str]  # what is not counted, or was assumed
+    step_seconds: Optional[float]  # of one optimizer step; None if no card was given
+    fits: Optional[bool]  # None if neither a card nor a limit was given
+    notes: List[str]  # what was not counted, or was assumed
     raw: Mapping[str, Any]
 
 
@@ -30,8 +30,8 @@ class MaxBatch:
     """The largest batch that fits."""
 
     id: str
-    max_batch: int  # 0 if not even 1 fits
-    peak_reserved: int  # of that batch, or of 1
+    max_batch: int  # 0 if even 1 does not fit
+    peak_reserved: int  # at that batch, or at 1
     sure_batch: int  # the largest that fits even if the estimate is as wrong as earlier ones were
     notes: List[str]
     raw: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Rung:
     """One of four plans, from the most cautious to the largest."""
 
     name: str  # safe, medium, aggressive or maximum
-    choice: Optional[Choice]  # None if nothing fits with that much room to spare
+    choice: Optional[Choice]  # None if nothing fits with that margin
     raw: Mapping[str, Any]
 
 

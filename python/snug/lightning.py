@@ -20,12 +20,12 @@ __all__ = ["SnugCallback"]
 
 
 class SnugCallback(Callback):  # type: ignore[misc,unused-ignore]
-    """Records the memory of each step for snug watch, and leaves a snapshot if memory runs out.
+    """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
     record is the recording (default snug.jsonl in default_root_dir); snug watch --replay reads it. With stop, a run whose
-    memory will run out within so many steps is stopped, and with checkpoint it is saved first, as snug-stopped.ckpt in
-    default_root_dir, unless checkpoint is itself the path. snapshot is where the memory at an OOM is written (default
-    snug-oom.pickle), with the last history events. The peaks that torch.cuda reports begin anew with each step.
+    memory will run out within that many steps is stopped, and with checkpoint it is saved first, as snug-stopped.ckpt in
+    default_root_dir, unless checkpoint is a path itself. snapshot is where the memory at an OOM is written (default
+    snug-oom.pickle), with the last history events. It resets torch.cuda's peak statistics at each step.
     """
 
     def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, checkpoint: Any = True,
@@ -45,7 +45,7 @@ class SnugCallback(Callback):  # type: ignore[misc,unused-ignore]
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         if trainer.global_step == self.last:
-            return  # gradients are accumulated: no optimizer step yet
+            return  # gradients are still being accumulated
         self.last = trainer.global_step
         self.memory.step(trainer.global_step, shape=shape_of(batch))
         if not self.memory.stop or trainer.should_stop:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A callback for the Trainer of transformers.
+"""A callback for transformers' Trainer.
 
     from snug.trainer import SnugCallback
 
@@ -16,12 +16,12 @@ __all__ = ["SnugCallback"]
 
 
 class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
-    """Records the memory of each step for snug watch, and leaves a snapshot if memory runs out.
+    """Records each step's memory for snug watch, and writes a snapshot if memory runs out.
 
     record is the recording (default snug.jsonl in output_dir); snug watch --replay reads it. With stop, a run whose memory will
-    run out within so many steps is stopped, and with checkpoint its state is saved first, as the Trainer saves it. snapshot
-    is where the memory at an OOM is written (default snug-oom.pickle), with the last history events. The peaks that
-    torch.cuda reports begin anew with each step.
+    run out within that many steps is stopped, and with checkpoint its state is saved first, as the Trainer saves it. snapshot
+    is where the memory at an OOM is written (default snug-oom.pickle), with the last history events. It resets
+    torch.cuda's peak statistics at each step.
     """
 
     def __init__(self, record: Optional[str] = None, stop: bool = False, within: int = 20, checkpoint: bool = True,
@@ -52,7 +52,7 @@ class SnugCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
         self.memory.end()
 
     def agreed(self, args: Any) -> bool:
-        """Reports whether any rank wants to stop: one that stops alone would leave the others waiting."""
+        """Reports whether any rank wants to stop: a rank that stopped alone would leave the others waiting."""
         if args.world_size < 2:
             return bool(self.memory.reason)
         import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both callbacks with the real Trainer and Lightning, on the CPU. The memory is a meter's of the test: no GPU is needed."""
+"""Both callbacks with the real Trainer and Lightning, on the CPU. Memory is simulated by a test meter, so no GPU is needed."""
 import json
 import logging
 import os
@@ -19,7 +19,7 @@ MiB = 1 << 20
 
 
 class Growing(Meter):
-    """A card of 512 MiB on which each step keeps more than the one before."""
+    """A 512 MiB card on which each step keeps more memory than the one before."""
 
     def __init__(self, growth: int = 4 * MiB) -> None:
         self.growth, self.steps = growth, 0
@@ -43,7 +43,7 @@ class Growing(Meter):
         return True
 
     def last_step(self) -> int:
-        """The first step that does not fit: the other processes take 50 MiB."""
+        """The first step that does not fit; other processes use 50 MiB."""
         return (512 - 50 - 130) * MiB // self.growth + 1
 
 
@@ -53,7 +53,7 @@ def lines(path: str) -> List[Dict[str, Any]]:
 
 
 def replayed(path: str) -> str:
-    """What snug watch says of a recording."""
+    """What snug watch reports about a recording."""
     done = subprocess.run([binary(), "watch", "--replay", path, "--json"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
     if done.returncode not in (0, 1):
         raise AssertionError(done.stdout)
@@ -205,7 +205,7 @@ class Lightning(Folder):
 
 class Forecast(unittest.TestCase):
     def test_the_program_counts_steps(self) -> None:
-        """Memory that grows by 4 MiB a step on a card of 512 MiB lasts for a number of steps that snug watch knows."""
+        """Memory that grows by 4 MiB per step on a 512 MiB card runs out when snug watch predicts."""
         judge, meter = Judge(), Growing()
         judge.start()
         self.addCleanup(judge.close)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The module, with the program that is installed. Neither PyTorch nor a GPU is needed."""
+"""Tests the module with the installed program. Neither PyTorch nor a GPU is needed."""
 import json
 import os
 import subprocess
@@ -31,7 +31,7 @@ class Answers(unittest.TestCase):
     def test_models(self) -> None:
         config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 2}
 
-        class Config:  # as transformers has them
+        class Config:  # like transformers' config classes
             def to_dict(self) -> object:
                 return config
         with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ class Answers(unittest.TestCase):
             with self.assertRaises(snug.Error) as caught:
                 snug.estimate(**fields)  # type: ignore[arg-type]
             self.assertIn(want, str(caught.exception))
-        with self.assertRaisesRegex(snug.Error, "give a list"):
+        with self.assertRaisesRegex(snug.Error, "pass a list"):
             snug.optimize(model="gpt2", batch=1, seq=8, gpu="L4", lock="precision")
 
     def test_no_program(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: what it holds, and that it is the same each time. A small file stands for the program."""
+"""Tests the wheel's contents, and that builds are reproducible. A small file replaces the program."""
 import base64
 import csv
 import hashlib

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes snug's recommendation into the files of every answered run, checks them, and takes it back.
+"""Writes snug's recommendation into the files of every answered run, checks them, and reverts the change.
 
     apply.py SNUG CORPUS < answers.jsonl > applied.jsonl
 
 For each run, in the project's folder: `snug optimize --config-path FILE --gpu CARD --apply`, then `snug estimate` of
-what was written, then `snug revert`. The card is A100-80GB, or CARD. These things have to hold:
+the written files, then `snug revert`. The card is A100-80GB, or CARD. The checks are:
 
-- each written file parses, with ordinary libraries, and bash -n for scripts
-- only the keys that snug names have other values, and only the files that it names are different
-- batch x accumulation is as it was, or a note says that it is not
-- what was written fits, by the estimate, if the recommendation does
-- after the revert every byte is as it was, and no file is left
+- each written file parses with ordinary libraries, or with bash -n for scripts
+- only the keys and files that snug names have changed
+- batch x accumulation is unchanged, or a note says that it is not
+- if the recommendation fits, so does the estimate of the written files
+- the revert restores every byte and leaves no file behind
 
-One line per run, with what went wrong. A project's runs come one after the other, so that no two change its files at once.
+Writes one line per run, with its problems. A project's runs are processed in turn, so that no two change its files at once.
 """
 import ast
 import concurrent.futures
@@ -32,7 +32,7 @@ KINDS = (".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".slurm", ".sbatch",
 
 
 def files_of(root):
-    """Size and time of every file."""
+    """Returns the size and modification time of every file."""
     out = {}
     for at, _, names in os.walk(root):
         for name in names:
@@ -66,7 +66,7 @@ def answer(text):
 
 
 def parses(path):
-    """What is wrong with a written file, or None."""
+    """Returns what is wrong with a written file, or None."""
     if path.endswith(".py"):
         try:
             ast.parse(reading.text_of(path))
@@ -80,7 +80,7 @@ def parses(path):
 
 
 def differences(name, old, new, edits):
-    """Values that differ and that no edit names; for programs and scripts, lines beyond one for each edit."""
+    """Returns changed values that no edit names; for programs and scripts, changed lines beyond one per edit."""
     if name.endswith((".py", ".sh", ".bash", ".slurm", ".sbatch")):
         lines = [x for x in difflib.ndiff(old.decode(errors="replace").splitlines(), new.decode(errors="replace").splitlines()) if x[:2] in ("- ", "+ ")]
         added = [x for x in lines if x[0] == "+"]
@@ -103,7 +103,7 @@ def effective(settings):
 
 
 def check(snug, root, run, kept):
-    """One run: what became of it, and everything that is wrong."""
+    """Processes one run and returns its outcome and problems."""
     path, before, wrong = run["path"], files_of(root), []
     code, out, err = ask(snug, root, "optimize", "--config-path", path, "--gpu", CARD, "--apply", "--json")
     plan = answer(out)
@@ -131,7 +131,7 @@ def check(snug, root, run, kept):
 
 
 def compared(snug, root, path, plan, err, changed):
-    """What is wrong with the effective batch, and with the estimate of what was written."""
+    """Returns what is wrong with the effective batch, and with the estimate of the written files."""
     wrong = []
     today, best = ((plan.get(k) or {}).get("settings") or {} for k in ("current", "recommended"))
     if best and effective(today) != effective(best) and "effective batch" not in err and "samples per step" not in err:
@@ -151,7 +151,7 @@ def compared(snug, root, path, plan, err, changed):
 
 
 def reverted(snug, root, before, kept, changed):
-    """What the revert did not restore."""
+    """Returns what the revert did not restore."""
     wrong = []
     if changed:
         code, _, err = ask(snug, root, "revert")

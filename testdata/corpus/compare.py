@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what a run's files say with the setup that snug answered for."""
+"""Compares the contents of a run's files with the setup that snug used."""
 import re
 
 WORD = r"(?:^|[_\-./ ])(%s)(?:$|[_\-./ \d])"
-# Another objective, by the names it goes by in programs, values and classes.
+# Other objectives, by their names in programs, values and classes.
 OBJECTIVES = {
     "preferences": r"dpo|orpo|simpo|cpo|ipo|kto|bco|tpo",
     "reinforcement learning": r"ppo|grpo|rloo|reinforce|rlhf|online_dpo|xpo|gspo|dapo",
@@ -24,7 +24,7 @@ _CLASSES = {"DPO": "preferences", "ORPO": "preferences", "KTO": "preferences", "
 
 
 _FILES = re.compile(r"\S*/\S+|\S+\.(?:sh|ya?ml|py|json|toml|slurm)\b\S*")
-# What snug calls the system that reads a file, by what reads it in truth; and the projects whose files belong to one.
+# snug's name for the system that reads a file, by its real name; and the projects whose files belong to one.
 SYSTEMS = {"axolotl": "axolotl", "llama-factory": "llama-?factory|llamafactory", "torchtune": "torchtune", "oumi": "oumi", "nanotron": "nanotron", "litgpt": "litgpt",
            "llm-foundry": "composer|llm-foundry", "torchtitan": "torchtitan", "ms-swift": "swift", "open-instruct": "open.instruct", "openrlhf": "openrlhf",
            "flagembedding": "flagembedding", "tevatron": "tevatron", "sentence-transformers": "sentence.transformers", "unsloth": "unsloth", "trl program": "trl|sftconfig",
@@ -33,7 +33,7 @@ PROJECTS = {"huggingface/alignment-handbook": "trl", "huggingface/open-r1": "trl
 
 
 def suspicions(got, facts):
-    """(cause, evidence) of every difference that no note mentions."""
+    """Returns (cause, evidence) for every difference that no note mentions."""
     check = Check(got, facts)
     for test in (check.system, check.objective, check.path, check.own_model, check.model, check.attention, check.texts, check.batch, check.accumulation, check.length, check.precision, check.checkpointing,
                  check.optimizer, check.adapters, check.bits, check.sharding, check.gpus, check.splits, check.unused):
@@ -51,7 +51,7 @@ class Check:
         self.several = next((v for k, v, _ in facts if k == "(commands)"), 1) > 1
 
     def values(self, *names, code=True):
-        """The values of keys with one of these last names: first those of the run's own files, then those in its program."""
+        """Returns the values of keys with one of these last names: first from the run's own files, then from its program."""
         out = []
         for k, v, w in self.facts:
             leaf = k.split(".")[-1].lower().replace("-", "_")
@@ -71,7 +71,7 @@ class Check:
         return ", ".join(f"{k} {s[k]}" for k in ("batch", "seq", "accumulation", "precision", "optimizer", "rank", "bits", "dist", "gpus") if s.get(k)) + (", checkpointing" if s["checkpointing"] else "")
 
     def system(self):
-        """The system decides the defaults: a file read as another one's is answered wrong, unless a note says whose it is."""
+        """Checks the system, which decides the defaults: the wrong system makes the answer wrong, unless a note names it."""
         truth = PROJECTS.get(self.got["project"]) if self.got["system"] in ("trainer", "trainer flags") else None
         truth = truth or SYSTEMS.get(self.got["system"])
         took = self.setup.get("system") or ""
@@ -87,7 +87,7 @@ class Check:
         return "ArgumentParser" in names and not any(re.search(r"TrainingArguments|HfArgumentParser|TrlParser|SFTConfig", str(n)) for n in names)
 
     def path(self):
-        """The names of the file and its folder, which people choose by what the run does."""
+        """Returns the names of the file and its folder, which usually describe the run."""
         tail = "/".join(self.got["path"].lower().split("/")[-3:])
         tail = re.sub(r"\.\w+$", "", tail)
         if re.search(WORD % "qlora|4bit", tail) and not self.setup["bits"] and not self.noted("4-bit", "4bit", "quantiz", "bits"):
@@ -107,7 +107,7 @@ class Check:
             self.say("a model class of the project's own", "class", " ".join(own))
 
     def _is_on(self, switch):
-        """Whether a switch of the program is given, or on by default; nothing is always on."""
+        """Returns whether a program's switch is given or on by default; an empty switch is always on."""
         return not switch or any(_true(v) for _, v, _ in self.values(switch))
 
     def attention(self):
@@ -173,7 +173,7 @@ class Check:
 
     @staticmethod
     def _alike(a, b):
-        """Whether one name's letters and numbers, apart from chat, instruct and the like, are in the other."""
+        """Returns whether one name contains the other, comparing letters and digits without chat, instruct and so on."""
         clean = lambda x: re.sub(r"(meta|chat|instruct|base|hf|it|uncased|cased|deduped|bnb4bit|v\d+|\d{4}$)", "", x)
         return clean(a) in clean(b) or clean(b) in clean(a)
 
@@ -311,7 +311,7 @@ class Check:
                 if _true(v) or isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 or isinstance(v, (str, list)) and v and not _false(v) and v not in ("none", "None"):
                     top = path.split(".")[0] if path.split(".")[0] in ("qat", "fp8", "quantizer") else leaf
                     if "_" in leaf and self.noted(*(w for w in leaf.split("_") if w in ("fp8", "lisa", "relora", "galore", "apollo", "badam"))):
-                        continue  # another key turns it on, and is noted
+                        continue  # another key turns it on, and a note mentions it
                     if top not in seen and not self.noted(leaf, leaf.replace("_", " "), top) and not self._shown(leaf):
                         seen.add(top)
                         self.say(f"not used and not noted: {top}", k, v)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's files say, as (key, value, where) triples, read without snug."""
+"""Reads the settings in a run's files without snug, as (key, value, where) triples."""
 import ast
 import os
 import re
@@ -11,7 +11,7 @@ _LINKS = re.compile(r"^(deepspeed|deepspeed_config|deepspeed_config_file|ds_conf
 
 
 def of(root, run, took=""):
-    """The facts of one run. took is the file that its settings came from, if it is known."""
+    """Returns the facts of one run. took is the file that its settings came from, if known."""
     path = os.path.join(root, run["path"])
     if run["kind"] == "config":
         doc = reading.document(path)
@@ -48,7 +48,7 @@ def _script(root, path, name):
 
 
 def find(root, folder, name):
-    """The file that a name means, from the project's root or a folder on the way to it."""
+    """Returns the file that a name refers to, relative to the project's root or a folder below it."""
     root, folders = os.path.normpath(root), [root]
     while folder.startswith(root) and folder != root:
         folders.append(folder)
@@ -74,13 +74,13 @@ def _linked(root, folder, facts):
     return out
 
 
-# Calls whose keywords are settings of a run.
+# Calls whose keywords are settings.
 _SETTERS = re.compile(r"(TrainingArguments|Config|Trainer|from_pretrained|get_peft_model|prepare_model_for_kbit_training|DataLoader|"
                       r"AdamW?|SGD|Adafactor|Accelerator|Fabric|TrainArguments|Args?|Arguments)$")
 
 
 def program(path, name):
-    """Settings in code: keywords of known calls, defaults of arguments and dataclasses, and the names called."""
+    """Returns settings in code: keywords of known calls, defaults of arguments and dataclasses, and the called names."""
     tree = reading.tree_of(reading.text_of(path))
     if tree is None:
         return []
@@ -141,7 +141,7 @@ _LIBRARIES = ("transformers", "peft", "trl", "unsloth", "timm", "torchvision", "
 
 
 def _own_models(tree):
-    """Classes of the project's own that load a model, each with the attribute that has to be on for it: .use_liger_kernel, or nothing."""
+    """Returns the project's own classes that load a model, each with the attribute that must be on for it, such as .use_liger_kernel, or nothing."""
     known = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").split(".")[0] in _LIBRARIES and not n.level for a in n.names}
     defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
     defined |= {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").split(".")[0] not in _LIBRARIES) for a in n.names}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks for answers that are wrong in silence, and for refusals that help nobody.
+"""Looks for answers that are silently wrong, and for unhelpful refusals.
 
     judge.py CORPUS < answers.jsonl > verdicts.jsonl
 
-Each answered run is read again with ordinary libraries (facts.py); what its files say is compared with the
+Each answered run is read again with ordinary libraries (facts.py), and its settings are compared with the
 setup that snug used and with its notes. A difference that no note mentions makes the run `wrong`. Each refusal
 is `helpful` if it names something that the files contain and snug does not simulate, or asks for something
-they do not contain; otherwise it is `unhelpful`, with the reason. The table goes to standard error.
+they do not contain; otherwise it is `unhelpful`, with the reason. The table is written to standard error.
 """
 import json
 import os
@@ -36,7 +36,7 @@ COLUMNS = ("right", "wrong", "helpful", "name", "unhelpful", "not recognised", "
 
 
 def table(rows):
-    """The counts by system, as a Markdown table."""
+    """Returns the counts by system, as a Markdown table."""
     systems = {}
     for r in rows:
         for s in (r["system"], "all"):
@@ -50,7 +50,7 @@ def table(rows):
 
 
 def causes(rows, kind, most=12):
-    """The runs of one verdict, grouped by cause, most frequent first."""
+    """Returns the runs with one verdict, grouped by cause, most frequent first."""
     groups = {}
     for r in rows:
         if r["verdict"] == kind:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads configs, shell scripts and Python programs with the ordinary libraries.
+"""Reads configs, shell scripts and Python programs with ordinary libraries.
 
-Nothing here comes from snug: the judge compares snug's reading with this one.
+It shares no code with snug, because the judge compares snug's results with these.
 """
 import ast
 import json
@@ -13,7 +13,7 @@ import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """Safe YAML that also accepts the tags of other programs."""
+    """A safe YAML loader that also accepts other programs' tags."""
 
 
 def _tagged(loader, _suffix, node):
@@ -34,7 +34,7 @@ def text_of(path):
 
 
 def document(path):
-    """The mapping of a YAML, JSON or TOML file, or None."""
+    """Returns the mapping in a YAML, JSON or TOML file, or None."""
     text = text_of(path)
     try:
         if path.endswith(".toml"):
@@ -48,7 +48,7 @@ def document(path):
 
 
 def flat(doc, prefix=""):
-    """Every value below a mapping, by its dotted path."""
+    """Returns every value below a mapping, by its dotted path."""
     out = {}
     items = doc.items() if isinstance(doc, dict) else enumerate(doc)
     for key, value in items:
@@ -68,7 +68,7 @@ _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?")
 
 
 def logical_lines(text):
-    """Lines of a script with continuations joined, without comments and here-documents."""
+    """Returns a script's lines with continuations joined, without comments and here-documents."""
     out, pending, end, depth = [], "", None, 0
     for raw in text.splitlines():
         if end:
@@ -99,7 +99,7 @@ def logical_lines(text):
 
 
 def _balanced(line):
-    """Whether quotes and the brackets of an array are closed."""
+    """Returns whether quotes and array brackets are closed."""
     bare = re.sub(r"\\.", "", line)
     quoted = re.sub(r"'[^']*'", "", re.sub(r'"[^"]*"', "", bare))
     if '"' in quoted or "'" in quoted:
@@ -112,7 +112,7 @@ _VAR = re.compile(r"\$\{(\w+)(?:\[[@*]\])?(?::?[-=]([^{}]*))?\}|\$(\w+)")
 
 
 def expand(text, variables):
-    """Variables replaced by their values, or their defaults; unknown ones stay."""
+    """Replaces variables with their values or defaults; unknown ones are kept."""
     def one(m):
         name = m.group(1) or m.group(3)
         if name in variables:
@@ -146,7 +146,7 @@ def _unquote(value):
 
 
 def shell_commands(text):
-    """The simple commands of a script as lists of words, with variables replaced; and the variables."""
+    """Returns a script's simple commands as lists of words, with variables replaced, and the variables."""
     variables, out = {}, []
     for line in logical_lines(text):
         m = _ASSIGN.match(line)
@@ -160,7 +160,7 @@ def shell_commands(text):
 
 
 def _only_assignment(value):
-    """Whether a line holds nothing but this value."""
+    """Returns whether a line contains only this value."""
     value = value.strip()
     if value.startswith(("(", "$((", "$(", "`")):
         return True
@@ -172,7 +172,7 @@ _NESTED = re.compile(r"\s*(?:\w+=\S+\s+)*(?:python3?|torchrun|accelerate|deepspe
 
 
 def _split(words):
-    """Simple commands; a word that is itself a script (`bash -c "…"`) gives its own."""
+    """Returns simple commands, including those in a word that is itself a script (`bash -c "…"`)."""
     out, now = [], []
     for w in words:
         if len(w) > 40 and _NESTED.match(w) and w.count(" ") > 3:
@@ -191,7 +191,7 @@ _PROGRAM = re.compile(r"\.py$|=")
 
 
 def flags(words):
-    """The flags of a command: `--name value`, `--name=value`, `key=value`, and bare ones."""
+    """Returns a command's flags: `--name value`, `--name=value`, `key=value`, and bare ones."""
     out, i = {}, 0
     while i < len(words):
         w = words[i]
@@ -228,13 +228,13 @@ def tree_of(text):
 
 
 def called(node):
-    """The last name of what is called: `a.b.C(…)` gives C."""
+    """Returns the last name of the called function: C for `a.b.C(…)`."""
     f = node.func
     return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
 
 
 def literal(node, names=None):
-    """The value of a constant expression or of a name bound to one, else None."""
+    """Returns the value of a constant expression or of a name bound to one, else None."""
     if isinstance(node, ast.Name) and names and node.id in names:
         return names[node.id]
     if isinstance(node, ast.Attribute):
@@ -265,7 +265,7 @@ def _arithmetic(node, names):
 
 
 def constants(tree):
-    """Names that are assigned exactly one constant."""
+    """Returns the names that are assigned exactly one constant."""
     seen, many = {}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -283,7 +283,7 @@ def constants(tree):
 
 
 def calls(tree):
-    """Every call with its keywords that are constants: (name, {keyword: value}, positional values)."""
+    """Returns every call with its constant keywords: (name, {keyword: value}, positional values)."""
     names, out = constants(tree), []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts refusals: those that name what is not simulated or not said, and those that are wrong or useless."""
+"""Classifies refusals: those that name what is not simulated or missing, and those that are wrong or useless."""
 import os
 import re
 
@@ -28,7 +28,7 @@ _DIMENSIONS = ("num_layers", "n_layers", "d_model", "hidden_size", "n_layer", "n
 
 
 def sort(root, got, facts):
-    """The verdict on a refusal, and why: (helpful | name | unhelpful, [(cause, detail)])."""
+    """Returns the verdict on a refusal, and why: (helpful | name | unhelpful, [(cause, detail)])."""
     text = got["error"]
     for test in (_by_name, _not_simulated, _from_flags, _cannot_run, _wrong_type, _unknown_name, _missing, _unknown_value, _file_problem):
         verdict = test(root, got, facts, text)
@@ -48,7 +48,7 @@ def _not_simulated(root, got, facts, text):
     named = re.match(r"[\w.]+: ([\w./+\-@() ]+?):\d+: ", text)
     m = re.search(r"(?:training|weights|dist\.\w+|model|attention|optimizer): \S+: ([\w./#*-]+)(?: (\S+))?", text)
     word = (m.group(1) if m else "").split("#")[0].split(".")[-1].strip("-")
-    where = dict(got, path=named.group(1)) if named else got  # the file that the message names may be one that the run's file links to
+    where = dict(got, path=named.group(1)) if named else got  # the message may name a file that the run's file refers to
     if word and not _in_files(root, got, facts, word) and not _in_files(root, where, facts, word) and not _in_files(root, got, facts, word.split("/")[-1]):
         return "unhelpful", [("names something that is not in the file", text[:200])]
     if word.isupper() and got["kind"] == "script" and word != "CUDA_VISIBLE_DEVICES":
@@ -72,7 +72,7 @@ def _from_flags(root, got, facts, text):
 
 
 def _cannot_run(root, got, facts, text):
-    """The files say something that fails, or that needs a word only the user has."""
+    """The files contain something that fails, or something that only the user can supply."""
     if re.search(r"learned positions, and a longer sequence crashes|argument \d+ of the script has no default|is not known: (\w+ is not set in the script|it is set in a branch)|PyTorch's GradScaler (fails \(|cannot unscale)", text):
         return "helpful", [("cannot run as it is: " + shape(text)[:90], text[:160])]
     m = re.search(r"turns adapters on, and (\S+):\d+ (?:gives \w+ the rank|computes their rank)", text)
@@ -143,7 +143,7 @@ def _missing(root, got, facts, text):
 
 
 def _objective(got, facts):
-    """Another objective that the file states, and where."""
+    """Returns another objective that the file names, and where."""
     empty = dict(model="", batch=None, seq=None, accumulation=1, precision=None, checkpointing=False, optimizer=None, rank=1, bits="4", dist=None, gpus=None, system="")
     check = compare.Check(dict(got, setup=empty, shown="", notes=[]), facts)
     check.objective()
@@ -170,7 +170,7 @@ def _model_like(leaf, value):
     if not isinstance(value, str) or _LOCAL.match(value) or "$" in value or len(value) < 3:
         return False
     if re.match(r"^[a-z_]+_(model|name|path|dir)$", value):
-        return False  # a variable of the program
+        return False  # one of the program's variables
     if leaf == "_component_":
         return "models." in value
     if leaf == "path":

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the runs in a corpus: files that someone starts or passes to start a training.
+"""Lists the runs in a corpus: files that are executed, or passed to a program, to start training.
 
     runs.py CORPUS > runs.jsonl
 
 CORPUS has one folder per project, `owner+name`, each at the commit in projects.tsv. A run is a config of
 a training system, a shell script with a training command, or a Python program with a training loop or a
-Trainer. Model cards, data, tests, CI files, inference and evaluation are no runs, nor is a DeepSpeed or
-accelerate file alone.
+Trainer. Model cards, data, tests, CI files, inference and evaluation are not runs, nor is a DeepSpeed or
+accelerate file on its own.
 """
 import ast
 import hashlib
@@ -17,8 +17,8 @@ import sys
 
 import reading
 
-CAP = 250  # of one project
-# Of one project, so that its subject (speech, layouts, reinforcement learning) does not outweigh the rest.
+CAP = 250  # runs from one project
+# Limits per project, so that its subject (speech, layouts, reinforcement learning) does not outweigh the rest.
 CAPS = {"own yaml": 30, "own flags": 30, "own loop": 12, "own trainer": 12, "nemo": 50, "fairseq": 50, "verl": 60,
         "trainer program": 25, "lightning": 25, "xtuner": 40, "unsloth": 70, "ms-swift": 240, "axolotl": 240}
 KINDS = {".yaml": "config", ".yml": "config", ".json": "config", ".toml": "config", ".sh": "script",
@@ -41,7 +41,7 @@ _SUBCOMMANDS = [("swift", ("sft", "pt", "rlhf")), ("megatron", ("sft", "pt", "rl
 
 
 def config_system(doc):
-    """The system that a mapping configures, or None if it starts no training."""
+    """Returns the system that a mapping configures, or None if it does not start training."""
     flat = reading.flat(doc)
     has = lambda *names: all(any(k == n or k.startswith(n + ".") for k in flat) for n in names)
     leaf = {k.split(".")[-1].replace("-", "_") for k in flat}
@@ -82,7 +82,7 @@ _SIGNS = [
 
 
 def training_command(words):
-    """The program or subcommand that a command trains with, or None."""
+    """Returns the program or subcommand that a command trains with, or None."""
     for i, w in enumerate(words):
         base = os.path.basename(w)
         for name, subs in _SUBCOMMANDS:
@@ -176,7 +176,7 @@ def _is_mmengine(tree):
 
 
 def _starts(tree):
-    """Whether the module does something when it is run."""
+    """Returns whether the module does something when it is run."""
     for node in tree.body:
         if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
             return True
@@ -221,7 +221,7 @@ def project_runs(corpus, folder, seen):
 
 
 def capped(found):
-    """A sample that is the same each time, if a project has very many."""
+    """Returns a reproducible sample, if a project has very many runs."""
     found.sort(key=lambda r: hashlib.sha1(r["path"].encode()).hexdigest())
     kept, count = [], {}
     for r in found:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts every run of a corpus before snug and stores the answers.
+"""Runs snug on every run in a corpus and stores the answers.
 
     score.py SNUG CORPUS [RUNS] > answers.jsonl
 
-Each run is asked for as a person would: in the project's folder, `snug estimate --config-path FILE`. Nothing
-that the file should say is given. One line per run: its outcome, the setup as snug read it, all notes, the
-error and the seconds of processor time. A run over 3 s is asked for again before it counts as slow.
+snug is called as a user would: in the project's folder, `snug estimate --config-path FILE`. No flag supplies
+anything that the file should contain. Writes one line per run: its outcome, the setup as snug read it, all notes,
+the error and the CPU time in seconds. A run over 3 s is repeated before it counts as slow.
 """
 import concurrent.futures
 import fcntl
@@ -20,16 +20,16 @@ import sys
 import tempfile
 import termios
 
-LIMIT, SLOW = 10, 3  # seconds of processor time
+LIMIT, SLOW = 10, 3  # seconds of CPU time
 UNKNOWN = re.compile(
     r"contains no setting that snug knows|not a kind of file|no config that snug knows|belongs to no system|is no config|"
     r"none of the files|no training config|not recognized|not recognised|no file (here )?is a config|no files? that snug")
 
 
 def ask(snug, root, path):
-    """Exit code (None if it took too long), output, errors and the seconds of processor time of one question."""
+    """Returns the exit code (None if it took too long), output, errors and CPU time in seconds of one call."""
     screen, out = os.openpty()
-    fcntl.ioctl(out, termios.TIOCSWINSZ, struct.pack("HHHH", 2000, 1000, 0, 0))  # a report on a wide screen is not cut
+    fcntl.ioctl(out, termios.TIOCSWINSZ, struct.pack("HHHH", 2000, 1000, 0, 0))  # a wide screen, so that the report is not truncated
     with tempfile.TemporaryFile() as err:
         p = subprocess.Popen([snug, "estimate", "--config-path", path], cwd=root, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                              env=dict(os.environ, NO_COLOR="1"), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)))
@@ -43,7 +43,7 @@ def ask(snug, root, path):
 
 
 def drain(screen):
-    """All that is written to a screen until it is closed."""
+    """Returns everything written to a screen until it is closed."""
     got = b""
     while True:
         try:
@@ -77,7 +77,7 @@ def reason(err):
 
 
 def shown(report):
-    """The lines above an estimate that say what was read."""
+    """Returns the lines above an estimate that describe the run."""
     lines = report.splitlines()
     kept = []
     for line in lines:
@@ -91,7 +91,7 @@ SHARDINGS = r"(ddp|fsdp1|fsdp2(?:-noreshard)?|zero1(?:-deepspeed)?|zero2|zero3)"
 
 
 def setup(text):
-    """The setup in the words of a report, as fields."""
+    """Returns the setup described in a report, as fields."""
     words = " ".join(text.split())
     settings, _, files = words.partition("settings of ")
     settings = re.sub(r"loop of \S+\.py\b.*?,", "loop of a program,", settings)

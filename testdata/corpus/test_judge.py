@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the judge with runs written for them: python3 -m unittest discover testdata/corpus"""
+"""Tests the judge with made-up runs: python3 -m unittest discover testdata/corpus"""
 import os
 import tempfile
 import unittest

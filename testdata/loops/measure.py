@@ -1,4 +1,4 @@
-"""Measures the programs of this folder on a real GPU, several at a time.
+"""Measures the programs in this folder on a real GPU, several at a time.
 
 usage: measure.py CASES.jsonl OUT.jsonl [--snapshots DIR] [--jobs N]
 A case: {"id", "program", "args": [...], "env": {...}, "snapshot": bool}; a row adds "measured"."""

@@ -1,4 +1,4 @@
-"""Runs a program as `python PROGRAM ARGS` would and writes the peaks of its GPU memory.
+"""Runs a program as `python PROGRAM ARGS` would and writes its GPU memory peaks.
 
 usage: peak.py OUT.json [--snapshot FILE] PROGRAM ARGS..."""
 import json
@@ -27,7 +27,7 @@ def main():
     sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
     try:
         runpy.run_path(rest[0], run_name="__main__")
-    except BaseException as e:  # the peaks up to here are still of use
+    except BaseException as e:  # the peaks so far are still useful
         error = (repr(e) + traceback.format_exc()[-600:])[:900]
     row = peaks(torch)
     if error:

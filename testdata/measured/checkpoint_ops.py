@@ -1,7 +1,7 @@
 """Records the ops of a step with checkpointed blocks, for both kinds of checkpointing, on fake
-tensors, as peft_ops.py does for PEFT. Written for TestCheckpoints of internal/simulate.
+tensors, as peft_ops.py does for PEFT. Written for TestCheckpoints in internal/simulate.
 
-usage: checkpoint_ops.py OUTDIR [WORD]     line forms as in peft_ops.py"""
+usage: checkpoint_ops.py OUTDIR [WORD]     line format as in peft_ops.py"""
 import itertools, os, sys, warnings
 
 warnings.simplefilter("ignore")
@@ -36,7 +36,7 @@ def record(c, path):
             log.note("backward")
             loss.backward()
             log.note("end")
-    log.lines = [line for line in log.lines if "aten.detach" not in line]  # which does nothing, and would separate ops that belong together
+    log.lines = [line for line in log.lines if "aten.detach" not in line]  # detach does nothing, and would separate ops that belong together
     count = sum(p.numel() for p in model.parameters())
     save(c, path, log, count, count)
 
@@ -49,7 +49,7 @@ def cases():
 
 
 if __name__ == "__main__":
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is already on its device
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     for c in cases():

@@ -1,11 +1,11 @@
-"""Workspaces of convolutions: what each call takes from the caching allocator and gives back before it returns.
+"""Measures convolution workspaces: what each call allocates and frees before it returns.
 
 usage: OUT=dir python3 convolutions.py [SECONDS] [PROCESSES] [TYPE,...] [CONVOLUTIONS]
-Collects the convolutions of some 180 networks, or takes those of an earlier run's conv_log.txt.
+Collects the convolutions of about 180 networks, or uses those in an earlier run's conv_log.txt.
 Writes $OUT/conv.txt, one line per (type, convolution, product):
   type layout kind C H W K R S strideH strideW padH padW dilH dilW groups backend  batch:bytes[+bytes...] ...
 (bytes: allocations freed before the call returned, in order; 0 none; x failed). Layout: nchw or nhwc.
-And $OUT/conv_kernels.txt: names of the kernels that ran, for some of them. $OUT/conv_log.txt: what failed.
+Also writes $OUT/conv_kernels.txt, the names of the kernels that ran for some of them, and $OUT/conv_log.txt, the failures.
 """
 import collections, multiprocessing as mp, os, sys, time, traceback
 import torch
@@ -59,7 +59,7 @@ def collect(model, x, found, tag):
 
 
 def gather(job):
-    """Returns the convolutions of one net, in a process of the pool."""
+    """Returns the convolutions of one network; runs in a pool process."""
     lib, n, side = job
     torch.set_num_threads(1)
     def make():
@@ -76,7 +76,7 @@ def gather(job):
             with torch.device("meta"): collect(m.to("meta"), torch.empty(2, 3, side, side, device="meta"), found, "%s.%s" % (lib, n))
             return list(found.items()), ""
         except Exception as e: err += "%s.%s %s: %s; " % (lib, n, how, repr(e)[:150])
-    try:  # neither: run one image on the CPU
+    try:  # otherwise, run one image on the CPU
         collect(make(), torch.randn(2, 3, side, side), found, "%s.%s" % (lib, n))
         return list(found.items()), ""
     except Exception as e: err += repr(e)[:150]
@@ -110,7 +110,7 @@ def earlier(path):
 
 
 def written():
-    """Shapes of nets that neither timm nor torchvision has."""
+    """Shapes from networks that neither timm nor torchvision has."""
     out = []
     c = lambda C, H, W, K, R, S, st=1, p=0, d=1, g=1, one=False: out.append(
         ("nchw", C, H, W, K, R, S, 1 if one else st, st, 0 if one else p, p, 1 if one else d, d, g))
@@ -154,7 +154,7 @@ def written():
 
 # ---------------------------------------------------------------- measuring
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
-ROOM = 2 << 30  # bytes of one image tensor at most
+ROOM = 2 << 30  # maximum bytes of one image tensor
 
 
 def sizes(key, n, esize):
@@ -204,7 +204,7 @@ class Meter:
                 if kind == "fprop": r = torch.ops.aten.convolution.default(x, w, None, (sh, sw), (ph, pw), (dh, dw), False, (0, 0), g)
                 else:
                     r = torch.ops.aten.convolution_backward.default(y, x, w, None, (sh, sw), (ph, pw), (dh, dw), False, (0, 0), g, (kind == "dgrad", kind == "wgrad", False))
-                # the end is marked before the result is dropped, so that nothing freed between the marks is a result
+                # the end is marked before the result is freed, so that the result is not between the marks
                 mark = torch.empty(MARK + 1000 + i, dtype=torch.uint8, device=self.dev); del mark
                 del r
                 done.append(n)

@@ -2,18 +2,18 @@
 
 usage: deepspeed_cpu.py FOLDER
 
-A Llama of three small layers trains two steps of three micro-batches under DeepSpeed's
+A Llama with three small layers trains two steps of three micro-batches under DeepSpeed's
 ZeRO, as the first of four processes whose collectives do nothing. PyTorch's profiler
-sees every allocation. Written are those that are larger than any tensor of the model
-itself, in order, under the part of the run that made them: FOLDER/zero1.txt and so on.
-FOLDER/init.txt is the load under zero.Init, down to 200,000 bytes.
+sees every allocation. Those larger than any tensor of the model itself are written in order,
+by the part of the run that made them, to FOLDER/zero1.txt and so on. FOLDER/init.txt is
+loading under zero.Init, down to 200,000 bytes.
 
 Made with deepspeed 0.19.8, PyTorch 2.11.0 and transformers 5.22.2. The CPU's matrix
-products take memory of their own for a moment, of at most 1,024,128 bytes here.
+products use temporary memory, here at most 1,024,128 bytes.
 """
 import json, os, subprocess, sys, tempfile
 
-OWN = 1_200_000  # bytes, above which no tensor is the model's
+OWN = 1_200_000  # bytes; larger tensors are not the model's
 WORLD, MICROS = 4, 3
 
 
@@ -35,7 +35,7 @@ def train(stage, init, trace):
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as seen:
         with record_function("part load"):
             within = deepspeed.zero.Init(config_dict_or_path=config) if init else contextlib.nullcontext()
-            torch.set_default_dtype(torch.bfloat16)  # as from_pretrained does for a model saved so
+            torch.set_default_dtype(torch.bfloat16)  # as from_pretrained does for a model saved in bf16
             with within:
                 model = LlamaForCausalLM(shape)
             torch.set_default_dtype(torch.float32)
@@ -57,7 +57,7 @@ def train(stage, init, trace):
 
 
 def events(trace, least):
-    """Returns the allocations and frees of at least this many bytes, each under its part."""
+    """Returns the allocations and frees of at least this many bytes, by part of the run."""
     rows = json.load(open(trace))["traceEvents"]
     parts = sorted((r["ts"], r["ts"] + r["dur"], r["name"][5:]) for r in rows if r.get("name", "").startswith("part ") and r.get("ph") == "X")
     memory = sorted((r for r in rows if r.get("name") == "[memory]"), key=lambda r: (r["ts"], r["args"]["Ev Idx"]))

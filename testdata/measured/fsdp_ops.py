@@ -1,5 +1,5 @@
-"""Records the ops of FSDP in one process of several: FullyShardedDataParallel (FSDP1) by hand or as
-accelerate's plugin wraps a model, with or without PEFT's LoRA, and accelerate's FSDP2, on PyTorch's fake
+"""Records the ops of FSDP in one of several processes: FullyShardedDataParallel (FSDP1) by hand or through
+accelerate's plugin, with or without PEFT's LoRA, and accelerate's FSDP2, on PyTorch's fake
 process group. Its collectives move nothing, so the other processes are not needed.
 
 usage: fsdp_ops.py CASES.jsonl OUTDIR [--jobs N] [--device cuda]
@@ -42,7 +42,7 @@ def build(c, device):
 
 
 def policy(model, c):
-    """by hand: blocks, and with LoRA what PEFT's fsdp_auto_wrap_policy adds, the adapters' layers"""
+    """wraps by hand: blocks, and with LoRA the adapter layers, as PEFT's fsdp_auto_wrap_policy does"""
     import torch
     from torch.distributed.fsdp.wrap import _or_policy, lambda_auto_wrap_policy, transformer_auto_wrap_policy
     classes = {type(m) for m in model.modules() if type(m).__name__ in names(model)}
@@ -65,7 +65,7 @@ def by_hand(model, c, device):
 
 
 def accelerated(model, c):
-    """as accelerate's plugin does it, from the environment that accelerate launch makes"""
+    """wraps as accelerate's plugin does, from the environment that accelerate launch sets"""
     from accelerate import Accelerator
     d = c["dist"]
     inner = model.base_model.model if c.get("lora") else model
@@ -204,7 +204,7 @@ def ops(c, out, device):
 
 
 def rehearse(c):
-    """without a GPU only the calls can be tried: at a small size, with accelerate told that there is one"""
+    """without a GPU, only tries the calls, at a small size, with accelerate believing that there is one"""
     import torch
     from accelerate.state import DistributedType, PartialState
     c.update(batch=1, seq=16)

@@ -1,11 +1,11 @@
 """Measures peaks of training with other libraries: TRL's loss, Liger's kernels, 16-bit weights under
-autocast, models that are loaded in parts, DeepSpeed.
+autocast, models loaded in parts, DeepSpeed.
 
 usage: libraries.py OUT.jsonl [WORD]      only cases with WORD in their names
 
 Needs a GPU, torch and transformers; trl, liger_kernel and deepspeed for their own cases. Each case runs
-in a process of its own and writes a line {"setup", "measured"}; one that cannot run says why and writes
-none. Runs over several GPUs are the first of eight processes whose collectives do nothing.
+in a separate process and writes a line {"setup", "measured"}; a case that cannot run reports why and writes
+none. For several GPUs, the first of eight processes runs, with collectives that do nothing.
 
 libraries.jsonl was made with trl 1.16.0, liger_kernel 0.8.5, deepspeed 0.19.8, torch 2.11.0 and
 transformers 5.17.0.
@@ -39,7 +39,7 @@ def trl_cases():
 def weights_cases():
     for kind, head, config, more in (("llama", "causal-lm", LLAMA, {}), ("gpt2", "causal-lm", dict(model_type="gpt2"), {}),
                                      ("bert", "masked-lm", dict(model_type="bert"), {}), ("t5", "seq2seq-lm", T5, dict(target_seq=128))):
-        for weights in ("", "bf16", "fp16"):  # T5 with float16 stops: its mask's lowest number is float32's
+        for weights in ("", "bf16", "fp16"):  # T5 fails with float16: its mask uses float32's lowest number
             name = "weights-%s-%s" % (kind, weights or "fp32")
             yield setup(name, config, head, optimizer="adamw-fused", clip=True, **more, **({"weights": weights} if weights else {}))
     yield setup("weights-llama-ckpt", LLAMA, weights="bf16", checkpointing=True)
@@ -86,7 +86,7 @@ def build(s):
 
 
 def loss_of(s, model, batch):
-    """The model's own loss, or what TRL's SFTTrainer does with its fused head."""
+    """The model's own loss, or TRL's SFTTrainer loss with its fused head."""
     if s.get("loss") != "trl":
         return model(**batch).loss
     out = model(**batch, fused_lm_head=True)
@@ -162,7 +162,7 @@ def under_fsdp2(s, make):
     fully_shard(model)
     if meta:
         model.to_empty(device="cuda")
-        for m in model.modules():  # to_empty leaves buffers without numbers
+        for m in model.modules():  # to_empty leaves buffers uninitialized
             if hasattr(m, "inv_freq"):
                 m.inv_freq.fill_(0.01)
         for p in model.parameters():

@@ -1,11 +1,11 @@
 """Records the ops around Liger's kernels, without a GPU and without Triton's compiler: a step on
 fake tensors, as peft_ops.py does for PEFT, with kernels that do nothing when they are launched.
-All memory is allocated in Python around them. Written for TestLiger of internal/simulate.
+All memory is allocated in Python around them. Written for TestLiger in internal/simulate.
 
-usage: liger_ops.py OUTDIR [WORD]     needs liger-kernel 0.8.5 and triton 3.6.0; line forms as in peft_ops.py
+usage: liger_ops.py OUTDIR [WORD]     needs liger-kernel 0.8.5 and triton 3.6.0; line format as in peft_ops.py
 
-Where Liger asks for a CUDA device it is answered as an H200 would be, also where the tensors are
-the CPU's, which alone can run backward on fake tensors: its own text, with one word changed."""
+When Liger queries a CUDA device, the answers are an H200's, even if the tensors are on the CPU, the
+only device that can run backward on fake tensors: Liger's source is used with one word changed."""
 import contextlib, importlib, inspect, itertools, os, sys, types, warnings
 
 warnings.simplefilter("ignore")
@@ -36,11 +36,11 @@ TYPES = [("fp32", ""), ("amp-bf16", ""), ("bf16", ""), ("amp-bf16", "bf16")]  # 
 LORA = dict(r=8, targets=["q_proj", "v_proj"], peft=True)
 
 
-TILES = 8 * 2  # of 64 rows, of 8 experts with 75 each
+TILES = 8 * 2  # of 64 rows, for 8 experts with 75 rows each
 
 
 class Answers(Log):
-    """the log, with the numbers that Liger reads back"""
+    """the log, which supplies the numbers that Liger reads back"""
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         known = {"aten._local_scalar_dense.default": 1, "aten.equal.default": True}
@@ -49,7 +49,7 @@ class Answers(Log):
         if str(op) in known:
             self.lines.append("op %s" % op)
             return known[str(op)]
-        if str(op) == "aten.addmm.dtype_out":  # which fake tensors do not know; it adds in place
+        if str(op) == "aten.addmm.dtype_out":  # not supported by fake tensors; it adds in place
             self.lines.append("op %s" % op)
             return kwargs["out"]
         return super().__torch_dispatch__(op, types, args, kwargs)
@@ -60,14 +60,14 @@ TEXTS = [inspect.getsource(getattr(module, name)) for module, name in ASKING]
 
 
 def taken_for_cuda(device):
-    """makes functions that ask for a CUDA device find one"""
+    """makes functions that query a CUDA device find one"""
     for (module, _), text in zip(ASKING, TEXTS):
         text = text.replace('"cuda"', '"%s"' % device).replace("is_autocast_enabled()", 'is_autocast_enabled("%s")' % device)
         exec(compile(text, module.__file__, "exec"), module.__dict__)
 
 
 def stub():
-    """launches do nothing, and the card is an H200"""
+    """makes launches do nothing, and the card an H200"""
     triton.runtime.jit.KernelInterface.__getitem__ = lambda self, grid: lambda *args, **kwargs: None
     torch.cuda.get_device_properties = lambda *args: types.SimpleNamespace(multi_processor_count=132)
     for module in (rms_norm, swiglu, geglu):
@@ -75,7 +75,7 @@ def stub():
 
 
 def named(log):
-    """a line where a norm begins"""
+    """logs a line where a norm begins"""
     apply = norms.LigerRMSNormFunction.apply
 
     def noted(*args):
@@ -150,7 +150,7 @@ def cases():
             for part in ALL:
                 yield dict(c, liger=[part], loss="model", id=name + "-" + part)
             yield dict(c, liger=[], id=name + "-loss")
-            if device == "cuda":  # Turing, where no product adds to another
+            if device == "cuda":  # Turing, where no product accumulates into another
                 yield dict(c, capability=75, id=name + "-turing")
         if device == "cpu" and model in ("llama", "qwen3", "phi3", "gemma2"):
             yield dict(c, checkpointing=True, id=name + "-checkpointing")
@@ -159,7 +159,7 @@ def cases():
 
 
 if __name__ == "__main__":
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is already on its device
     peft_ops.BaseTunerLayer._move_adapter_to_device_of_base_layer = peft_ops.to_base
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""

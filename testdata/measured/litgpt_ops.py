@@ -1,4 +1,4 @@
-"""What LitGPT's finetuning does to memory, as one process of several sees it, on PyTorch's fake process group
+"""Records the memory of LitGPT's finetuning in one of several processes, on PyTorch's fake process group
 (its collectives move nothing). Flavors:
   old  finetune/lora.py of lit-gpt 8641822 (October 2023, as the package lit_gpt): FSDP1 through Fabric, LoRA inside the blocks
   new  litgpt/finetune/lora.py 0.5.13: fully_shard through ModelParallelStrategy
@@ -32,7 +32,7 @@ def pieces(c):
 
 
 def strategy(c, Block, device):
-    """the strategy as the file of that flavor makes it; "nock" leaves checkpointing out"""
+    """the strategy as that flavor's file creates it; "nock" omits checkpointing"""
     import torch
     from lightning.fabric.strategies import FSDPStrategy, ModelParallelStrategy
     world = c.get("world", 1)
@@ -75,7 +75,7 @@ def setup(c, device):
 
 
 def lengths(c):
-    """tokens of each micro-batch of a step; LitGPT puts the longest sample into the first batch of a run"""
+    """tokens of each micro-batch in a step; LitGPT puts the longest sample into a run's first batch"""
     n = c.get("accum", 1)
     return [c["seq"]] + [c.get("later", c["seq"])] * (n - 1)
 

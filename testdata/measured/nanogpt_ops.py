@@ -1,14 +1,14 @@
 """Records the ops of a step of nanoGPT's own model, without a GPU: on fake tensors, as peft_ops.py
-does for PEFT. Written for TestNanoGPT and TestNanoGPTLoop of internal/simulate.
+does for PEFT. Written for TestNanoGPT and TestNanoGPTLoop in internal/simulate.
 
-usage: nanogpt_ops.py NANOGPT OUTDIR [WORD]     NANOGPT is a checkout of karpathy/nanoGPT; line forms
+usage: nanogpt_ops.py NANOGPT OUTDIR [WORD]     NANOGPT is a checkout of karpathy/nanoGPT; line format
                                                 as in peft_ops.py
 
-On "cpu" both passes are recorded. Autocast is made to cast as a GPU's does, see weights_ops.py, and
-attention is the CPU's flash kernel, which keeps what cuDNN's keeps but for two counters of the
-generator. Dropout is one kernel on "cuda" alone, where only the forward pass can be had, and
-attention is told its kernel, as there is no card to choose it for. "loop" is train.py itself on the
-CPU, from its first batch to its last update, with numbers."""
+On "cpu" both passes are recorded. Autocast casts as on a GPU (see weights_ops.py), and attention is
+the CPU's flash kernel, which saves the same tensors as cuDNN's except for two counters of the random
+generator. Dropout is a single kernel only on "cuda", where only the forward pass can be recorded, and
+the attention kernel is given, because there is no card to choose it for. "loop" is train.py itself on
+the CPU, from its first batch to its last update, with real numbers."""
 import itertools, os, pickle, runpy, shutil, sys, tempfile, warnings
 
 warnings.simplefilter("ignore")

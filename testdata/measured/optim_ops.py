@@ -1,15 +1,15 @@
-"""Records what optimizers allocate and free, without a GPU: two steps on tensors of PyTorch's meta
-device, which have a shape and a type but no values. Written for TestOptimizers of
+"""Records what optimizers allocate and free, without a GPU: two steps on tensors on PyTorch's meta
+device, which have a shape and a type but no values. Written for TestOptimizers in
 internal/shadow.
 
-usage: optim_ops.py OUT.txt      needs torch, lion-pytorch, bitsandbytes; line forms:
+usage: optim_ops.py OUT.txt      needs torch, lion-pytorch, bitsandbytes; line format:
   # optimizer adagrad, torch 2.11.0
-  make, step      the constructor, or the next call of step
+  make, step      the constructor, or the next call to step
     + 1024  #7    memory on the device
-    - #7          it is gone
+    - #7          it is freed
 
-What stands on the CPU, as the number of the step does, is left out. Of bitsandbytes the kernels
-do nothing here: they work in place."""
+Memory on the CPU, such as the step counter, is omitted. bitsandbytes' kernels do nothing here: they
+work in place."""
 import sys, warnings, weakref
 
 warnings.simplefilter("ignore")
@@ -18,8 +18,8 @@ from importlib.metadata import version
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-# Shapes and types of the parameters: under and over the 4096 elements from which states are of
-# 8 bits, numbers that 256 does not divide, types that take turns, one without a gradient.
+# Shapes and types of the parameters: below and above the 4096 elements from which states have
+# 8 bits, sizes that 256 does not divide, alternating types, one without a gradient.
 PARAMS = [((1000,), "f32"), ((64, 64), "f32"), ((50, 100), "bf16"), ((3, 5), "f32"), ((4095,), "bf16"), ((4097,), "f32"), None, ((300, 300), "bf16")]
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 OPTIMIZERS = {

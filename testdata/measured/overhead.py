@@ -1,13 +1,12 @@
-"""Measures what the probe of `snug profile` adds to a training step while it records.
+"""Measures the overhead of `snug profile`'s probe on a training step while it records.
 
     python testdata/measured/overhead.py 60 examples/gsa/train.py --config configs/pretrain.yaml
 
-Runs one of the example scripts, which read the clock once a step, for so many rounds. In each
-round two steps run with the probe on and two with it off. Prints the medians, the median of the
-rounds' own ratios, and where nine in ten resamples of it lie; the same of the process's own time on
-the processors, which waiting for a busy machine does not count in; and of the fastest quarters of
-all steps, which other work on the machine disturbs least. Run it in the repository's root, alone on
-the card.
+Runs one of the example scripts, which read the clock once per step, for the given number of rounds.
+In each round two steps run with the probe on and two with it off. Prints the medians, the median of
+the rounds' ratios, and the range of 90 % of its resamples; then the same for the process's CPU time,
+which excludes waiting on a busy machine, and for the fastest quarter of all steps, which other work
+on the machine disturbs least. Run it in the repository's root, with the card otherwise idle.
 """
 import json, os, random, runpy, statistics, subprocess, sys, tempfile, time
 
@@ -15,7 +14,7 @@ BLOCK, WARM_UP = 2, 8
 
 
 def steps(rounds, script, args):
-    """Inside the probed process: the seconds of each step and of its processors, with the probe off and on."""
+    """Runs inside the probed process: measures each step's wall and CPU time, with the probe off and on."""
     import torch
     probe = sys.modules["_snug_probe"]
     watch, patches = probe.watch, list(probe.watch.patches)

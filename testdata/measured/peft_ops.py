@@ -1,16 +1,16 @@
 """Records the ops of PEFT's LoRA, without a GPU: a step on fake tensors, which have a shape, a type
 and a device but no values. Written for internal/simulate/peft_test.go.
 
-usage: peft_ops.py OUTDIR [WORD]      only cases with WORD in their names; line forms, as in opslog.py:
+usage: peft_ops.py OUTDIR [WORD]      only cases with WORD in their names; line format, as in opslog.py:
   # phase
   op aten.mm.default(f32[8,4], f32[4,2]) -> f32[8,2]
-    + 1024  #7      a result with memory of its own
-    - #7            its memory is gone
+    + 1024  #7      a result with its own memory
+    - #7            its memory is freed
 
-On "cuda" only the forward pass can be had so: autograd's engine asks the driver for its
-devices. Forward and backward are recorded on "cpu", where kernels differ but the graph does
-not; relu and no dropout keep to ops that both devices dispatch alike. What an op needs for
-itself while it runs is not seen."""
+On "cuda" only the forward pass can be recorded this way: autograd's engine queries the driver for
+its devices. Forward and backward are recorded on "cpu", where kernels differ but the graph does
+not; with relu and without dropout, both devices dispatch the same ops. An op's temporary memory
+is not seen."""
 import copy, gzip, itertools, json, os, sys, warnings, weakref
 
 warnings.simplefilter("ignore")
@@ -71,7 +71,7 @@ class Log(TorchDispatchMode):
         self.lines[at] += " -> " + show(out)
         for t in tree_iter(out):
             if isinstance(t, torch.Tensor):
-                if "lift_fresh" not in str(op):  # which is a Python number, on the host
+                if "lift_fresh" not in str(op):  # a Python number, on the host
                     self.own(t)
         return out
 
@@ -88,7 +88,7 @@ def recast(module, dtype):
 
 
 def to_base(self, adapter, device=None):
-    """the method of this name, by recast"""
+    """returns the method of this name, implemented with recast"""
     for part in (self.lora_A, self.lora_B):
         recast(part[adapter], self.get_base_layer().weight.dtype)
 
@@ -170,14 +170,14 @@ def cases():
                 yield dict(c, lora=dict(c["lora"], save=SAVED[model]), id=c["id"] + "-saved")
             if upcast:
                 yield dict(c, lora=dict(c["lora"], dora=True), id=c["id"] + "-dora")
-            # The dropout of a GPU is one kernel; PEFT makes a Parameter of a Conv1D's float32 weight there, which is not simulated.
+            # Dropout on a GPU is one kernel; PEFT turns a Conv1D's float32 weight into a Parameter there, which is not simulated.
             if upcast and device == "cuda" and not (model == "gpt2" and precision in ("fp32", "amp-bf16") and not base):
                 yield dict(c, lora=dict(c["lora"], dora=True, dropout=0.1), id=c["id"] + "-dora-dropout")
 
 
 if __name__ == "__main__":
     BaseTunerLayer._move_adapter_to_device_of_base_layer = to_base
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is already on its device
     copy.deepcopy = twin
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""

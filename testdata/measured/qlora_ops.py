@@ -1,13 +1,13 @@
 """Records the ops of bitsandbytes around 4-bit weights, and of PEFT around those, without a GPU: a
-step on real tensors on the CPU. Written for TestQLoRA of internal/simulate.
+step on real tensors on the CPU. Written for TestQLoRA in internal/simulate.
 
-usage: qlora_ops.py OUTDIR [WORD]     needs bitsandbytes 0.50.2; line forms as in peft_ops.py
-With an older bitsandbytes, 0.49.2, it records what dequantizes every weight, which is seen as it is.
+usage: qlora_ops.py OUTDIR [WORD]     needs bitsandbytes 0.50.2; line format as in peft_ops.py
+With an older bitsandbytes, 0.49.2, it records the path that dequantizes every weight, without changes.
 
-The product of a quantized weight is bitsandbytes' own function for CUDA, with kernels that do nothing
-when they are launched; all memory is taken in Python around them. It is called where the op would
-be, so that what it takes is seen. Which of its two ways it goes is decided as on the card that a case
-names, by SMs and compute capability. Everything else, quantizing, casting, adapters, is the libraries'."""
+The product with a quantized weight is bitsandbytes' own function for CUDA, with kernels that do nothing
+when they are launched; all memory is allocated in Python around them. It is called in place of the op,
+so that its allocations are seen. Which of its two paths it takes depends on the case's card, by SMs and
+compute capability. Everything else (quantizing, casting, adapters) is the libraries' own code."""
 import itertools, os, sys, warnings
 
 warnings.simplefilter("ignore")
@@ -92,7 +92,7 @@ def record(c, path):
     else:  # the CPU's own code changes the type that weights are dequantized into
         bitsandbytes.matmul_4bit = lambda A, B, quant_state, out=None, bias=None: bitsandbytes.autograd._functions.MatMul4Bit.apply(A, B, out, bias, quant_state)
     model = build(c)
-    kept = [t.untyped_storage() for t in list(model.parameters()) + list(model.buffers())]  # a bias that is cast leaves its address to others
+    kept = [t.untyped_storage() for t in list(model.parameters()) + list(model.buffers())]  # keeps the address of a bias that is cast from being reused
     for storage in kept:
         log.known[storage._cdata] = 0
     ids = torch.zeros(c["batch"], c["seq"], dtype=torch.int64)
@@ -138,7 +138,7 @@ if __name__ == "__main__":
     for name in FLOAT32:
         library.impl(name, like_cuda(name))
     asked = torch.is_autocast_enabled
-    torch.is_autocast_enabled = lambda device="cpu": asked(device)  # PEFT asks CUDA for it
+    torch.is_autocast_enabled = lambda device="cpu": asked(device)  # PEFT queries it for CUDA
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     for c in cases():

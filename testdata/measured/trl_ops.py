@@ -1,11 +1,11 @@
-"""Records the ops of a step with the loss of TRL's SFTTrainer: its fused head, which never makes
-more than a tile of the logits. Written for TestTRL of internal/simulate.
+"""Records the ops of a step with the loss of TRL's SFTTrainer: its fused head, which never creates
+more than one tile of the logits. Written for TestTRL in internal/simulate.
 
-usage: trl_ops.py OUTDIR [WORD]     line forms as in peft_ops.py
+usage: trl_ops.py OUTDIR [WORD]     line format as in peft_ops.py
 
-Real tensors on the CPU, as choosing tokens by a mask takes numbers. The Triton kernels, which
-allocate nothing, are left out; products into float32 are made in place, as on a GPU. The loss is
-the lines of SFTTrainer.compute_loss. Tokens and words are so many that there are several tiles."""
+Uses real tensors on the CPU, because selecting tokens by a mask needs values. The Triton kernels,
+which allocate nothing, are omitted; products into float32 are in place, as on a GPU. The loss is
+copied from SFTTrainer.compute_loss. There are enough tokens and words for several tiles."""
 import itertools, os, sys, types, warnings
 
 warnings.simplefilter("ignore")

@@ -1,11 +1,11 @@
 """Records the ops of a step with 16-bit weights under autocast, on fake tensors, as peft_ops.py does
-for PEFT. Written for TestWeights of internal/simulate.
+for PEFT. Written for TestWeights in internal/simulate.
 
-usage: weights_ops.py OUTDIR [WORD]     line forms as in peft_ops.py
+usage: weights_ops.py OUTDIR [WORD]     line format as in peft_ops.py
 
-Autocast on the CPU leaves alone what on a GPU it wants in float32: those ops get a kernel here
-that does as AutocastCUDA's (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). Casts of arguments
-are made from the last to the first, as the compiled ones are."""
+Autocast on the CPU does not change the ops that it runs in float32 on a GPU: here these ops get a kernel
+that behaves like AutocastCUDA's (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). Arguments are cast
+from the last to the first, as in the compiled kernels."""
 import itertools, os, sys, warnings
 
 warnings.simplefilter("ignore")
@@ -32,7 +32,7 @@ CASES = {  # config, head, the class that has it
 }
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 FLOAT32 = ["layer_norm", "softmax.int", "log_softmax.int", "nll_loss", "pow.Tensor_Scalar", "rsqrt", "exp", "log", "sum.dim_IntList"]
-SET = ("softmax", "log_softmax", "sum")  # which get dtype=float32 instead, unless they have one
+SET = ("softmax", "log_softmax", "sum")  # these get dtype=float32 instead, unless they have a dtype
 
 
 def raised(x):
@@ -40,7 +40,7 @@ def raised(x):
 
 
 def like_cuda(name):
-    """the kernel of AutocastCUDA for an op"""
+    """returns AutocastCUDA's kernel for an op"""
     packet, _, overload = name.partition(".")
     op = getattr(getattr(torch.ops.aten, packet), overload or "default")
 
@@ -88,7 +88,7 @@ def record(c, path):
 
 def cases():
     for (model, (config, head, _)), device, weights in itertools.product(CASES.items(), ("cpu", "cuda"), TYPES):
-        if (model, device, weights) == ("gpt_neox", "cpu", "fp16"):  # the CPU's cat of two types casts each by itself
+        if (model, device, weights) == ("gpt_neox", "cpu", "fp16"):  # the CPU's cat of two types casts each separately
             continue
         c = dict(model="hf", model_type=model, head=head, config=config, batch=3, seq=100, attn="eager", mask=False,
                  precision="amp-bf16", weights=weights, optimizer="adamw", device=device)
@@ -99,10 +99,10 @@ def cases():
 
 if __name__ == "__main__":
     kernels = torch.library.Library("aten", "IMPL", "AutocastCPU")
-    kernels.impl("cross_entropy_loss", torch.library.fallthrough_kernel)  # which only the CPU casts to float32 as a whole
+    kernels.impl("cross_entropy_loss", torch.library.fallthrough_kernel)  # only the CPU casts it to float32 as a whole
     for name in FLOAT32:
         kernels.impl(name, like_cuda(name))
-    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is on its device
+    torch.nn.Module.to = lambda self, *args, **kwargs: self  # everything is already on its device
     os.makedirs(sys.argv[1], exist_ok=True)
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     for c in cases():

@@ -1,8 +1,8 @@
-"""Before the program: a cap, a snapshot when memory runs out, and a recording of steps and of the card."""
+"""Runs before the program: sets a cap, writes a snapshot when memory runs out, and records steps and the card."""
 import os
 OUT, REC = os.environ.get("OOM_OUT"), os.environ.get("OOM_RECORD")
 if (OUT or REC) and not os.environ.get("OOM_CHILD"):
-    os.environ["OOM_CHILD"] = "1"  # workers and children are left alone
+    os.environ["OOM_CHILD"] = "1"  # workers and children are not changed
     import atexit, json, pickle, gzip, threading, time
     import torch
     cap, card = float(os.environ.get("OOM_CAP", "0")), torch.cuda.get_device_properties(0)

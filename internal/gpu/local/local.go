@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local has the sources that list the GPUs of this machine: NVML, nvidia-smi, and AMD's.
+// Package local contains the sources that list this machine's GPUs: NVML, nvidia-smi, and AMD's.
 package local
 
 import (
@@ -19,8 +19,8 @@ import (
 	"snug/internal/gpu/smi"
 )
 
-// Sources returns all sources, the best of each maker first. Nothing is loaded or started before a source
-// is asked.
+// Sources returns all sources, each manufacturer's best first. Nothing is loaded or started until a source is
+// queried.
 func Sources() []gpu.Source {
 	return []gpu.Source{
 		nvml.Source{}, smi.Source{Run: run},
@@ -28,8 +28,8 @@ func Sources() []gpu.Source {
 	}
 }
 
-// Samplers returns the sources that can be sampled, the cheapest of each maker first: a library and files before programs
-// that are started for each sample.
+// Samplers returns the sources that can be sampled, each manufacturer's cheapest first: a library and files before
+// programs that are started for each sample.
 func Samplers() []gpu.SampledSource {
 	return []gpu.SampledSource{
 		nvml.Source{}, smi.Source{Run: run},
@@ -40,7 +40,7 @@ func Samplers() []gpu.SampledSource {
 // patience is how long a program may take; nvidia-smi needs seconds if the driver is not kept loaded.
 const patience = 15 * time.Second
 
-// run runs a program and returns what it wrote to standard output.
+// run runs a program and returns its standard output.
 func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

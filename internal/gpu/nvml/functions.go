@@ -15,10 +15,10 @@ func (f *functions) Shutdown() code {
 	return f.shutdown()
 }
 
-// ErrorString returns a message for a code, also for codes that the library has none for.
+// ErrorString returns a message for a code, including codes for which the library has none.
 func (f *functions) ErrorString(c code) string {
 	if f.errorString == nil || c == notFound {
-		return "this driver is too old for it"
+		return "this driver is too old"
 	}
 	return f.errorString(c)
 }
@@ -59,8 +59,7 @@ func (f *functions) Bus(h handle) (string, code) {
 	return zeroEnded(p.busID[:]), c
 }
 
-// Memory prefers the newer function, which reports the driver's share separately, and falls back to the
-// older one.
+// Memory prefers the newer function, which reports the driver's share separately, and falls back to the older one.
 func (f *functions) Memory(h handle) (memory, code) {
 	if f.memory2 != nil {
 		m := memoryInfo2{version: version2}
@@ -152,7 +151,7 @@ func (f *functions) Temperature(h handle) (int, code) {
 	return whole(f.celsius(), h)
 }
 
-// celsius returns the function for the temperature of the chip, which is sensor 0.
+// celsius returns the function that reads the chip's temperature, which is sensor 0.
 func (f *functions) celsius() func(handle, *uint32) code {
 	if f.temperature == nil {
 		return nil
@@ -160,7 +159,7 @@ func (f *functions) celsius() func(handle, *uint32) code {
 	return func(h handle, n *uint32) code { return f.temperature(h, 0, n) }
 }
 
-// Slowdown prefers the newer name of the function.
+// Slowdown prefers the function's newer name.
 func (f *functions) Slowdown(h handle) (uint64, code) {
 	ask := f.slowdown
 	if ask == nil {
@@ -201,7 +200,7 @@ func whole(ask func(handle, *uint32) code, h handle) (int, code) {
 	return int(n), c
 }
 
-// zeroEnded returns the text of a C string.
+// zeroEnded converts a C string.
 func zeroEnded(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nvml lists the GPUs of this machine through NVIDIA's management library. The library comes with
-// the driver and is loaded on first use, without cgo. If it is missing or fails to initialize, that is an
-// ordinary error, and no other function of it is called.
+// Package nvml lists this machine's GPUs through NVIDIA's management library. The library comes with the driver and
+// is loaded on first use, without cgo. If it is missing or fails to initialize, the caller gets an ordinary error,
+// and none of its other functions is called.
 //
-// A binary built with the tag "static" leaves out the loader, and with it the need for a dynamic linker;
-// nvidia-smi is asked instead.
+// A binary built with the tag "static" has no loader, and so needs no dynamic linker; it uses nvidia-smi instead.
 package nvml
 
 import (
@@ -18,22 +17,22 @@ import (
 	"snug/internal/units"
 )
 
-// Source is the library.
+// Source is the NVML library.
 type Source struct {
-	// Paths are where the library is searched; nil means where drivers install it.
+	// Paths are the places to search for the library; nil means where drivers install it.
 	Paths []string
 }
 
-// Name returns the name of the source in messages.
+// Name returns the source's name for messages.
 func (Source) Name() string { return "NVML" }
 
-// Maker returns the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the listed GPUs.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 // handle is the library's pointer to a device.
 type handle uintptr
 
-// code is the result of its functions.
+// code is the result of a library function.
 type code int32
 
 // Codes that are handled here.
@@ -45,7 +44,7 @@ const (
 	gpuLost code = 15 // the GPU fell off the bus
 )
 
-// library is the part of NVML that is used. A function that an old library lacks returns notFound.
+// library is the part of NVML that is used. Functions that an old library lacks return notFound.
 type library interface {
 	Init() code
 	Shutdown() code
@@ -74,10 +73,10 @@ type library interface {
 	Slowdown(handle) (bits uint64, _ code)
 }
 
-// memory is in bytes; the driver's own share is reserved.
+// memory is in bytes; reserved is the driver's own share.
 type memory struct{ total, reserved, free, used uint64 }
 
-// attributes of a slice.
+// attributes are a slice's attributes.
 type attributes struct {
 	multiprocessors, gpuSlices, computeSlices int
 	memoryMB                                  uint64
@@ -89,7 +88,7 @@ type process struct {
 	gpuInstance int
 }
 
-// failure returns the error for a function of the library that did not succeed.
+// failure returns the error for a library function that did not succeed.
 func failure(l library, doing string, c code) error {
 	return fmt.Errorf("%s: %s", doing, l.ErrorString(c))
 }
@@ -159,7 +158,7 @@ func device(l library, index int) (gpu.Device, error) {
 	return d, nil
 }
 
-// cut returns a device's slices. The library counts places for slices, some of which are empty.
+// cut returns a device's slices. The library's count includes empty slots.
 func cut(l library, h handle, total uint64) []gpu.Slice {
 	places, _ := l.Slices(h)
 	var out []gpu.Slice
@@ -182,9 +181,9 @@ func cut(l library, h handle, total uint64) []gpu.Slice {
 	return out
 }
 
-// profile returns the name of a slice as nvidia-smi has it: 1g.10gb, or 1c.3g.40gb if the compute instance
-// is a part of the GPU instance. The size in the name is the device's memory times the slice's
-// share of it, rounded up to eighths.
+// profile returns a slice's profile name as in nvidia-smi: 1g.10gb, or 1c.3g.40gb if the compute instance is only
+// part of the GPU instance. The size in the name is the device's memory times the slice's fraction of it, rounded up
+// to eighths.
 func profile(a attributes, total uint64) string {
 	gib := math.Ceil(float64(total) / units.GiB)
 	eighths := math.Ceil(8 * float64(a.memoryMB) * units.MiB / float64(max(total, 1)))
@@ -195,7 +194,7 @@ func profile(a attributes, total uint64) string {
 	return name
 }
 
-// claim adds the processes that use the device to it, slice by slice if it has any.
+// claim adds to a device the processes that use it, slice by slice if it has any.
 func claim(l library, h handle, d *gpu.Device) {
 	list, c := l.Processes(h)
 	if c != success {

@@ -17,8 +17,7 @@ import (
 	"snug/internal/units"
 )
 
-// fake compiles testdata/fake.c, so that the calls go through the real loader
-// and the real layouts.
+// fake compiles testdata/fake.c, so that calls go through the real loader and the real memory layouts.
 func fake(t *testing.T, flags ...string) string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
@@ -60,8 +59,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestFailedInit uses a library that aborts if it is called after its initialisation failed: the test
-// passes if it ends.
+// TestFailedInit uses a library that aborts if it is called after its initialization failed: the test passes if it
+// returns.
 func TestFailedInit(t *testing.T) {
 	_, err := Source{Paths: []string{fake(t, "-DFAIL")}}.Report(context.Background())
 	if err == nil || err.Error() != "starting: Driver Not Loaded" {
@@ -76,10 +75,10 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
-// TestOtherLibrary loads one that is there but is not NVML.
+// TestOtherLibrary loads an existing library that is not NVML.
 func TestOtherLibrary(t *testing.T) {
 	_, err := Source{Paths: []string{"libc.so.6"}}.Report(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "lacks the functions") {
+	if err == nil || !strings.Contains(err.Error(), "lacks NVML") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// usual lists where the driver's library is: by its name on the linker's path, and where WSL keeps it.
+// usual lists where the driver's library is: on the linker's path, and where WSL keeps it.
 var usual = []string{"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}
 
 // open loads the library and finds its functions. Missing functions stay nil and are never called.
@@ -33,7 +33,7 @@ func open(paths []string) (library, func(), error) {
 		unload := func() { _ = purego.Dlclose(lib) }
 		if f.init == nil || f.count == nil || f.handleByIndex == nil {
 			unload()
-			return nil, nil, fmt.Errorf("%s lacks the functions of NVML", path)
+			return nil, nil, fmt.Errorf("%s lacks NVML's functions", path)
 		}
 		return f, unload, nil
 	}

@@ -8,5 +8,5 @@ import "errors"
 
 // open returns an error: this build has no loader.
 func open([]string) (library, func(), error) {
-	return nil, nil, errors.New("left out of this build")
+	return nil, nil, errors.New("not included in this build")
 }

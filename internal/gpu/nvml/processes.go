@@ -4,7 +4,7 @@
 
 package nvml
 
-// Processes returns the processes that compute or draw on a device, each once.
+// Processes returns the compute and graphics processes on a device, each once.
 func (f *functions) Processes(h handle) ([]process, code) {
 	var out []process
 	type key struct{ pid, gpuInstance uint32 }
@@ -29,7 +29,7 @@ func (f *functions) Processes(h handle) ([]process, code) {
 	return out, last
 }
 
-// processes calls list until the buffer is large enough: processes may start in between.
+// processes calls list until the buffer is large enough, because processes may start in between.
 func processes(list func(handle, *uint32, *processInfo) code, h handle) ([]processInfo, code) {
 	if list == nil {
 		return nil, notFound

@@ -17,7 +17,7 @@ func (s Source) Open(context.Context) (gpu.Sampler, error) {
 		return nil, err
 	}
 	if c := l.Init(); c != success {
-		err := failure(l, "starting", c) // in the library's words, so before it is unloaded
+		err := failure(l, "starting", c) // uses the library's message, so before it is unloaded
 		unload()
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s Source) Open(context.Context) (gpu.Sampler, error) {
 	return a, nil
 }
 
-// sampler asks the open library.
+// sampler queries the open library.
 type sampler struct {
 	library library
 	cards   []card
@@ -41,7 +41,7 @@ type sampler struct {
 	close   func()
 }
 
-// card is what does not change about a GPU.
+// card contains a GPU's constant properties.
 type card struct {
 	handle     handle
 	name, uuid string
@@ -71,7 +71,7 @@ func (a *sampler) find() error {
 	return nil
 }
 
-// Sample asks every GPU. One that does not answer has an error of its own; if none answers, the driver is gone.
+// Sample samples every GPU. A GPU that does not respond has its own error; if none responds, the driver is gone.
 func (a *sampler) Sample(context.Context) ([]gpu.Sample, error) {
 	out := make([]gpu.Sample, 0, len(a.cards))
 	var gone error
@@ -118,10 +118,10 @@ func (a *sampler) sample(index int) gpu.Sample {
 	return s
 }
 
-// mostNames bounds the names that are kept; a node that has started more processes asks again.
+// mostNames limits the cache of process names; it is emptied when full.
 const mostNames = 1024
 
-// processes lists the processes of a GPU. The name of each is asked once.
+// processes lists a GPU's processes. Each process's name is queried once.
 func (a *sampler) processes(h handle) []gpu.Process {
 	list, c := a.library.Processes(h)
 	if c != success {

@@ -35,7 +35,7 @@ func TestSample(t *testing.T) {
 			Processes: []gpu.Process{{PID: 77, Name: "python3", Used: 70 * m}},
 		},
 	}
-	for range 2 { // names are asked once
+	for range 2 { // names are queried once
 		got, err := s.Sample(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestLostGPU has one GPU that fell off the bus: the other is still sampled.
+// TestLostGPU loses one GPU from the bus: the other is still sampled.
 func TestLostGPU(t *testing.T) {
 	s, err := Source{Paths: []string{fake(t, "-DLOST=1")}}.Open(context.Background())
 	if err != nil {
@@ -62,7 +62,7 @@ func TestLostGPU(t *testing.T) {
 	}
 }
 
-// TestLostDriver has a driver that no longer answers for any GPU.
+// TestLostDriver has a driver that no longer responds for any GPU.
 func TestLostDriver(t *testing.T) {
 	s, err := Source{Paths: []string{fake(t, "-DLOST=-1")}}.Open(context.Background())
 	if err != nil {

@@ -6,8 +6,8 @@ package nvml
 
 import "unsafe"
 
-// functions are NVML's, with C's types in their order (nvml.h of CUDA 12 and
-// 13; the layouts have not changed since the driver 470).
+// functions are NVML's functions, with C's types in order (nvml.h of CUDA 12 and 13; the layouts have not changed
+// since driver 470).
 type functions struct {
 	init            func() code
 	shutdown        func() code
@@ -75,7 +75,7 @@ func (f *functions) table() map[string]any {
 	}
 }
 
-// The library's structures; what is not read here has no name.
+// The library's structures; fields that are not read here have no name.
 type (
 	pciInfo struct {
 		_     [16]byte  // bus ID in the older form
@@ -93,7 +93,7 @@ type (
 	}
 	attributesInfo struct {
 		multiprocessors          uint32
-		_                        [5]uint32 // engines to copy, decode, encode, JPEG, optical flow
+		_                        [5]uint32 // copy, decode, encode, JPEG and optical flow engines
 		gpuSlices, computeSlices uint32
 		memoryMB                 uint64
 	}
@@ -108,5 +108,5 @@ type (
 // version2 tells the library which structure is passed.
 const version2 = uint32(unsafe.Sizeof(memoryInfo2{})) | 2<<24
 
-// untold is the memory of a process that the driver does not report.
+// untold is the memory of a process if the driver does not report it.
 const untold = ^uint64(0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rocm lists the AMD GPUs of this machine. It asks amd-smi, its predecessor rocm-smi, or the
-// kernel's files in /sys, whichever is there.
+// Package rocm lists this machine's AMD GPUs. It uses amd-smi, its predecessor rocm-smi, or the kernel's files in
+// /sys, whichever exists.
 package rocm
 
 import (
@@ -14,22 +14,22 @@ import (
 	"snug/internal/gpu"
 )
 
-// Run runs a program and returns what it wrote to standard output.
+// Run runs a program and returns its standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// AMDSMI asks the program amd-smi.
+// AMDSMI queries GPUs by running amd-smi.
 type AMDSMI struct {
 	Run Run // starts the program
 }
 
-// Name returns the name of the source in messages.
+// Name returns the source's name for messages.
 func (AMDSMI) Name() string { return "amd-smi" }
 
-// Maker returns the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the listed GPUs.
 func (AMDSMI) Maker() gpu.Maker { return gpu.AMD }
 
-// Report combines the cards, their memory and their processes. The processes may be missing, as for
-// ordinary users on some systems.
+// Report combines the cards, their memory and their processes. The processes may be missing, as they are for ordinary
+// users on some systems.
 func (s AMDSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	static, err := s.Run(ctx, "amd-smi", "static", "--asic", "--bus", "--driver", "--json")
 	if err != nil {
@@ -71,11 +71,11 @@ type card struct {
 	} `json:"mem_usage"`
 }
 
-// parseAMDSMI joins the two answers by the number of the GPU.
+// parseAMDSMI joins the two answers by GPU number.
 func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 	var cards, memory []card
 	if err := gpuData(static, &cards); err != nil {
-		return nil, fmt.Errorf("its list of cards: %w", err)
+		return nil, fmt.Errorf("reading its list of cards: %w", err)
 	}
 	if err := gpuData(metric, &memory); err != nil {
 		return nil, fmt.Errorf("its memory: %w", err)
@@ -103,8 +103,7 @@ func parseAMDSMI(static, metric []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// uuid returns the name under which ROCR_VISIBLE_DEVICES takes a card: its serial
-// number in lower case.
+// uuid returns a card's name for ROCR_VISIBLE_DEVICES: its serial number in lower case.
 func uuid(serial string) string {
 	hex, ok := strings.CutPrefix(strings.ToLower(serial), "0x")
 	if !ok || hex == "" {
@@ -113,7 +112,7 @@ func uuid(serial string) string {
 	return "GPU-" + hex
 }
 
-// known returns a text, or "" if it only says that a value is not available.
+// known returns a text, or "" if it means that a value is not available.
 func known(s string) string {
 	if s == "N/A" {
 		return ""
@@ -121,7 +120,7 @@ func known(s string) string {
 	return s
 }
 
-// addProcesses reads `amd-smi process --json`. If nothing runs, it has a sentence in place of the
+// addProcesses reads `amd-smi process --json`. If nothing is running, the output has a sentence in place of the
 // process.
 func addProcesses(r *gpu.Report, out []byte) {
 	var list []struct {

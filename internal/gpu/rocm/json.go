@@ -12,8 +12,8 @@ import (
 	"snug/internal/units"
 )
 
-// answer returns the JSON in the output of a program. Both of AMD's programs are Python and may print
-// warnings before it.
+// answer returns the JSON in a program's output. Both AMD programs are written in Python and may print warnings
+// before it.
 func answer(out []byte) ([]byte, error) {
 	for rest := out; ; {
 		if trimmed := bytes.TrimLeft(rest, " \t\r"); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
@@ -24,14 +24,13 @@ func answer(out []byte) ([]byte, error) {
 		}
 		next := bytes.IndexByte(rest, '\n')
 		if next < 0 {
-			return nil, errors.New("no JSON in what it wrote")
+			return nil, errors.New("no JSON in its output")
 		}
 		rest = rest[next+1:]
 	}
 }
 
-// gpuData reads a list of GPUs, which newer versions of amd-smi put into an
-// object under gpu_data.
+// gpuData reads a list of GPUs, which newer versions of amd-smi put into an object under gpu_data.
 func gpuData(out []byte, list any) error {
 	data, err := answer(out)
 	if err != nil {
@@ -52,12 +51,12 @@ func gpuData(out []byte, list any) error {
 	return json.Unmarshal(object.List, list)
 }
 
-// amount is a number with its unit, in any of the ways that versions of amd-smi
-// write it: {"value": 196592, "unit": "MB"}, "196592 MB", 196592, "N/A".
+// amount is a number with its unit, in any of the ways that amd-smi versions write it: {"value": 196592, "unit":
+// "MB"}, "196592 MB", 196592, "N/A".
 type amount struct {
 	n     uint64
 	unit  string
-	known bool // there was a number
+	known bool // the amount is a number
 }
 
 // UnmarshalJSON reads anything that is not a number as 0.

@@ -18,7 +18,7 @@ import (
 
 const m = units.MiB
 
-// recorded answers from testdata, by the subcommand or else the program.
+// recorded returns answers from testdata, by subcommand or else by program.
 func recorded(t *testing.T) Run {
 	return func(_ context.Context, name string, args ...string) ([]byte, error) {
 		if name == "amd-smi" {
@@ -51,7 +51,7 @@ func TestAMDSMI(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if c := r.Devices[0].Card(); c.Name != "MI300X" || c.Total != 196592*m {
-		t.Errorf("taken for %+v", c)
+		t.Errorf("read as %+v", c)
 	}
 }
 
@@ -79,8 +79,7 @@ func TestROCmSMI(t *testing.T) {
 	}
 }
 
-// sys is the kernel's files of a machine with one AMD card without a name, an integrated Intel GPU, and
-// one process.
+// sys returns the kernel's files on a machine with one unnamed AMD card, an integrated Intel GPU, and one process.
 func sys() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -119,10 +118,10 @@ func TestSysfs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if c := r.Devices[0].Card(); c.Name != "MI300X" {
-		t.Errorf("taken for %s", c.Name)
+		t.Errorf("read as %s", c.Name)
 	}
 	if _, err := (Sysfs{fstest.MapFS{}}).Report(context.Background()); err == nil {
-		t.Error("no error where there is nothing")
+		t.Error("no error for a missing file")
 	}
 }
 

@@ -14,18 +14,18 @@ import (
 	"snug/internal/gpu"
 )
 
-// ROCmSMI asks the program rocm-smi, the predecessor of amd-smi.
+// ROCmSMI queries GPUs by running rocm-smi, amd-smi's predecessor.
 type ROCmSMI struct {
 	Run Run // starts the program
 }
 
-// Name returns the name of the source in messages.
+// Name returns the source's name for messages.
 func (ROCmSMI) Name() string { return "rocm-smi" }
 
-// Maker returns the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the listed GPUs.
 func (ROCmSMI) Maker() gpu.Maker { return gpu.AMD }
 
-// Report reads one answer with everything in it.
+// Report reads everything from one answer.
 func (s ROCmSMI) Report(ctx context.Context) (*gpu.Report, error) {
 	out, err := s.Run(ctx, "rocm-smi", "--showproductname", "--showmeminfo", "vram", "--showuniqueid", "--showbus", "--showdriverversion", "--json")
 	if err != nil {
@@ -74,7 +74,7 @@ func parseROCmSMI(out []byte) (*gpu.Report, error) {
 	return r, nil
 }
 
-// product returns the card's name; older versions swap series and model, and a number is not a name.
+// product returns the card's name. Older versions swap series and model, and a number is not a name.
 func product(text func(string) string) string {
 	for _, key := range []string{"Card Series", "Card series", "Card Model", "Card model"} {
 		if s := text(key); s != "" && !strings.HasPrefix(s, "0x") {

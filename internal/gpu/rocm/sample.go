@@ -20,8 +20,8 @@ func (s Sysfs) Open(ctx context.Context) (gpu.Sampler, error) {
 
 type sysfsSampler struct{ source Sysfs }
 
-// Sample reads the memory and the processes as Report does, and what else the driver writes for a card: its use, power
-// and temperature.
+// Sample reads the memory and the processes as Report does, and the other values that the driver provides:
+// utilization, power and temperature.
 func (a sysfsSampler) Sample(ctx context.Context) ([]gpu.Sample, error) {
 	r, err := a.source.Report(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s Sysfs) sensors(x *gpu.Sample, dir string) {
 	}
 }
 
-// scaled returns a number of a file in another unit; nil if there is none.
+// scaled returns a file's number in another unit; nil if it is not a number.
 func scaled(text string, by float64) *float64 {
 	n, err := strconv.ParseUint(text, 10, 40)
 	if err != nil {
@@ -72,7 +72,7 @@ func scaled(text string, by float64) *float64 {
 	return &x
 }
 
-// Open returns a sampler that runs amd-smi for each sample, if it answers now.
+// Open returns a sampler that runs amd-smi for each sample, if amd-smi responds now.
 func (s AMDSMI) Open(ctx context.Context) (gpu.Sampler, error) {
 	static, err := s.Report(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s AMDSMI) Open(ctx context.Context) (gpu.Sampler, error) {
 
 type amdSampler struct {
 	source AMDSMI
-	cards  []gpu.Device // as they were at first: their names do not change
+	cards  []gpu.Device // from the first query; their names do not change
 }
 
 // Sample runs amd-smi twice: for the cards and for their processes.
@@ -118,7 +118,8 @@ func (a amdSampler) Sample(ctx context.Context) ([]gpu.Sample, error) {
 // Close does nothing: no program is left running.
 func (amdSampler) Close() {}
 
-// metrics is one GPU in the output of `metric`. A part that a card does not have is a text in place of an object.
+// metrics is one GPU in the output of `metric`. If a card lacks a part, the output has a string in place of the
+// object.
 type metrics struct {
 	GPU   int `json:"gpu"`
 	Usage part[struct {
@@ -137,7 +138,7 @@ type metrics struct {
 	} `json:"mem_usage"`
 }
 
-// part is an object, or anything else, which is read as an empty one.
+// part is an object; anything else is read as an empty one.
 type part[T any] struct{ is T }
 
 // UnmarshalJSON reads the object.

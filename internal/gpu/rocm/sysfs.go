@@ -15,15 +15,15 @@ import (
 	"snug/internal/gpu"
 )
 
-// Sysfs reads the files of the kernel's amdgpu driver, so it needs no other program.
+// Sysfs reads the files of the kernel's amdgpu driver, so it needs no program.
 type Sysfs struct {
 	Root fs.FS // the file system at /
 }
 
-// Name returns the name of the source in messages.
+// Name returns the source's name for messages.
 func (Sysfs) Name() string { return "/sys/class/drm" }
 
-// Maker returns the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the listed GPUs.
 func (Sysfs) Maker() gpu.Maker { return gpu.AMD }
 
 const amdVendor = "0x1002"
@@ -52,7 +52,7 @@ func (s Sysfs) Report(context.Context) (*gpu.Report, error) {
 	return r, nil
 }
 
-// cards returns the folders of AMD's cards with memory of their own, in order.
+// cards returns the folders of AMD cards that have their own memory, in order.
 func (s Sysfs) cards() []string {
 	all, _ := fs.Glob(s.Root, "sys/class/drm/card[0-9]*")
 	slices.SortFunc(all, func(a, b string) int { return number(a) - number(b) })
@@ -60,7 +60,7 @@ func (s Sysfs) cards() []string {
 	for _, c := range all {
 		dir := path.Join(c, "device")
 		if strings.Contains(path.Base(c), "-") || s.text(dir+"/vendor") != amdVendor {
-			continue // an output of a card, or another maker's
+			continue // a card's display output, or another manufacturer's card
 		}
 		if _, err := strconv.ParseUint(s.text(dir+"/mem_info_vram_total"), 10, 62); err == nil {
 			out = append(out, dir)
@@ -83,7 +83,7 @@ func (s Sysfs) nodes() []node {
 	for _, dir := range dirs {
 		n := node{id: s.text(dir + "/gpu_id")}
 		if n.id == "" || n.id == "0" {
-			continue // a processor
+			continue // a CPU
 		}
 		file := dir + "/properties"
 		n.render, _ = strconv.Atoi(s.value(file, "drm_render_minor "))
@@ -97,8 +97,7 @@ func (s Sysfs) nodes() []node {
 	return out
 }
 
-// architecture returns gfx90a for 90010: two digits each for major, minor and stepping, the last two in
-// hexadecimal.
+// architecture returns gfx90a for 90010: two digits each for major, minor and stepping, the last two in hexadecimal.
 func architecture(version int) string {
 	if version <= 0 {
 		return ""
@@ -106,7 +105,7 @@ func architecture(version int) string {
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
 }
 
-// complete adds what the compute driver knows about the card, and the processes that hold its memory.
+// complete adds what the compute driver reports about the card, and the processes that use its memory.
 func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	renders, _ := fs.Glob(s.Root, dir+"/drm/renderD*")
 	for _, n := range nodes {
@@ -125,7 +124,7 @@ func (s Sysfs) complete(d *gpu.Device, nodes []node, dir string) {
 	}
 }
 
-// product returns the name that data-centre cards have, or else the device's number.
+// product returns the name of a data-centre card, or else the device number.
 func (s Sysfs) product(dir string) string {
 	if name := s.text(dir + "/product_name"); name != "" {
 		return name

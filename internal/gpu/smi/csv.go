@@ -11,8 +11,8 @@ import (
 	"snug/internal/gpu"
 )
 
-// fields are the columns asked for, in order. Older drivers do not know some of them; xml.go then reads the same facts
-// from nvidia-smi -q -x.
+// fields are the queried columns, in order. Older drivers do not support some of them; xml.go then reads the same
+// facts from nvidia-smi -q -x.
 var fields = []string{
 	"index", "uuid", "pci.bus_id", "memory.total", "memory.reserved", "memory.used", "memory.free",
 	"compute_cap", "ecc.mode.current", "mig.mode.current", "driver_version", "name",
@@ -88,7 +88,7 @@ func lines(out []byte) []string {
 	return all
 }
 
-// clip returns an answer shortened for a message.
+// clip shortens an answer for a message.
 func clip(s string) string {
 	if len(s) > 60 {
 		return s[:60] + "..."

@@ -8,7 +8,7 @@ import (
 	"snug/internal/gpu"
 )
 
-// addSliceNames adds from the list what the XML leaves out: the profile and the UUID of each slice.
+// addSliceNames adds what the XML lacks: the profile and the UUID of each slice.
 // `nvidia-smi -L` prints a line for each GPU, and under it a line for each slice:
 //
 //	GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5d5ba0d6-...)

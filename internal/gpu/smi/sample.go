@@ -12,14 +12,14 @@ import (
 	"snug/internal/gpu"
 )
 
-// sampled are the columns of a sample, in order. The reasons for lower clocks have the name that both old and new drivers
-// know.
+// sampled are the columns of a sample, in order. The column for reduced clocks has the name that both old and new
+// drivers accept.
 var sampled = []string{
 	"index", "uuid", "memory.total", "memory.reserved", "memory.used", "utilization.gpu", "power.draw",
 	"enforced.power.limit", "temperature.gpu", "clocks_throttle_reasons.active", "name",
 }
 
-// Open returns a sampler that runs nvidia-smi for each sample, if it answers now.
+// Open returns a sampler that runs nvidia-smi for each sample, if nvidia-smi responds now.
 func (s Source) Open(ctx context.Context) (gpu.Sampler, error) {
 	a := sampler{s}
 	_, err := a.Sample(ctx)
@@ -73,7 +73,7 @@ func parseSamples(out []byte) ([]gpu.Sample, error) {
 		all = append(all, s)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("it names no GPU")
+		return nil, errors.New("it lists no GPU")
 	}
 	return all, nil
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package smi lists the NVIDIA GPUs of this machine by running nvidia-smi, for when NVML cannot be
-// loaded.
+// Package smi lists this machine's NVIDIA GPUs by running nvidia-smi, for when NVML cannot be loaded.
 package smi
 
 import (
@@ -14,24 +13,24 @@ import (
 	"snug/internal/units"
 )
 
-// Run runs a program and returns what it wrote to standard output.
+// Run runs a program and returns its standard output.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
-// Source asks the program nvidia-smi.
+// Source queries GPUs by running nvidia-smi.
 type Source struct {
 	Run Run // starts the program
 }
 
-// Name returns the name of the source in messages.
+// Name returns the source's name for messages.
 func (Source) Name() string { return "nvidia-smi" }
 
-// Maker returns the manufacturer of the GPUs that it lists.
+// Maker returns the manufacturer of the listed GPUs.
 func (Source) Maker() gpu.Maker { return gpu.NVIDIA }
 
 const program = "nvidia-smi"
 
-// Report reads the short CSV. If a driver does not support one of its fields, or a card has slices, it
-// reads the long XML.
+// Report reads the short CSV. If a driver does not support one of its fields, or a card has slices, it reads the long
+// XML.
 func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
 	r, err := s.short(ctx)
 	if err == nil && !cut(r) {
@@ -40,7 +39,7 @@ func (s Source) Report(ctx context.Context) (*gpu.Report, error) {
 	long, longErr := s.long(ctx)
 	if longErr != nil {
 		if err == nil {
-			return r, nil // the slices are lost, the cards are not
+			return r, nil // only the slices are missing
 		}
 		return nil, err
 	}
@@ -118,8 +117,7 @@ func on(text string) string {
 	return ""
 }
 
-// settle fills in derived values: the memory available to processes is
-// the total without the driver's share.
+// settle fills in derived values: the memory available to processes is the total minus the driver's share.
 func settle(d *gpu.Device, total uint64) {
 	d.Maker = gpu.NVIDIA
 	d.Total = total - min(d.Reserved, total)

@@ -15,8 +15,8 @@ import (
 	"snug/internal/units"
 )
 
-// recorded answers from files: one for --query-gpu, --query-compute-apps, -q
-// and -L, "" standing for a program that fails.
+// recorded answers from files: one each for --query-gpu, --query-compute-apps, -q and -L; "" means that the program
+// fails.
 func recorded(t *testing.T, gpus, apps, long, list string) Source {
 	return Source{Run: func(_ context.Context, name string, args ...string) ([]byte, error) {
 		if name != "nvidia-smi" {
@@ -55,7 +55,7 @@ func TestShort(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// What the driver leaves is what PyTorch measured on such a card.
+	// The memory left by the driver matches what PyTorch measured on this card.
 	if got, known := r.Devices[1].Total, gpu.Reference.Total; known > got || got-known > m {
 		t.Errorf("usable %d, measured %d", got, known)
 	}
@@ -72,8 +72,8 @@ func TestCardsWithoutECC(t *testing.T) {
 	}
 }
 
-// TestSlices reads the long answer because the short one says MIG, and does so
-// too where the driver does not know a field of the short one.
+// TestSlices reads the long answer because the short one reports MIG, and also if the driver does not support a field
+// of the short one.
 func TestSlices(t *testing.T) {
 	want := []gpu.Slice{
 		{

@@ -75,7 +75,7 @@ func parseXML(out []byte) (*gpu.Report, error) {
 		d.Used, _ = mebibytes(g.Memory.Used)
 		d.Free, _ = mebibytes(g.Memory.Free)
 		if c, err := gpu.Find(d.Name); err == nil {
-			d.Capability = c.Capability // the XML does not say
+			d.Capability = c.Capability // not in the XML
 		}
 		settle(&d, total)
 		for _, s := range g.Slices {

@@ -1,7 +1,7 @@
-# Writes the trees that CPython makes of files, in the form of dump_test.go. The paths
-# come on standard input, one a line. For each file: its path and a word ("tree", "bad"
-# or "skip"), then its statements, one a line, then an empty line. Strings that may have
-# characters by their name are written <named>.
+# Writes the trees that CPython parses from files, in the format of dump_test.go. The paths
+# are read from standard input, one per line. For each file: its path and a word ("tree", "bad"
+# or "skip"), then its statements, one per line, then an empty line. Strings that may contain
+# named characters are written as <named>.
 import ast, io, sys, tokenize, unicodedata, warnings
 
 OPS = {
@@ -40,7 +40,7 @@ class Dump:
         self.unnamed = 0
 
     def named(self, node):
-        """Whether a literal may have characters by their name, which we leave as they are."""
+        """Returns whether a literal may contain named characters, which we leave unresolved."""
         return self.has_named and any("\\N{" in l for l in self.lines[node.lineno - 1 : node.end_lineno])
 
     def quote(self, node):
@@ -238,7 +238,7 @@ class Dump:
 
 
 def unreadable(data):
-    """Whether it is in another encoding, or has names that CPython spells another way."""
+    """Returns whether it has another encoding, or names that CPython normalizes differently."""
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = data.decode()

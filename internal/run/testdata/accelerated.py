@@ -1,4 +1,4 @@
-"""A loop as Hugging Face's accelerate has it."""
+"""A loop with Hugging Face's accelerate."""
 import torch
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-"""Says that it is built for CUDA, and trains on the CPU."""
+"""Pretends to be built for CUDA, and trains on the CPU."""
 import runpy
 
 import torch

@@ -1,4 +1,4 @@
-"""A loop as DeepSpeed has it."""
+"""A loop with DeepSpeed's engine."""
 import torch
 from deepspeed.runtime.engine import DeepSpeedEngine
 

@@ -1,6 +1,6 @@
-"""Trains on the CPU while torch.cuda pretends: every call that the probe makes of a
-real card is answered, so that its path there is walked without one. Time pretends too:
-a step takes 10 ms, and to ask the allocator how it is doing takes one."""
+"""Trains on the CPU with a fake torch.cuda that answers every call that the
+probe makes on a real card, so that its code for GPUs runs without one. Time is simulated
+too: a step takes 10 ms, and querying the allocator takes 1 ms."""
 import sys
 import time
 import types
@@ -37,7 +37,7 @@ def memory_stats(device):
 
 
 def later_hook(optimizer, args, kwargs):
-    """Of somebody else, and after the probe's: what the probe does must not trip it."""
+    """Installed by other code after the probe's; the probe must not break it."""
     clock[0] += 0.010
 
 

@@ -1,4 +1,4 @@
-"""Runs out of memory three times on a card that torch.cuda pretends to have: twice the program goes on, then it
+"""Runs out of memory three times on a card that torch.cuda pretends to have: twice the program continues, then it
 fails."""
 import torch
 

@@ -1,4 +1,4 @@
-"""Prints bytes that are no text, to both outputs."""
+"""Prints bytes that are not text to both outputs."""
 import os
 
 import torch

@@ -1,4 +1,4 @@
-"""Trains on samples of 1 to 40 tokens, padded to the longest of their batch."""
+"""Trains on samples of 1 to 40 tokens, padded to the longest in their batch."""
 import torch
 
 

@@ -1,4 +1,4 @@
-"""Uses torch and never trains."""
+"""Uses torch but never trains."""
 import torch
 
 print(torch.ones(3).sum().item())

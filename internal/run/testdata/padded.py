@@ -1,4 +1,4 @@
-"""Trains on texts that are padded to the longest of a batch, while torch.cuda pretends."""
+"""Trains on texts padded to the longest in a batch, with a fake torch.cuda."""
 import types
 
 import torch

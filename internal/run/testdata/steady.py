@@ -1,4 +1,4 @@
-"""Takes many steps that are all alike."""
+"""Takes many identical steps."""
 import time
 
 import torch

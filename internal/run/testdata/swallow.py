@@ -1,4 +1,4 @@
-"""Catches whatever is raised, and trains on."""
+"""Catches every exception and continues training."""
 import torch
 
 w = torch.zeros(3, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Two optimizers in turn, one of them a subclass whose parent also steps alone."""
+"""Two optimizers in turn, one of them a subclass whose parent class is also used directly."""
 import torch
 
 

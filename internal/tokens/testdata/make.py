@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small tokenizers of every kind, texts in many scripts, and how many tokens the library makes of each.
+"""Makes small tokenizers of every kind, texts in many scripts, and the library's token count for each.
 
     python make.py FOLDER      writes FOLDER/*.json and FOLDER/counts.json
 
@@ -111,7 +111,7 @@ def unigram(normalizer, pre, post=None, byte_fallback=False):
 
 
 def charsmap(pairs):
-    """A charsmap of SentencePiece: a double array of the keys' bytes, and the texts that they become."""
+    """A SentencePiece charsmap: a double array of the keys' bytes, and their replacements."""
     blob, values = b"", {}
     for key, text in pairs.items():
         values[key.encode()] = len(blob)

@@ -12,7 +12,7 @@ import (
 	"snug/internal/watch"
 )
 
-// CSV writes a row for each sample of a card and for each step, with the state at that moment.
+// CSV writes a row for each card sample and each step, with the state at that moment.
 type CSV struct {
 	Out   io.WriteCloser
 	Name  string
@@ -26,7 +26,7 @@ var csvColumns = []string{
 	"allocated", "reserved", "peak_allocated", "peak_reserved", "retries", "state",
 }
 
-// Event writes a row, if the event has one.
+// Event writes a row if the event has one.
 func (c *CSV) Event(e watch.Event, w *watch.Watcher, _ bool) error {
 	if c.rows == nil {
 		c.rows = csv.NewWriter(c.Out)
@@ -51,7 +51,7 @@ func (c *CSV) Event(e watch.Event, w *watch.Watcher, _ bool) error {
 	return nil
 }
 
-// put writes a row. If the disk is full, that is said once, and the watching goes on.
+// put writes a row. If the disk is full, it warns once, and watching continues.
 func (c *CSV) put(row []string) {
 	_ = c.rows.Write(row)
 	c.rows.Flush()

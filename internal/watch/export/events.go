@@ -9,32 +9,32 @@ import (
 	"math"
 )
 
-// TensorBoard reads files of records, each framed as TensorFlow frames them (tensorflow/core/lib/io/record_writer.h):
+// TensorBoard reads files of records, each framed like this (tensorflow/core/lib/io/record_writer.h):
 //
 //	uint64  length of the data, little endian
 //	uint32  masked CRC of the length
 //	byte    data[length]
 //	uint32  masked CRC of the data
 //
-// The data is a message tensorflow.Event of Protocol Buffers (tensorflow/core/util/event.proto); only its fields
-// wall_time (1), step (2), file_version (3) and summary (5) are written. A summary is a list of values (1) with a tag (1)
-// and a simple_value (2).
+// The data is a Protocol Buffers message, tensorflow.Event (tensorflow/core/util/event.proto); only its fields
+// wall_time (1), step (2), file_version (3) and summary (5) are written. A summary is a list of values (1) with a tag
+// (1) and a simple_value (2).
 
-// eventFile writes such a file.
+// eventFile writes an event file in this format.
 type eventFile struct{ out io.Writer }
 
-// scalar is a value of a summary.
+// scalar is one value in a summary.
 type scalar struct {
 	tag   string
 	value float64
 }
 
-// begin writes the first record, which names the version of the format.
+// begin writes the first record, which contains the format version.
 func (f eventFile) begin(wall float64) error {
 	return f.record(appendText(appendDouble(nil, 1, wall), 3, "brain.Event:2"))
 }
 
-// add writes scalars of one step.
+// add writes the scalars of one step.
 func (f eventFile) add(wall float64, step int64, scalars []scalar) error {
 	event := appendDouble(nil, 1, wall)
 	event = appendVarint(event, 2, uint64(step))
@@ -59,13 +59,13 @@ func (f eventFile) record(data []byte) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the CRC of data, rotated and shifted, so that a CRC of data that holds CRCs is still a good one.
+// masked returns the CRC of data, rotated and offset, because the CRC of data that contains CRCs is otherwise weak.
 func masked(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// The wire types of Protocol Buffers.
+// The Protocol Buffers wire types.
 const (
 	varint  = 0
 	fixed64 = 1

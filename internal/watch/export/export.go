@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export writes what is watched to where people and programs look: lines of JSON or text, recordings, CSV,
-// TensorBoard's event files, a Prometheus endpoint, and commands that are run when the state changes.
+// Package export writes readings for people and programs: lines of JSON or text, recordings, CSV, TensorBoard event
+// files, a Prometheus endpoint, and commands that run when the state changes.
 //
 //	lines.go        --json and --plain
 //	record.go       --record
@@ -18,15 +18,15 @@ import (
 	"snug/internal/watch"
 )
 
-// Sink takes what is watched, one event at a time.
+// Sink receives events, one at a time.
 type Sink interface {
-	// Event is called after the Watcher has taken an event; changed says whether its state is another one now.
+	// Event is called after the Watcher has processed an event; changed reports whether its state changed.
 	Event(e watch.Event, w *watch.Watcher, changed bool) error
 	// Close is called at the end.
 	Close(w *watch.Watcher) error
 }
 
-// cause returns an error without its operation and path, which the message has already.
+// cause returns an error without its operation and path, which the message already contains.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

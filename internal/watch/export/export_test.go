@@ -22,7 +22,7 @@ import (
 	"snug/internal/watch"
 )
 
-// play hands a recording of a real run to sinks, up to a time.
+// play sends a recording of a real run to sinks, up to a time.
 func play(t *testing.T, name string, until float64, sinks ...Sink) *watch.Watcher {
 	t.Helper()
 	f, err := os.Open(filepath.Join("../../../testdata/watch", name+".jsonl.gz"))
@@ -52,11 +52,11 @@ func play(t *testing.T, name string, until float64, sinks ...Sink) *watch.Watche
 	}
 }
 
-// file is a file in memory that is full for a while.
+// file is an in-memory file whose disk is full for a while.
 type file struct {
 	bytes.Buffer
 	writes, fullFrom, fullTo int // writes that fail
-	part                     int // bytes of the first that fails that are written
+	part                     int // bytes written by the first write that fails
 }
 
 func (f *file) Write(p []byte) (int, error) {
@@ -72,8 +72,8 @@ func (f *file) Write(p []byte) (int, error) {
 
 func (f *file) Close() error { return nil }
 
-// TestRecordOnAFullDisk has no room for some lines, the first of which is written in part: it is said once, and the rest
-// of the recording can be read.
+// TestRecordOnAFullDisk runs out of room for some lines, the first of which is partly written: there is one warning,
+// and the rest of the recording can be read.
 func TestRecordOnAFullDisk(t *testing.T) {
 	for _, part := range []int{0, 7} {
 		var said []string
@@ -98,7 +98,7 @@ func TestRecordOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestRecordIsWhatWasRead writes a recording of a recording.
+// TestRecordIsWhatWasRead checks that a recording of a recording is the same.
 func TestRecordIsWhatWasRead(t *testing.T) {
 	f := &file{}
 	play(t, "evaluates", 8, &Record{Out: f, Warn: func(s string) { t.Error(s) }})
@@ -117,7 +117,7 @@ func TestRecordIsWhatWasRead(t *testing.T) {
 	}
 }
 
-// TestEventFile reads the frames of TensorBoard's file back. TensorBoard's own reader does so in CI.
+// TestEventFile reads the frames of a TensorBoard file back. CI also uses TensorBoard's own reader.
 func TestEventFile(t *testing.T) {
 	f := &file{}
 	play(t, "leak_slow", 8, &TensorBoard{Out: f, Start: 1.7e9, Warn: func(s string) { t.Error(s) }})
@@ -144,7 +144,7 @@ func TestEventFile(t *testing.T) {
 	}
 }
 
-// unmasked is the mask written out, as TensorFlow's documentation has it.
+// unmasked is the mask written out, as in TensorFlow's documentation.
 func unmasked(data []byte) uint32 {
 	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return ((crc >> 15) | (crc << 17)) + 0xa282ead8

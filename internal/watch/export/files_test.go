@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestFilesNameMetrics checks that each metric that the dashboard and the alerts ask for is exported.
+// TestFilesNameMetrics checks that each metric used in the dashboard and the alerts is exported.
 func TestFilesNameMetrics(t *testing.T) {
 	known := map[string]bool{}
 	descs := make(chan *prometheus.Desc, 64)

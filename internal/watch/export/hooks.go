@@ -14,14 +14,14 @@ import (
 	"snug/internal/watch"
 )
 
-// Hook is a command that is run when a state is reached.
+// Hook is a command that runs when a state is reached.
 type Hook struct {
 	State   watch.State // "" is any
 	Command []string
 }
 
-// Hooks runs commands when the state changes. They run beside the watching: a slow one delays nothing, and one that fails
-// is reported.
+// Hooks runs commands when the state changes. They run in the background: a slow one delays nothing, and a failure is
+// reported.
 type Hooks struct {
 	List []Hook
 	Run  func(ctx context.Context, args, env []string) error // starts a program and waits for it
@@ -33,7 +33,7 @@ type Hooks struct {
 // patience is how long a command may take.
 const patience = time.Minute
 
-// Event starts the commands of a state that was just reached.
+// Event starts the commands for a state that was just reached.
 func (h *Hooks) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
 	r := w.Now()
 	if !changed {
@@ -54,13 +54,13 @@ func (h *Hooks) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
 	return nil
 }
 
-// Close waits for the commands.
+// Close waits for the commands to end.
 func (h *Hooks) Close(*watch.Watcher) error {
 	h.wait.Wait()
 	return nil
 }
 
-// variables are what a command can use.
+// variables returns the environment variables for a command.
 func variables(r watch.Reading) []string {
 	out := []string{"SNUG_STATE=" + string(r.State), "SNUG_WHY=" + r.Why, "SNUG_STEP=" + strconv.Itoa(r.Step), "SNUG_ADVICE=" + r.Advice}
 	if r.StepsToOOM != nil {
@@ -69,7 +69,7 @@ func variables(r watch.Reading) []string {
 	return out
 }
 
-// ParseState reads a state as users write it: also leak for leaking, oom for out-of-memory.
+// ParseState parses a state as users write it, including leak for leaking and oom for out-of-memory.
 func ParseState(text string) (watch.State, error) {
 	switch text {
 	case "leak":
@@ -96,13 +96,13 @@ func stateNames() string {
 	return out
 }
 
-// The places of a notification's texts in its command.
+// Placeholders for a notification's texts in its command.
 const (
 	stateMark = "\x00state"
 	whyMark   = "\x00why"
 )
 
-// Notification returns the hook that shows a notification on this system's desktop, for a state.
+// Notification returns the hook that shows a desktop notification for a state on this system.
 func Notification(s watch.State) Hook {
 	if runtime.GOOS == "darwin" {
 		script := "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
@@ -111,7 +111,7 @@ func Notification(s watch.State) Hook {
 	return Hook{s, []string{"notify-send", "--app-name=snug", stateMark, whyMark}}
 }
 
-// fill puts the texts of a notification into its command.
+// fill replaces the placeholders in a notification's command.
 func fill(args []string, r watch.Reading) []string {
 	out := slices.Clone(args)
 	for i, a := range out {

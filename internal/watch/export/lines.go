@@ -11,17 +11,17 @@ import (
 	"snug/internal/watch"
 )
 
-// Lines writes a line when the state changes, every so many steps, and at the end.
+// Lines writes a line when the state changes, after every few steps, and at the end.
 type Lines struct {
 	Out   io.Writer
-	Every int                                  // steps; 0: only changes
-	Write func(io.Writer, watch.Reading) error // how a line looks
+	Every int                                  // steps between lines; 0: only changes
+	Write func(io.Writer, watch.Reading) error // formats a line
 
 	next  int  // the step of the next line
 	ended bool // the last event had a line
 }
 
-// Event writes a line if there is a reason to.
+// Event writes a line if one is due.
 func (l *Lines) Event(e watch.Event, w *watch.Watcher, changed bool) error {
 	r := w.Now()
 	due := false
@@ -77,7 +77,7 @@ func PlainLine(r watch.Reading) string {
 	return b.String()
 }
 
-// Left says how long memory lasts; "" if that is not known.
+// Left describes how long memory will last; "" if that is unknown.
 func Left(r watch.Reading) string {
 	switch {
 	case r.StepsToOOM != nil && r.SecondsToOOM != nil:
@@ -99,7 +99,7 @@ func Clock(seconds float64) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// Span formats a length of time: 12 s, 5 min, 3.2 h, 2.1 days.
+// Span formats a duration: 12 s, 5 min, 3.2 h, 2.1 days.
 func Span(seconds float64) string {
 	switch {
 	case seconds < 120:

@@ -19,7 +19,7 @@ import (
 	"snug/internal/watch"
 )
 
-// Prometheus serves the newest state at /metrics, for a Prometheus server to scrape.
+// Prometheus serves the latest state at /metrics, for a Prometheus server to scrape.
 type Prometheus struct {
 	Addr string // to listen on: localhost:9835, or :9835 for all
 
@@ -31,7 +31,7 @@ type Prometheus struct {
 	listener net.Listener
 }
 
-// Listen begins to serve.
+// Listen starts serving.
 func (p *Prometheus) Listen() error {
 	listener, err := net.Listen("tcp", p.Addr)
 	if err != nil {
@@ -54,13 +54,13 @@ func (p *Prometheus) Listen() error {
 	return nil
 }
 
-// Address returns where the endpoint is.
+// Address returns the endpoint's address.
 func (p *Prometheus) Address() string { return p.listener.Addr().String() }
 
-// often is how often the state is renewed at most: scrapes are seconds apart.
+// often is the shortest time between updates of the state: scrapes are seconds apart.
 const often = 200 * time.Millisecond
 
-// Event renews the state that is served.
+// Event updates the state that is served.
 func (p *Prometheus) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,14 +71,14 @@ func (p *Prometheus) Event(_ watch.Event, w *watch.Watcher, changed bool) error 
 	return nil
 }
 
-// Close ends the server.
+// Close stops the server.
 func (p *Prometheus) Close(*watch.Watcher) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return p.server.Shutdown(ctx)
 }
 
-// metric is one of the metrics, with its labels.
+// metric is one metric with its labels.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -94,7 +94,7 @@ func counter(name, help string, labels ...string) metric {
 	return m
 }
 
-// metrics is the one table of what is exported. Units are base units, and are part of the name.
+// metrics is the only table of exported metrics. Units are base units and part of the name.
 var metrics = struct {
 	used, total, util, power, powerLimit, temperature, throttled metric
 	process                                                      metric
@@ -136,7 +136,7 @@ func (p *Prometheus) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the newest values.
+// Collect sends the latest values.
 func (p *Prometheus) Collect(to chan<- prometheus.Metric) {
 	p.mu.Lock()
 	view, events := p.view, p.events
@@ -157,7 +157,7 @@ type putMetric func(m metric, value float64, labels ...string)
 
 func collectCard(c watch.CardView, put putMetric) {
 	if c.Silent {
-		return // an old value must not look like a new one
+		return // an old value must not look current
 	}
 	labels := []string{strconv.Itoa(c.Index), c.UUID, c.Name}
 	put(metrics.used, float64(c.Used), labels...)

@@ -10,8 +10,8 @@ import (
 	"snug/internal/watch"
 )
 
-// Record writes a recording: each event as one line, at once, so that little is lost if snug is killed. If the disk is
-// full, it says so once and tries again with every event; what could not be written is counted in a note.
+// Record writes a recording: each event as one line, immediately, so that little is lost if snug is killed. If the
+// disk is full, it warns once and retries with every event; a note counts the lines that could not be written.
 type Record struct {
 	Out  io.WriteCloser
 	Name string            // of the file, for messages
@@ -19,7 +19,7 @@ type Record struct {
 
 	lost   int
 	failed bool
-	half   bool // a line was written in part
+	half   bool // a line was partly written
 }
 
 // Event writes the event.

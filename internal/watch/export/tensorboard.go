@@ -10,12 +10,12 @@ import (
 	"snug/internal/watch"
 )
 
-// TensorBoard writes scalars for TensorBoard: the memory of each step, and samples of the cards at the step that is
-// running, or at the second if no process reports steps.
+// TensorBoard writes scalars for TensorBoard: the memory of each step, and card samples at the current step, or at
+// the current second if no process reports steps.
 type TensorBoard struct {
 	Out   io.WriteCloser
 	Name  string
-	Start float64 // seconds since 1970 at which the watching began
+	Start float64 // when watching began, in seconds since 1970
 	Warn  func(string)
 
 	begun, fails bool
@@ -69,7 +69,7 @@ func gpuScalars(g watch.GPU) []scalar {
 	return out
 }
 
-// check says once that the file cannot be written.
+// check warns once that the file cannot be written.
 func (t *TensorBoard) check(err error) {
 	if err != nil && !t.fails {
 		t.fails = true

@@ -6,7 +6,7 @@ package live
 
 import "os"
 
-// alive asks the system for a handle of the process.
+// alive checks for the process by opening a handle to it.
 func alive(pid int) Alive {
 	p, err := os.FindProcess(pid)
 	if err != nil {

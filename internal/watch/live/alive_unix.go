@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// alive asks the system with a signal that does nothing.
+// alive checks for the process by sending signal 0.
 func alive(pid int) Alive {
 	switch err := syscall.Kill(pid, 0); {
 	case err == nil:

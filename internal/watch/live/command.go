@@ -21,15 +21,15 @@ type Command struct {
 	Stdin          *os.File         // nil: none
 	Stdout, Stderr io.Writer        // of the command
 	Runner         run.Runner       // nil: this machine
-	TempDir        string           // "": the system's place
+	TempDir        string           // "": the system default
 	Signals        <-chan os.Signal // to forward
 	WandB          bool             // log to Weights & Biases, if the run uses it
 
 	Outcome *run.Outcome // how it ended; set by Run
 }
 
-// startCommand starts the command, if there is one. What its processes report comes through the first channel, its end
-// through the second.
+// startCommand starts the command, if there is one. The first channel delivers its processes' reports, the second its
+// end.
 func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan error, error) {
 	c := s.Command
 	if c == nil {
@@ -60,8 +60,8 @@ func (s *session) startCommand(ctx context.Context) (<-chan watch.Event, <-chan 
 	return steps, done, nil
 }
 
-// receive reads what the probes report, until the socket is closed. What is no event is left out: a report is never a
-// reason to fail.
+// receive reads the probes' reports until the socket is closed. It skips anything that is not an event: a report must
+// never cause a failure.
 func receive(socket *net.UnixConn, to chan<- watch.Event) {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -71,7 +71,7 @@ func receive(socket *net.UnixConn, to chan<- watch.Event) {
 		}
 		var e watch.Event
 		if json.Unmarshal(buffer[:n], &e) != nil || e.Kind == watch.KindEnd {
-			continue // one process has ended; the others may go on
+			continue // one process has ended; the others may continue
 		}
 		to <- e
 	}

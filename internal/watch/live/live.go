@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live makes events for package watch from this machine: samples of its GPUs, and what the probe reports from
-// inside a run that snug has started.
+// Package live produces events for package watch on this machine: GPU samples, and what the probe reports from inside
+// a run that snug started.
 //
-//	live.go     the loop that puts all of it in order
-//	sampler.go  GPUs: opens a source, keeps going when it fails
-//	pids.go     the processes that the user has named
+//	live.go     the loop that puts all events in order
+//	sampler.go  GPUs: opens a source, continues when it fails
+//	pids.go     the processes that the user named
 //	command.go  a run that snug starts, with the probe
 package live
 
@@ -19,16 +19,16 @@ import (
 	"snug/internal/watch"
 )
 
-// Config says what to watch.
+// Config describes what to watch.
 type Config struct {
 	Sources  []gpu.SampledSource // ways to sample GPUs
 	Interval time.Duration       // between samples
 	GPUs     []int               // the cards to watch; none: all
-	PIDs     []int               // the processes to watch; none: all, or those of Command
+	PIDs     []int               // the processes to watch; none: all, or Command's
 	Command  *Command            // a run to start; nil: none
-	Alive    func(pid int) Alive // whether a process exists; nil: on this machine
-	Now      func() time.Time    // nil: the clock of this machine
-	Samples  int                 // end after so many samples; 0: never
+	Alive    func(pid int) Alive // reports whether a process exists; nil: on this machine
+	Now      func() time.Time    // nil: this machine's clock
+	Samples  int                 // end after this many samples; 0: never
 }
 
 // session is the state of the loop.
@@ -36,13 +36,13 @@ type session struct {
 	Config
 	emit   func(watch.Event)
 	began  time.Time
-	last   float64 // the newest time that an event has
+	last   float64 // the time of the latest event
 	jumped bool
 	taken  int
 }
 
-// Run emits events until the context ends, the command has ended, or the processes are gone. An error means that there
-// is nothing to watch.
+// Run emits events until the context ends, the command has ended, or the processes are gone. It returns an error if
+// there is nothing to watch.
 func Run(ctx context.Context, c Config, emit func(watch.Event)) error {
 	s := &session{Config: c, emit: emit}
 	if s.Now == nil {
@@ -84,7 +84,7 @@ func (s *session) start() error {
 	return nil
 }
 
-// loop emits samples and steps in the order in which they come.
+// loop emits samples and steps in the order in which they arrive.
 func (s *session) loop(ctx context.Context, cards *cards, steps <-chan watch.Event, done <-chan error) error {
 	ticks := time.NewTicker(s.Interval)
 	defer ticks.Stop()
@@ -115,7 +115,7 @@ func (s *session) loop(ctx context.Context, cards *cards, steps <-chan watch.Eve
 	}
 }
 
-// sample emits the state of the cards.
+// sample emits a sample of the cards.
 func (s *session) sample(ctx context.Context, cards *cards) {
 	for _, x := range cards.sample(ctx, s.Now()) {
 		s.send(watch.Event{Kind: watch.KindGPU, GPU: gpuEvent(x)})
@@ -123,7 +123,7 @@ func (s *session) sample(ctx context.Context, cards *cards) {
 	s.taken++
 }
 
-// gpuEvent returns a sample as an event has it.
+// gpuEvent converts a sample for an event.
 func gpuEvent(x gpu.Sample) watch.GPU {
 	g := watch.GPU{
 		Index: x.Index, UUID: x.UUID, Name: x.Name, Used: int64(x.Used), Total: int64(x.Total), Reserved: int64(x.Reserved), Util: x.Util,
@@ -137,10 +137,11 @@ func gpuEvent(x gpu.Sample) watch.GPU {
 
 func (s *session) note(text string) { s.send(watch.Event{Kind: watch.KindNote, Message: text}) }
 
-// jump is by how many seconds the clock may differ from what is expected before it is called a jump.
+// jump is by how many seconds the clock may be off before it counts as a jump.
 const jump = 60.0
 
-// send emits an event with its time. Times never go back: if the clock does, they stand still, and a note says so.
+// send emits an event with its time. Times never decrease: if the clock goes back, the time stays the same and a note
+// reports it.
 func (s *session) send(e watch.Event) {
 	t := s.Now().Sub(s.began).Seconds()
 	if t < s.last || t > s.last+jump+2*s.Interval.Seconds() && s.taken > 0 {

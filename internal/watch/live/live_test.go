@@ -16,7 +16,7 @@ import (
 	"snug/internal/watch"
 )
 
-// fakeSource is a source whose answers are a script: one function for each sample, the last one again and again.
+// fakeSource is a source with scripted answers: one function for each sample, the last one repeated.
 type fakeSource struct {
 	name    string
 	maker   gpu.Maker
@@ -59,7 +59,7 @@ func used(n uint64) func() ([]gpu.Sample, error) {
 
 func lost() ([]gpu.Sample, error) { return nil, fmt.Errorf("%w: gone", gpu.ErrLost) }
 
-// watched runs for a time, by a clock that jumps forward at once, and returns the events.
+// watched runs for a simulated time, with a clock that jumps forward at once, and returns the events.
 func watched(t *testing.T, c Config, seconds int) (out []watch.Event, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -128,7 +128,7 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// TestDriverLost loses the driver for a while: the watching says so, goes on, and says when it is back.
+// TestDriverLost loses the driver for a while: watching reports it, continues, and reports when the driver is back.
 func TestDriverLost(t *testing.T) {
 	f := newFake(used(10), lost, used(30))
 	f.opens = []error{nil, errors.New("still gone")}
@@ -136,7 +136,7 @@ func TestDriverLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "fake is not responding: the driver does not answer: gone; retrying\nfake is responding"
+	want := "fake is not responding: the driver does not respond: gone; retrying\nfake is responding"
 	if got := notes(events); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -146,7 +146,7 @@ func TestDriverLost(t *testing.T) {
 	}
 }
 
-// TestSecondSource has another source of the same maker that takes over.
+// TestSecondSource has another source for the same vendor that takes over.
 func TestSecondSource(t *testing.T) {
 	first, second := newFake(used(10), lost), newFake(used(50))
 	first.opens, second.name = []error{nil, errors.New("gone"), errors.New("gone"), errors.New("gone")}, "second"
@@ -259,6 +259,6 @@ func TestClockJumps(t *testing.T) {
 
 func TestAlive(t *testing.T) {
 	if alive(1<<22+1) != Gone {
-		t.Error("a process that cannot exist does")
+		t.Error("an impossible process exists")
 	}
 }

@@ -4,18 +4,18 @@ package live
 
 import "fmt"
 
-// Alive says whether a process exists.
+// Alive is whether a process exists.
 type Alive int
 
-// What is known about a process.
+// The possible answers about a process.
 const (
 	Gone    Alive = iota // it does not exist
 	Ours                 // it exists
 	Foreign              // it exists and belongs to another user
 )
 
-// checkPIDs returns an error if a process that the user named does not exist. One of another user is watched as far as
-// the driver tells about it.
+// checkPIDs returns an error if a process that the user named does not exist. For another user's process, only what
+// the driver reports is watched.
 func (s *session) checkPIDs() error {
 	for _, pid := range s.PIDs {
 		switch s.Alive(pid) {

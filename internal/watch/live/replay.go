@@ -11,8 +11,8 @@ import (
 	"snug/internal/watch"
 )
 
-// Replay emits the events of a recording at so many times the speed of the run; 0 is at once. The speed is asked for
-// before each event, so it can change on the way.
+// Replay emits a recording's events at a multiple of the run's speed; 0 means at once. It calls speed before each
+// event, so the speed can change during the replay.
 func Replay(ctx context.Context, r *watch.Reader, speed func() float64, emit func(watch.Event)) error {
 	last := 0.0
 	for {
@@ -31,10 +31,10 @@ func Replay(ctx context.Context, r *watch.Reader, speed func() float64, emit fun
 	}
 }
 
-// longestPause is how long a replay stands still at most: a gap in a recording is not waited for.
+// longestPause is the longest pause in a replay: longer gaps in a recording are cut short.
 const longestPause = 10 * time.Second
 
-// pause waits for the time between two events. It returns false if the replay is to end.
+// pause waits for the time between two events. It returns false if the replay should end.
 func pause(ctx context.Context, seconds float64, speed func() float64) bool {
 	times := speed()
 	if times <= 0 || seconds <= 0 {

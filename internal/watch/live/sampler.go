@@ -13,28 +13,28 @@ import (
 	"snug/internal/gpu"
 )
 
-// again is how long a source that failed is left alone.
+// again is how long to wait before retrying a source that failed.
 const again = 5 * time.Second
 
-// cards samples the GPUs of all makers, each through the first of its sources that answers.
+// cards samples the GPUs of all vendors, each through its first source that answers.
 type cards struct {
 	sources []gpu.SampledSource
 	wanted  []int
 	note    func(string)
 
 	open_  []*openSource
-	silent map[int]bool // GPUs that do not answer
+	silent map[int]bool // GPUs that do not respond
 	missed map[int]bool // wanted GPUs that were not found
 }
 
-// openSource is a source that answers, or did.
+// openSource is a source that responds, or did so before.
 type openSource struct {
 	source  gpu.SampledSource
-	sampler gpu.Sampler // nil: it is to be opened again
+	sampler gpu.Sampler // nil: must be opened again
 	retry   time.Time
 }
 
-// open opens the first source of each maker that answers. The error says what each of them said.
+// open opens each vendor's first source that responds. The error includes each source's own.
 func (c *cards) open(ctx context.Context) error {
 	c.silent, c.missed = map[int]bool{}, map[int]bool{}
 	var failed []string
@@ -66,7 +66,7 @@ func (c *cards) close() {
 	}
 }
 
-// sample returns the state of the wanted cards that answer.
+// sample returns the state of the wanted cards that respond.
 func (c *cards) sample(ctx context.Context, now time.Time) []gpu.Sample {
 	var out []gpu.Sample
 	for _, o := range c.open_ {
@@ -83,8 +83,8 @@ func (c *cards) sample(ctx context.Context, now time.Time) []gpu.Sample {
 	return out
 }
 
-// ask samples one source. If it fails, it is closed, and opened again after a while; another source of the same maker
-// takes its place if it answers.
+// ask samples one source. A source that fails is closed and reopened after a while; meanwhile another source for the
+// same vendor replaces it if it responds.
 func (c *cards) ask(ctx context.Context, o *openSource, now time.Time) []gpu.Sample {
 	if o.sampler == nil {
 		if now.Before(o.retry) {
@@ -105,7 +105,7 @@ func (c *cards) ask(ctx context.Context, o *openSource, now time.Time) []gpu.Sam
 	return nil
 }
 
-// reopen opens a source that failed, or another one of the same maker.
+// reopen opens a source that failed, or another one for the same vendor.
 func (c *cards) reopen(ctx context.Context, o *openSource) bool {
 	for _, s := range c.sources {
 		if s.Maker() != o.source.Maker() {
@@ -120,7 +120,7 @@ func (c *cards) reopen(ctx context.Context, o *openSource) bool {
 	return false
 }
 
-// answers reports whether a card answers, and says so when that changes.
+// answers reports whether a card responds, and adds a note when that changes.
 func (c *cards) answers(x gpu.Sample) bool {
 	switch {
 	case x.Err != nil && !c.silent[x.Index]:
@@ -133,7 +133,7 @@ func (c *cards) answers(x gpu.Sample) bool {
 	return x.Err == nil
 }
 
-// checkWanted says once which of the wanted cards do not exist.
+// checkWanted reports once which of the wanted cards do not exist.
 func (c *cards) checkWanted(got []gpu.Sample) {
 	for _, index := range c.wanted {
 		here := slices.ContainsFunc(got, func(x gpu.Sample) bool { return x.Index == index })

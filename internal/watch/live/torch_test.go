@@ -15,7 +15,7 @@ import (
 	"snug/internal/watch"
 )
 
-// TestTorchCommand runs a training with the probe: real PyTorch, with made-up counts of memory.
+// TestTorchCommand runs a training script with the probe: real PyTorch, but simulated memory figures.
 func TestTorchCommand(t *testing.T) {
 	python := os.Getenv("SNUG_TEST_PYTHON")
 	if python == "" {
@@ -43,7 +43,7 @@ func TestTorchCommand(t *testing.T) {
 	checkSteps(t, events)
 }
 
-// checkStarted checks the first lines: the card, and the cap on it.
+// checkStarted checks the first events: the card, and its cap.
 func checkStarted(t *testing.T, events []watch.Event) {
 	t.Helper()
 	starts, limits := kinds(events, watch.KindStart), kinds(events, watch.KindLimit)
@@ -55,7 +55,7 @@ func checkStarted(t *testing.T, events []watch.Event) {
 	}
 }
 
-// checkSteps checks that each step and each batch of an evaluation was reported, with its own peak.
+// checkSteps checks that each step and each evaluation batch was reported, with its own peak.
 func checkSteps(t *testing.T, events []watch.Event) {
 	t.Helper()
 	const m = 1 << 20
@@ -65,7 +65,7 @@ func checkSteps(t *testing.T, events []watch.Event) {
 	}
 	tenth, eval := steps[9].Step, steps[10].Step
 	if tenth.Wait == nil {
-		t.Error("the time for data is missing")
+		t.Error("the time spent waiting for data is missing")
 	}
 	tenth.Wait, eval.Wait = nil, nil
 	want := watch.Step{N: 10, Phase: watch.Train, Shape: []int{12, 8}, Allocated: 110 * m, Reserved: 200 * m, PeakAllocated: 189 * m, PeakReserved: 200 * m}

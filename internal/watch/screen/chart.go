@@ -11,8 +11,8 @@ import (
 	"snug/internal/watch/export"
 )
 
-// chart draws memory over the whole run, into so many rows: what steps used and what PyTorch reserved if a process
-// reports steps, otherwise what is in use on the card.
+// chart draws memory over the whole run in the given number of rows: what steps used and PyTorch reserved if a
+// process reports steps, otherwise the memory in use on the card.
 func (c Canvas) chart(v watch.View, rows int) []string {
 	if rows < leastChart {
 		return nil
@@ -42,15 +42,16 @@ func (c Canvas) apartIn(width int, left, right string) string {
 	return narrow.apart(left, right)
 }
 
-// smallShare is the share of the memory below which a curve is drawn at its own scale: at the card's it would be flat.
+// smallShare is the fraction of the memory below which a curve gets its own scale, because at the card's scale it
+// would be flat.
 const smallShare = 0.2
 
-// series is what the curve shows.
+// series is the data of a curve.
 type series struct {
 	inner, outer []uint64
 	from, to     string  // labels of its ends
 	what         string  // its title
-	capacity     float64 // what could be used at most
+	capacity     float64 // the most that could be used
 }
 
 func (x series) most() uint64 {
@@ -98,8 +99,8 @@ func (c Canvas) steps(p watch.ProcessView) series {
 	return x
 }
 
-// stretch returns a series of another length: the largest of what falls together, and the same again where there are
-// fewer values than columns.
+// stretch returns the series resampled to a width: the largest value where several fall into one column, repeated
+// values where there are fewer values than columns.
 func stretch(values []uint64, width int) []uint64 {
 	out := make([]uint64, width)
 	for i := range out {

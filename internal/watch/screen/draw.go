@@ -14,25 +14,25 @@ import (
 	"snug/internal/watch/export"
 )
 
-// Canvas says how large the screen is and what it can show.
+// Canvas describes the screen: its size and what it can show.
 type Canvas struct {
 	Width, Height int
 	Color         bool
 	Unicode       bool
-	Card          int      // the card whose curve is shown: its place in the list
-	Paused        bool     // the view stands still
+	Card          int      // the card whose curve is shown, as an index in the list
+	Paused        bool     // the view is frozen
 	Speed         float64  // of a replay; 0: live
 	Title         string   // what is watched
 	Output        []string // the last lines that the run printed
 }
 
-// The smallest screen that is drawn on; a smaller one shows a part of it.
+// The smallest screen size that is drawn; a smaller terminal shows part of it.
 const (
 	leastWidth  = 40
 	leastHeight = 10
 )
 
-// Draw returns the whole screen: exactly as many lines as it is high, none wider than it is.
+// Draw returns the whole screen: exactly Height lines, none wider than Width.
 func Draw(v watch.View, c Canvas) string {
 	c.Width, c.Height = max(c.Width, leastWidth), max(c.Height, leastHeight)
 	head := append([]string{c.heading(v)}, c.verdict(v)...)
@@ -58,10 +58,10 @@ func Draw(v watch.View, c Canvas) string {
 	return strings.Join(lines, "\n")
 }
 
-// leastChart is how many rows a curve needs to be worth drawing, with its axis.
+// leastChart is the minimum number of rows for a curve, including its axis.
 const leastChart = 5
 
-// share gives the list of cards and the list of processes their rows; the curve gets the rest.
+// share assigns rows to the lists of cards and processes; the curve gets the rest.
 func (c Canvas) share(cards, procs []string, room int) ([]string, []string) {
 	for len(cards)+len(procs) > room-leastChart && len(procs) > 2 {
 		procs = procs[:len(procs)-1]
@@ -90,7 +90,7 @@ func (c Canvas) heading(v watch.View) string {
 	return c.bold(c.apart(left, right))
 }
 
-// apart puts two texts at the ends of a line.
+// apart puts two texts at opposite ends of a line.
 func (c Canvas) apart(left, right string) string {
 	room := c.Width - lipgloss.Width(right) - 2
 	if lipgloss.Width(left) > room {
@@ -99,7 +99,7 @@ func (c Canvas) apart(left, right string) string {
 	return left + strings.Repeat(" ", max(1, c.Width-lipgloss.Width(left)-lipgloss.Width(right))) + right
 }
 
-// verdict is the state, how long memory lasts, the evidence and the advice.
+// verdict returns the state, how long memory will last, the evidence and the advice.
 func (c Canvas) verdict(v watch.View) []string {
 	r := v.Reading
 	first := c.badge(r.State)
@@ -135,7 +135,7 @@ func (c Canvas) arrow() string {
 	return "->"
 }
 
-// wrap breaks a text between words, into so many lines at most.
+// wrap breaks a text between words, into at most "most" lines.
 func (c Canvas) wrap(text string, most int) []string {
 	var lines []string
 	line := ""
@@ -163,7 +163,7 @@ func (c Canvas) wrap(text string, most int) []string {
 	return lines
 }
 
-// cards has one line for each card.
+// cards returns one line for each card.
 func (c Canvas) cards(v watch.View) []string {
 	if len(v.Cards) == 0 {
 		return []string{"", c.dim("no GPU sample yet")}
@@ -208,14 +208,14 @@ func (c Canvas) card(x watch.CardView) string {
 
 func (c Canvas) barWidth() int { return min(40, max(8, c.Width/5-4)) }
 
-// bar draws a share of something, filled up to a fixed width.
+// bar draws value as a fraction of full, as a bar of a fixed width.
 func (c Canvas) bar(value, full float64, width int) string {
 	s := term.Screen{Unicode: c.Unicode}
 	bar := s.Bar(uint64(max(value, 0)), uint64(max(full, 1)), width)
 	return bar + c.dim(strings.Repeat(s.Shade(), max(0, width-lipgloss.Width(bar))))
 }
 
-// processes has one line for each process: those that are watched first.
+// processes returns one line for each process, watched ones first.
 func (c Canvas) processes(v watch.View) []string {
 	if len(v.Processes) == 0 {
 		return nil
@@ -258,7 +258,7 @@ func (c Canvas) process(p watch.ProcessView, v watch.View) string {
 	return text
 }
 
-// tail is the newest note, the run's output, and the keys.
+// tail returns the latest note, the run's output, and the keys.
 func (c Canvas) tail(v watch.View) []string {
 	var out []string
 	if n := len(v.Notes); n > 0 {
@@ -305,10 +305,10 @@ func (c Canvas) style(s lipgloss.Style, text string) string {
 	return s.Render(text)
 }
 
-// badge is the state, in a colour for how urgent it is.
+// badge returns the state, coloured by urgency.
 func (c Canvas) badge(s watch.State) string {
 	if s == "" {
-		s = watch.WarmingUp // nothing has come yet
+		s = watch.WarmingUp // no event yet
 	}
 	text := " " + strings.ToUpper(string(s)) + " "
 	if !c.Color {
@@ -330,7 +330,7 @@ func colorOf(s watch.State) string {
 	return "6" // cyan
 }
 
-// Summary returns the cards and processes of a view, a line each, for a page or a pipe.
+// Summary returns a view's cards and processes, one line each, for a page or a pipe.
 func Summary(v watch.View, s term.Screen) []string {
 	c := Canvas{Width: s.Width, Color: false, Unicode: s.Unicode}
 	var out []string

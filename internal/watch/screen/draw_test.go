@@ -16,9 +16,9 @@ import (
 	"snug/internal/watch"
 )
 
-var update = flag.Bool("update", false, "write the pictures of testdata anew")
+var update = flag.Bool("update", false, "rewrite the screens in testdata")
 
-// view returns what a recording shows at a time.
+// view returns the view of a recording at a time.
 func view(t *testing.T, name string, until float64) watch.View {
 	t.Helper()
 	f, err := os.Open(filepath.Join("../../../testdata/watch", name+".jsonl.gz"))
@@ -40,7 +40,7 @@ func view(t *testing.T, name string, until float64) watch.View {
 	}
 }
 
-// eight returns eight cards, as a node has them.
+// eight returns a view of a node with eight cards.
 func eight() watch.View {
 	w := watch.New(watch.Options{})
 	w.Add(watch.Event{Kind: watch.KindStart})
@@ -107,7 +107,7 @@ func checkSize(t *testing.T, picture string, width, height int) {
 	}
 }
 
-// TestEverySize draws on screens of all sizes, with and without colour: none is overfull.
+// TestEverySize draws screens of all sizes, with and without colour, and checks that nothing overflows.
 func TestEverySize(t *testing.T) {
 	views := []watch.View{view(t, "leak_slow", 12), eight(), {}}
 	for _, v := range views {
@@ -146,7 +146,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("speed %g", got)
 	}
 	if !press("space").canvas.Paused || press("space").canvas.Paused {
-		t.Error("space does not pause and go on")
+		t.Error("space does not pause and resume")
 	}
 	if _, quit := m.key("q"); quit == nil {
 		t.Error("q does not quit")

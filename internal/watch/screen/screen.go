@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package screen is the full-screen view of snug watch. Draw makes the picture from a View, as text; Program keeps it on
-// a terminal and reads keys. No other package knows the library that does so.
+// Package screen is the full-screen view of snug watch. Draw renders a View as text; Program shows it on a terminal
+// and reads keys. No other package imports the terminal library.
 package screen
 
 import (
@@ -20,7 +20,7 @@ import (
 	"snug/internal/watch"
 )
 
-// refresh is the shortest time between two pictures: faster changes cannot be read.
+// refresh is the shortest time between redraws: faster changes cannot be read.
 const refresh = 100 * time.Millisecond
 
 // Program shows a run on a terminal until the user quits.
@@ -31,7 +31,7 @@ type Program struct {
 	output tail
 }
 
-// New returns a program that draws on a terminal. A speed above 0 is that of a replay, which keys can change.
+// New returns a program that draws on a terminal. A speed above 0 is a replay's, which keys can change.
 func New(ctx context.Context, in io.Reader, out io.Writer, environ []string, c Canvas) *Program {
 	p := &Program{}
 	p.speed.Store(math.Float64bits(c.Speed))
@@ -51,10 +51,10 @@ func (p *Program) Run() error {
 // Quit ends the view.
 func (p *Program) Quit() { p.tea.Quit() }
 
-// Speed returns the speed of the replay.
+// Speed returns the replay speed.
 func (p *Program) Speed() float64 { return math.Float64frombits(p.speed.Load()) }
 
-// Event shows the state after an event, if the last picture is old enough.
+// Event shows the state after an event, if the last redraw is old enough.
 func (p *Program) Event(_ watch.Event, w *watch.Watcher, changed bool) error {
 	now := time.Now()
 	if !changed && now.Sub(p.newest) < refresh {
@@ -71,7 +71,7 @@ func (p *Program) Close(w *watch.Watcher) error {
 	return nil
 }
 
-// Output returns a writer for what the run prints: its last lines are shown.
+// Output returns a writer for the run's output, whose last lines are shown.
 func (p *Program) Output() io.Writer { return &p.output }
 
 // model is the state of the view.
@@ -81,17 +81,17 @@ type model struct {
 	program *Program
 }
 
-// redraw is the message to draw again: what the run prints makes no event.
+// redraw is the message to draw again: the run's output causes no event.
 type redraw struct{}
 
-// Init begins to draw again now and then. The size comes by itself.
+// Init starts periodic redrawing. The terminal reports its size unasked.
 func (m model) Init() tea.Cmd { return soon() }
 
 func soon() tea.Cmd {
 	return tea.Tick(5*refresh, func(time.Time) tea.Msg { return redraw{} })
 }
 
-// Update takes a size, a key, or a new state.
+// Update handles a size, a key, or a new state.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -108,7 +108,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// key does what a key asks for.
+// key handles a key press.
 func (m model) key(key string) (tea.Model, tea.Cmd) {
 	switch key {
 	case "q", "ctrl+c", "esc":
@@ -128,7 +128,7 @@ func (m model) key(key string) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// setSpeed changes the speed of a replay, within what can be followed.
+// setSpeed changes the replay speed, within limits.
 func (m model) setSpeed(by float64) {
 	if speed := m.program.Speed(); speed > 0 {
 		m.program.speed.Store(math.Float64bits(min(1024, max(0.125, speed*by))))
@@ -150,7 +150,7 @@ type tail struct {
 	text []byte
 }
 
-// mostTail is how many bytes of output are kept.
+// mostTail is the maximum number of bytes of output to keep.
 const mostTail = 1 << 14
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -163,7 +163,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines returns the lines that a terminal would show: a carriage return begins a line again.
+// lines returns the lines as a terminal would show them: a carriage return starts the line over.
 func (t *tail) lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,7 +176,7 @@ func (t *tail) lines() []string {
 	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// printable leaves out what could move the cursor or change colours.
+// printable removes characters that could move the cursor or change colours.
 func printable(r rune) rune {
 	switch {
 	case r == '\t':

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API of this server. A later question of the same kind cancels an earlier one.
+// The server's API. A request cancels an earlier one of the same kind.
 
 const base = "api/v1";
 const running = new Map();

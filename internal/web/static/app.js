@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: it sends the run to the server whenever a control changes, and shows the answers.
+// The page. It sends the run to the server whenever a control changes, and shows the answers.
 
 import { ask, get, isAbort, upload } from "./api.js";
 import * as charts from "./charts.js";
@@ -108,7 +108,7 @@ async function findBest() {
     const p = await ask("/optimize", target ? { ...question(), target_effective_batch: target } : question());
     const best = p.recommended;
     $("plan-text").textContent = best
-      ? `${p.change || "Nothing to change"}: ${bytes(best.estimate.device_peak)}${best.samples_per_second ? `, ${speed(best)} samples/s (now ${speed(p.current) || "it does not fit"})` : ""}.`
+      ? `${p.change || "Nothing to change"}: ${bytes(best.estimate.device_peak)}${best.samples_per_second ? `, ${speed(best)} samples/s (now ${speed(p.current) || "does not fit"})` : ""}.`
       : `Nothing fits at these settings.${p.rescue?.length ? " It would fit with: " + p.rescue.join(", ") + "." : ""}`;
     const take = (c) => element("button", { type: "button", on: { click: () => adopt(c.settings) } }, "Use");
     rows($("ladder"), ["", "settings", "memory", "samples/s", ""], p.ladder.map((r) => [r.name, words(r.settings), bytes(r.estimate.device_peak), speed(r), take(r)]));
@@ -118,7 +118,7 @@ async function findBest() {
   }
 }
 
-// adopt takes the settings of a plan into the run.
+// adopt applies a plan's settings to the run.
 function adopt(chosen) {
   for (const [name, value] of Object.entries(chosen)) {
     if (value !== null && typeof value === "object" && !Array.isArray(value)) {
@@ -169,7 +169,7 @@ async function openSnapshot(file) {
   }
 }
 
-// ---- models that are uploaded
+// ---- uploaded models
 
 async function useFile(file) {
   if (!file) return;

@@ -10,7 +10,7 @@ const axis = (more) => ({ stroke: style("--soft"), grid: { stroke: style("--line
 
 const gib = (_, ticks) => ticks.map((t) => `${t / 2 ** 30 >= 10 || t === 0 ? Math.round(t / 2 ** 30) : (t / 2 ** 30).toFixed(1)} GiB`);
 
-// even returns ticks at whole steps of 1, 2 or 5 GiB (or MiB).
+// even returns ticks at multiples of 1, 2 or 5 GiB (or MiB).
 function even(_, __, least, most) {
   let step = 2 ** 20;
   for (const f of [2, 2.5, 2]) if ((most - least) / step > 6) step *= f;
@@ -25,7 +25,7 @@ function draw(into, options, data) {
   return new uPlot({ width: Math.max(260, into.clientWidth), height: 250, ...options }, data, into);
 }
 
-// timeline draws the step as areas on top of each other. hovered gets the column under the pointer, or null.
+// timeline draws the step as stacked areas. hovered gets the column under the pointer, or null.
 export function timeline(into, t, total, hovered) {
   const n = t.reserved.length;
   if (n === 0 || t.areas.length === 0) {

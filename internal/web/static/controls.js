@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control for each setting, made from the table that the command line's flags are made from.
+// A control for each setting, generated from the same table as the command line's flags.
 
 import { element } from "./format.js";
 import { state } from "./state.js";
@@ -7,12 +7,12 @@ import { state } from "./state.js";
 // The settings that most people change; the others are under "More settings".
 const usual = ["batch", "seq", "accumulation", "precision", "optimizer", "checkpointing", "attention", "lora.rank", "quantization.bits", "dist.kind", "dist.world"];
 
-// Sliders are for sizes; each goes up to what is usual, and the field beside it takes any number.
+// Sliders are for sizes; each covers the usual range, and the field next to it accepts any number.
 const sliders = { batch: 128, seq: 8192, accumulation: 64, "lora.rank": 256, "dist.world": 64 };
 
 const labels = { batch: "Batch (samples per GPU)", seq: "Tokens per sample", "lora.rank": "LoRA rank", "quantization.bits": "Quantized weights (bits)", "dist.kind": "Parallelism", "dist.world": "GPUs" };
 
-// build makes the controls; changed is called after each change.
+// build creates the controls; changed is called after each change.
 export function build(settings, changed) {
   const main = document.getElementById("main-settings");
   const more = document.getElementById("more-settings");
@@ -75,7 +75,7 @@ function numeric(s, id, value, changed) {
   return element("div", { class: "row" }, slider, field);
 }
 
-// A slider runs evenly over the logarithm, so that small sizes are as easy to reach as large ones.
+// Sliders are logarithmic, so that small sizes are as easy to reach as large ones.
 function fromSlider(s, at) {
   if (at === 0) return s.least ? s.least : 0;
   const value = Math.round(2 ** ((at / 100) * Math.log2(sliders[s.name])));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them, the same as on the command line.
+// Formats numbers for people, as on the command line.
 
 const units = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
 
@@ -14,13 +14,13 @@ export const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFix
 
 export const count = (n) => n.toLocaleString("en-US");
 
-// Colours that keep their contrast on light and dark paper, one for each kind of memory.
+// Colours with enough contrast on light and dark backgrounds, one for each kind of memory.
 export const colours = {
   parameters: "#3b6fb6", gradients: "#6b9bd8", optimizer: "#7a5aa6", activations: "#2f8f6b", logits: "#c98a1b",
   batch: "#8a8f98", temporaries: "#c0584f", workspace: "#6f7d4f", fragmentation: "#b9bfc6", outside: "#595f66",
 };
 
-// element makes an HTML element with attributes and children; strings become text, never HTML.
+// element creates an HTML element with attributes and children; strings become text, never HTML.
 export function element(name, attributes = {}, ...children) {
   const e = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -33,7 +33,7 @@ export function element(name, attributes = {}, ...children) {
   return e;
 }
 
-// rows fills a table: headings, then one row for each list of cells. A cell that begins with a number is aligned right.
+// rows fills a table: headings, then one row for each list of cells. A cell that begins with a number is right-aligned.
 export function rows(table, headings, list) {
   const number = (cell) => typeof cell === "string" && /^[\d,.+−-]/.test(cell);
   const cells = (tag, row) => row.map((c) => element(tag, { class: number(c) ? "number" : undefined, scope: tag === "th" ? "col" : undefined }, c));

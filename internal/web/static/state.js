@@ -16,7 +16,7 @@ export function load(settings) {
   }
 }
 
-// parse returns the value of a setting that was written as text; undefined for none.
+// parse returns a setting's value from its text; undefined if empty.
 export function parse(setting, text) {
   if (text === "") return undefined;
   switch (setting.kind) {
@@ -38,7 +38,7 @@ export function save() {
   history.replaceState(null, "", "#" + query);
 }
 
-// setup returns the run as a setup, as docs/setup.md describes it.
+// setup returns the run as a setup (docs/setup.md).
 export function setup() {
   const out = { model: {} };
   if (state.profile) out.model.profile = state.profile;
@@ -56,7 +56,7 @@ export function question() {
   return state.gpu ? { setup: setup(), gpu: state.gpu } : { setup: setup() };
 }
 
-// command returns the command line that asks the same.
+// command returns the equivalent command line.
 export function command(settings) {
   const words = ["snug", "estimate"];
   if (state.profile) words.push("--model", "memory.snug");

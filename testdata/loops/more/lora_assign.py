@@ -1,4 +1,4 @@
-"""LoRA by hand: a subclass of nn.Linear put in place by assignment to each layer's attributes."""
+"""LoRA by hand: a subclass of nn.Linear assigned to each layer's attributes."""
 import argparse
 
 import torch

@@ -1,4 +1,4 @@
-"""LoRA by hand on an encoder's classifier, with the parent's _modules, half of the layers, and a new head."""
+"""LoRA by hand on an encoder's classifier, through the parent's _modules, on half of the layers, with a new head."""
 import argparse
 
 import torch

@@ -1,4 +1,4 @@
-"""Masked language model whose head sees only the masked positions."""
+"""A masked language model whose head is applied only to the masked positions."""
 import argparse
 
 import torch

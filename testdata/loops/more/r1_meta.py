@@ -1,4 +1,4 @@
-"""A step of MAML-like meta learning: the inner step's gradients keep their graph."""
+"""One step of MAML-like meta-learning: the inner step's gradients keep their graph."""
 import argparse
 
 import torch

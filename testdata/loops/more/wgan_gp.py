@@ -1,4 +1,4 @@
-"""A critic with the gradient penalty of WGAN-GP on feature vectors."""
+"""A critic with WGAN-GP's gradient penalty, on feature vectors."""
 import argparse
 
 import torch

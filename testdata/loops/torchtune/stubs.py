@@ -1,4 +1,4 @@
-"""Stands for the libraries that torchtune imports and a plain run does not use."""
+"""Replaces the libraries that torchtune imports but a plain run does not use."""
 import importlib.abc
 import importlib.machinery
 import os
@@ -9,7 +9,7 @@ NAMES = ("torchao", "omegaconf", "torchdata", "kagglehub", "tiktoken", "blobfile
 
 
 class Meta(type):
-    def __call__(cls, *a, **k):  # a decorator, if anything
+    def __call__(cls, *a, **k):  # used only as a decorator
         return lambda f=None: f
 
     def __getattr__(cls, name):

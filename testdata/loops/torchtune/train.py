@@ -16,7 +16,7 @@ SHAPES = {
 
 
 class Recipe:
-    """The step of full_finetune_single_device and lora_finetune_single_device, with batches of our own."""
+    """The step of full_finetune_single_device and lora_finetune_single_device, with our own batches."""
 
     def __init__(self, args):
         self.args = args

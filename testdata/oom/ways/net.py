@@ -1,4 +1,4 @@
-"""A small decoder and a classifier, used by the programs of this folder."""
+"""A small decoder and a classifier, used by the programs in this folder."""
 import torch
 from torch import nn
 import torch.nn.functional as F

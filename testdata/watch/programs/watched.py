@@ -1,4 +1,4 @@
-"""watched.py KIND CAP_GIB SECONDS [ARGS]: a training that leaks, is ragged, evaluates, ... until SECONDS have passed or memory runs out."""
+"""watched.py KIND CAP_GIB SECONDS [ARGS]: a training run that leaks, is ragged, evaluates, ... until SECONDS have passed or memory runs out."""
 import copy, os, random, sys, time
 import torch
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oom", "ways"))
@@ -42,7 +42,7 @@ while time.time() < end:
     optimizer.step()
     optimizer.zero_grad()
     step += 1
-    if kind in ("leak", "ragged_leak"):  # a share of the cap in each step
+    if kind in ("leak", "ragged_leak"):  # a fraction of the cap in each step
         kept.append(torch.empty(int(float(args[0]) * cap * 2**30), dtype=torch.uint8, device="cuda"))
     if kind == "staircase" and step % 20 == 0:
         kept.append(copy.deepcopy(model.state_dict()))

@@ -1,6 +1,6 @@
-// A library with NVML's symbols and layouts that knows one H200, one A100 cut
-// into two slices, and who uses them. FAIL makes its initialisation fail, and
-// every call after that end the process, as the real one's callers fear.
+// A library with NVML's symbols and layouts that reports one H200, one A100 with
+// two slices, and the processes on them. With FAIL, its initialization fails, and
+// every later call ends the process, as the real library might.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-"""A training on the CPU that PyTorch takes for one on a GPU: its counts of memory are made up here. It keeps a
-megabyte in every step, and evaluates after each tenth."""
+"""Trains on the CPU while PyTorch reports a GPU: its memory figures are simulated here. It keeps a megabyte in every
+step, and evaluates after every tenth."""
 import torch
 
 MIB = 1 << 20
@@ -49,5 +49,5 @@ for step, batch in enumerate(data, 1):
             for _ in range(2):
                 model(torch.ones(30, 8))
         model.train()
-# The program sees the peak of the whole run, although the probe has reset it in every step.
+# The program sees the peak of the whole run, although the probe resets it in every step.
 print("peak", torch.cuda.memory.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["peak"] // MIB)

@@ -1,4 +1,4 @@
-"""What all programs here share: options, the run, and its peaks at the end."""
+"""Shared by all programs here: options, the run, and its peaks at the end."""
 import argparse, json, os, random, sys
 import torch
 

@@ -1,5 +1,5 @@
-"""Allocation sizes of cuDNN's recurrent layers. One JSON line a case: the events of the second of two passes,
-allocations as their size, frees as minus the number of the allocation (from 1; 0 is one made before)."""
+"""Records allocation sizes of cuDNN's recurrent layers. One JSON line per case: the events of the second of two passes,
+allocations as their size, frees as minus the number of the allocation (from 1; 0 is an earlier one)."""
 import itertools, json, random, sys
 import torch
 from torch import nn
@@ -52,7 +52,7 @@ def cases():
             add(batch=b, hidden=h, inp=300, bi=1)
     for i in (1, 7, 40, 80, 128, 300, 512):
         add(inp=i); add(inp=i, bi=1, layers=2); add(inp=i, kind="gru", batch=100)
-    rnd = random.Random(1)                                # and at random, to check what is learnt of the rest
+    rnd = random.Random(1)                                # random cases, to check the rules derived from the rest
     for _ in range(160):
         add(kind=rnd.choice(list(KIND)), batch=rnd.choice((1, 5, 10, 25, 30, 50, 64, 100, 144, 200, 300, 512)), seq=rnd.randint(3, 300),
             inp=rnd.choice((64, 100, 256, 300)), hidden=rnd.choice((64, 100, 128, 256, 300, 512, 700)), layers=rnd.randint(1, 3),

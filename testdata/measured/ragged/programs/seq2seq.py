@@ -1,4 +1,4 @@
-"""Translation with GRUs and attention; two lengths a batch. --variant loop decodes word by word."""
+"""Translation with GRUs and attention; two lengths per batch. --variant loop decodes word by word."""
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence

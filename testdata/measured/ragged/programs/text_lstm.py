@@ -1,4 +1,4 @@
-"""Sentiment of padded texts with a bidirectional LSTM."""
+"""Sentiment classification of padded texts with a bidirectional LSTM."""
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence, pack_padded_sequence, pad_packed_sequence

@@ -34,7 +34,7 @@ class Model(nn.Module):
 
 
 class Bucketed(torch.utils.data.Sampler):
-    """Batches of like lengths, in random order."""
+    """Batches of similar lengths, in random order."""
 
     def __len__(self):
         return len(data) // args.batch_size

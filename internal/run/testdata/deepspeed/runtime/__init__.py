@@ -1,1 +1,1 @@
-"""Stands in for DeepSpeed: the parts that the probe follows."""
+"""A fake DeepSpeed with the parts that the probe hooks."""

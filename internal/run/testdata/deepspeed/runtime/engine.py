@@ -1,4 +1,4 @@
-"""An engine that accumulates, and whose optimizer steps once a parameter group."""
+"""An engine that accumulates gradients and whose optimizer steps once per parameter group."""
 
 
 class DeepSpeedEngine:
