@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		"a list in itself": {"x = []\nx.append(x)\ny = x == x\n", "x.py:2: a list or dict that contains itself"},
 		"endless calls":    {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
 		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script made lists"},
-		"no model":         {"print(1)\n", "it calls no model that snug knows"},
+		"no model":         {"print(1)\n", "it calls no model known to snug"},
 		"a cross encoder":  {"from sentence_transformers.cross_encoder import CrossEncoder\nmodel = CrossEncoder(\"gpt2\")\n", "x.py:2: CrossEncoder scores pairs of texts"},
 		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.GISTEmbedLoss(model, guide))\n", "x.py:4: the loss of this SentenceTransformerTrainer is not simulated"},
 		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters that add_adapter puts"},
