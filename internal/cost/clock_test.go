@@ -60,8 +60,8 @@ func TestFurtherMicroBatches(t *testing.T) {
 	}
 }
 
-// TestMeasuredTimes compares with runs that had the card to themselves: those that the host's times were
-// fitted on, and those of another day that they were not.
+// TestMeasuredTimes compares estimates with runs that had the card to themselves: the runs to which the host
+// constants were fitted, and runs from another day that were not used for fitting.
 func TestMeasuredTimes(t *testing.T) {
 	for _, c := range []struct {
 		files        []string

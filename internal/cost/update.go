@@ -2,8 +2,9 @@
 
 package cost
 
-// update is the cost of an optimizer's step: how often it reads or writes each element (of parameter, gradient,
-// states and temporaries), how many kernels it launches per parameter, and how many in total for all parameters.
+// update is the cost of an optimizer's step: how many times it reads or writes each element (of parameter,
+// gradient, states and temporaries), how many kernels it launches per parameter, and how many in total for all
+// parameters.
 type update struct {
 	passes    float64
 	each, all float64

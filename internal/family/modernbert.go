@@ -31,7 +31,7 @@ type modernBert struct {
 
 func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if c.Bool("sparse_prediction", false) {
-		return nil, errors.New("modernbert with sparse_prediction is not simulated: its logits depend on the labels")
+		return nil, errors.New("modernbert with sparse_prediction is not simulated, because the number of logits depends on the labels")
 	}
 	hidden := c.Positive("hidden_size", 768)
 	layers := c.Int("num_hidden_layers", 22)

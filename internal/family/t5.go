@@ -21,7 +21,7 @@ type t5 struct {
 
 func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Attention == "flash" {
-		return nil, refuse("attention", "t5 has no flash attention: its position bias needs sdpa or eager")
+		return nil, refuse("attention", "t5 does not support flash attention because of its position bias; use sdpa or eager")
 	}
 	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
 	layers := c.Int("num_layers", 6)

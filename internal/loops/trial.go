@@ -154,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets reports whether a neighbour is the one recorded for a role.
+// meets reports whether a neighbour is the segment recorded for a role.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:

@@ -4,8 +4,8 @@ package shadow
 
 import "strings"
 
-// Module is an nn.Module with one tensor in and one out, as most are. Other arguments of forward (a mask, rotary
-// angles) are held by the model's frame and accessed through the module.
+// Module is an nn.Module with one input tensor and one output tensor, like most modules. Other arguments of
+// forward (a mask, rotary angles) are held by the model's frame and accessed through the module.
 type Module interface {
 	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) *Tensor

@@ -233,7 +233,7 @@ func (w *World) unwind(depth, pins int) {
 	}
 }
 
-// checkpointReentrant is the older kind: torch.utils.checkpoint.CheckpointFunction.
+// checkpointReentrant is use_reentrant=True: torch.utils.checkpoint.CheckpointFunction.
 func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, others []*Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", x)
 	kept := n.save(x)
@@ -270,7 +270,7 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 	return n.result(out, x)
 }
 
-// CheckpointFunction is the older kind of checkpoint over a function of several inputs. Both body and
+// CheckpointFunction is a reentrant checkpoint of a function with several inputs. Both body and
 // CheckpointFunction return their result with a reference for the caller.
 func (w *World) CheckpointFunction(inputs []*Tensor, body func(inputs []*Tensor) *Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", inputs...)

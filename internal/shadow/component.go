@@ -54,7 +54,7 @@ func (w *World) asBackward(n *node) {
 	w.path = append(w.path[:0], n.path)
 }
 
-// Tag describes an allocation besides its size.
+// Tag describes what an allocation is used for.
 type Tag struct {
 	Component Component // what the allocation is used for
 	Form      uint32    // index into World.forms plus one; 0 if it is not a tensor or Describes is off

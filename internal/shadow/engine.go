@@ -244,8 +244,8 @@ func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }
 
-// accumulateGrad is AccumulateGrad: the first gradient is taken over if possible, and later ones are added
-// to it. It consumes the reference to g.
+// accumulateGrad is AccumulateGrad: the leaf takes ownership of the first gradient if possible, and later ones
+// are added to it. It consumes the reference to g.
 func (w *World) accumulateGrad(leaf, g *Tensor) {
 	if g == nil {
 		return

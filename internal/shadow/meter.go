@@ -111,7 +111,7 @@ func (w *World) launchBatchNorm(kind Work, out *Tensor, touched ...*Tensor) {
 	w.Meter.Kernel(k)
 }
 
-// joins counts a gradient that a leaf takes over.
+// joins counts a gradient that becomes a leaf's gradient.
 func (w *World) joins(touched ...*Tensor) {
 	if w.Meter != nil {
 		w.Meter.Joins(streaming(touched))

@@ -52,7 +52,7 @@ func (r *run) follow() error {
 	}
 	r.own = res.Trained
 	if r.builder == nil && res.Graded == 0 {
-		return setup.Wrong("{loop} %s: it calls no model known to snug%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
+		return setup.Wrong("{loop} %s: it calls no model that snug knows%s; record the run: snug profile -- python3 %s, or name a loop instead, such as {loop=script}", s.Loop, setup.SawText(res.Saw), s.Loop)
 	}
 	if res.Updates == 0 {
 		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)

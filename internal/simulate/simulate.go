@@ -71,7 +71,7 @@ type Options struct {
 	NoneSelected bool                             // masks with unknown contents select one element, not all
 }
 
-// Maker builds a model by hand.
+// Maker builds a custom model.
 type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
 // Stopwatch measures the time of a step from the calls it receives.
@@ -293,7 +293,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	r.newWorld()
 	if r.calling != nil {
-		return nil // the script loads what it needs
+		return nil // the script loads its own model
 	}
 	if err := r.loadModel(); err != nil {
 		return err

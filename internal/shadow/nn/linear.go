@@ -28,7 +28,7 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	return l
 }
 
-// makesLogits reports whether the layer at a path is the one that makes logits.
+// makesLogits reports whether the layer at a path computes the logits.
 func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
 
 // SharedLinear makes an nn.Linear without a bias whose weight belonged to another module

@@ -180,7 +180,7 @@ func (b *Builder) EnableInputRequireGrads() {
 }
 
 // NoisyInputs adds noise to the output of the input embedding, or stops doing so: transformers' hook for
-// NEFTune (integrations/neftune.py, 5.17), which is registered after the one above.
+// NEFTune (integrations/neftune.py, 5.17), which is registered after EnableInputRequireGrads' hook.
 func (b *Builder) NoisyInputs(on bool) {
 	if b.inputs != nil {
 		b.inputs.noise = on

@@ -20,7 +20,7 @@ const (
 	scaleCodes = 256 // values of 8 bits
 )
 
-// Quantization says how the frozen weights of linear layers are quantized. The choice of 4-bit type does not
+// Quantization describes how the frozen weights of linear layers are quantized. The choice of 4-bit type does not
 // affect memory.
 type Quantization struct {
 	Double   bool         // double quantization: scales are quantized to 8 bits
@@ -40,7 +40,7 @@ type quantState struct {
 }
 
 // Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
-// except for the output layer, and everything else is loaded as it is.
+// except for the output layer, and everything else is loaded unchanged.
 func (b *Builder) Quantize(p Quantization) {
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
