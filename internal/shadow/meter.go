@@ -73,7 +73,7 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// Unmetered runs do without metering its work, which happens only in the first step.
+// Unmetered calls do without metering its work, because the work happens only in the first step.
 func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil

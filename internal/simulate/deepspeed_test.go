@@ -43,7 +43,7 @@ func TestDeepSpeed(t *testing.T) {
 	}
 }
 
-// recordedEvents returns +bytes or -bytes for each event of a recording, omitting the part named without.
+// recordedEvents returns +bytes or -bytes for each event of a recording, without the named part.
 func recordedEvents(t *testing.T, name, without string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/deepspeed/" + name + ".txt")
@@ -63,8 +63,7 @@ func recordedEvents(t *testing.T, name, without string) []string {
 	return out
 }
 
-// ownEvents returns the same for a simulated run, for events of at least least bytes; the model's own are
-// smaller.
+// ownEvents returns the same for the large events of a simulated run; the model's own events are smaller.
 func ownEvents(t *testing.T, s *setup.Setup, least uint64) []string {
 	t.Helper()
 	res, err := Run(s, Options{})

@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// minimumWarmup is the number of missing bytes above which caching_allocator_warmup still reserves memory when
-// most of what it needs is already reserved.
+// minimumWarmup is the threshold above which caching_allocator_warmup reserves missing bytes even if most of the
+// memory is already reserved.
 const minimumWarmup = 3 << 29
 
 // LoadToCard is from_pretrained with a device_map (transformers 5.17, modeling_utils.py and
