@@ -16,7 +16,7 @@ import (
 // moeShape holds the differences between families with experts.
 type moeShape struct {
 	experts, chosen, inter int
-	every                  int          // every how many layers have experts
+	every                  int          // one in this many layers has experts
 	dense                  []int        // layers without experts
 	routerFirst            bool         // the constructor makes the router first
 	normalised             bool         // the chosen weights sum to one

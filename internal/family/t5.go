@@ -140,7 +140,7 @@ func newT5Block(b *nn.Builder, c *Config, s *t5Stack, at string, first bool) *t5
 type t5Call struct {
 	*t5Block
 	bias, cross, encoder *shadow.Tensor
-	madeBias, madeCross  *shadow.Tensor // held for the stack, from the first block
+	madeBias, madeCross  *shadow.Tensor // made by the first block, held for the stack
 	cache                *shadow.Frame
 	ran                  bool
 }

@@ -22,7 +22,7 @@ type step struct {
 	bytes uint64 // requested bytes
 	queue uint16
 	what  int32 // index among the iteration's allocations, or in body.owned
-	far   int   // how many iterations ago or ahead the freed allocation was made
+	far   int   // iteration that made the freed allocation, relative to this one
 }
 
 type stepKind uint8

@@ -13,7 +13,7 @@ type configValue struct {
 	refs
 	own       map[string]any // configuration of a model other than the setup's
 	changed   map[string]any
-	attention string   // attn_implementation; "" if left open
+	attention string   // attn_implementation; "" if not specified
 	of        *network // the model it belongs to, or nil
 }
 

@@ -19,7 +19,7 @@ type node struct {
 	saved []*saved
 	in    []*Tensor                   // the arrived gradients, one per output
 	back  func(g *Tensor) []*Tensor   // for an op with one output
-	backs func(g []*Tensor) []*Tensor // for an op with several
+	backs func(g []*Tensor) []*Tensor // for an op with several outputs
 	leaf  *Tensor                     // set only on AccumulateGrad
 	holds []*Tensor                   // attributes of a Function's context, which last as long as the node
 

@@ -41,7 +41,7 @@ func (w *World) equalsOne(g *Tensor) {
 	w.Op("equal")
 	one := w.alloc(Float32.Bytes())
 	same := w.alloc(Bool.Bytes())
-	w.Scratch(Bool.Bytes()) // all of them
+	w.Scratch(Bool.Bytes()) // the result of all()
 	w.release(same)
 	w.release(one)
 	w.Launch(g)
