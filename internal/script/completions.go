@@ -37,8 +37,8 @@ func generatedRows(in *interpreter, a arguments) value {
 	return in.Batch * steps
 }
 
-// completionLength implements snug.completion_length(most): the number of tokens in a completion. The setup or
-// the trainer's limit determines it, if the sample has room for them and a prompt.
+// completionLength implements snug.completion_length(most): the number of tokens in a completion. It comes from
+// the setup or the trainer's limit, but leaves room for a prompt in the sample.
 func completionLength(in *interpreter, a arguments) value {
 	if in.Completion > 0 {
 		return in.answer()

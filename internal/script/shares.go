@@ -263,8 +263,8 @@ func (c contents) against(op string, x float64) contents {
 	return contents{kind: randomMask, share: share}
 }
 
-// deviations are the deviations of the number of selected elements from its mean in successive steps, in standard
-// deviations. They differ between steps, because then blocks of one step do not fit the next, and PyTorch
+// deviations says by how many standard deviations the number of selected elements differs from its mean in
+// successive steps. The numbers vary because, in a real run, blocks of one step do not fit the next, and PyTorch
 // reserves more.
 var deviations = []float64{0, 1, -1, 2}
 
