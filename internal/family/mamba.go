@@ -30,7 +30,7 @@ const maxMambaLayers = 256
 
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if n := c.Int("num_hidden_layers", 32); n > maxMambaLayers {
-		return nil, fmt.Errorf("config key \"num_hidden_layers\" is %d; mamba runs token by token and is simulated only up to %d layers", n, maxMambaLayers)
+		return nil, fmt.Errorf("config key \"num_hidden_layers\" is %d; mamba runs token by token and is simulated with at most %d layers", n, maxMambaLayers)
 	}
 	hidden := c.Positive("hidden_size", 768)
 	rank := (hidden + 15) / 16
