@@ -2,17 +2,18 @@
 
 // Package cost estimates how long a training step takes on a card.
 //
-// Several clocks run side by side, as in a real process. The host clock advances with every op that Python
-// dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The
-// device starts a kernel when it has finished the previous one and the host has launched it. If the host
-// is slower, the GPU waits for it; launch-bound steps need no rule of their own. When the host reads a
-// value back, it waits for the device. Transfers between GPUs have their own clock: they run alongside the
-// kernels, and the device waits for them only where DDP, FSDP or ZeRO does.
+// Several clocks run in parallel, as in a real process. The host clock advances with every op that Python
+// dispatches. Each kernel is queued on the device, whose clock advances by the kernel's own time. The device
+// starts a kernel when it has finished the previous one and the host has launched it. If the host is slower, the
+// GPU waits for it, so launch-bound steps need no special rule. When the host reads a value back, it waits for
+// the device. Transfers between GPUs have their own clock: they run alongside the kernels, and the device waits
+// for them only where DDP, FSDP or ZeRO does.
 //
-// A kernel takes the longer of two times: its arithmetic at a rate that such kernels reach, and its bytes at
-// the card's bandwidth. kernels.go has the rules; rates.go what a card can do, constants.go what was measured.
+// A kernel takes the longer of two times: its arithmetic at the rate that kernels of its kind reach, and its
+// bytes at the card's bandwidth. The rules are in kernels.go, a card's capabilities in rates.go, and measured
+// values in constants.go.
 //
-// The loading of data is not modelled.
+// Data loading is not modelled.
 package cost
 
 import "snug/internal/shadow"
@@ -23,11 +24,11 @@ type clock struct {
 	c     Constants
 
 	host, device   float64
-	link, gathered float64   // when the last transfer between GPUs ends, and the last all-gather
-	micro          []float64 // when each micro-batch was done, by the later clock
+	link, gathered float64   // end times of the last transfer between GPUs and of the last all-gather
+	micro          []float64 // end time of each micro-batch, on the later clock
 }
 
-// clocks is how many there are.
+// clocks is the number of clocks.
 const clocks = 4
 
 func (k *clock) all() [clocks]*float64 {
@@ -55,16 +56,16 @@ func (k *clock) work(h shadow.HostWork) {
 	}
 }
 
-// run queues a kernel of so many seconds on the device.
+// run queues a kernel that takes the given seconds on the device.
 func (k *clock) run(seconds float64) {
 	k.device = max(k.device, k.host) + k.c.Launch + seconds
 }
 
-// sync makes the host wait.
+// sync makes the host wait for the device.
 func (k *clock) sync() { k.host = max(k.host, k.device) + k.c.Sync }
 
 // send queues a transfer. Transfers run alongside the kernels, one after the other; a reduction waits for the
-// gradients that it sends.
+// gradients it sends.
 func (k *clock) send(work shadow.Work, seconds float64) {
 	ready := k.host
 	if work == shadow.Reducing {

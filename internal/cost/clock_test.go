@@ -26,8 +26,8 @@ func reference(t *testing.T) Rates {
 	return r
 }
 
-// TestHostBound: many small kernels take as long as Python needs to launch them,
-// large ones as long as the device needs to run them.
+// TestHostBound checks that many small kernels take as long as Python needs to launch them, and large ones as
+// long as the device needs to run them.
 func TestHostBound(t *testing.T) {
 	rates := reference(t)
 	run := func(bytes float64) float64 {
@@ -39,16 +39,16 @@ func TestHostBound(t *testing.T) {
 		return k.seconds(1)
 	}
 	if got := run(1); math.Abs(got-10e-3) > 0.1e-3 {
-		t.Errorf("1000 tiny ops take %.4f s, want what the host needs, 0.0100", got)
+		t.Errorf("1000 tiny ops take %.4f s, want the host's time, 0.0100", got)
 	}
 	big := 1000 * (1e9/rates.Bandwidth + 2e-6)
 	if got := run(1e9); math.Abs(got/big-1) > 0.01 {
-		t.Errorf("1000 large ops take %.4f s, want what the device needs, %.4f", got, big)
+		t.Errorf("1000 large ops take %.4f s, want the device's time, %.4f", got, big)
 	}
 }
 
-// TestFurtherMicroBatches: micro-batches beyond those that ran take as long as
-// the last.
+// TestFurtherMicroBatches checks that micro-batches that were not simulated take as long as the last one that
+// was.
 func TestFurtherMicroBatches(t *testing.T) {
 	k := newClock(reference(t), Constants{Op: 1})
 	for range 2 {
@@ -60,8 +60,8 @@ func TestFurtherMicroBatches(t *testing.T) {
 	}
 }
 
-// TestMeasuredTimes compares with runs that had the card to themselves: those that the host's times were
-// fitted on, and those of another day that they were not.
+// TestMeasuredTimes compares estimates with runs that had the card to themselves: the runs to which the host
+// constants were fitted, and runs from another day that were not used for fitting.
 func TestMeasuredTimes(t *testing.T) {
 	for _, c := range []struct {
 		files        []string
@@ -98,7 +98,7 @@ func medianOff(all []pair) float64 {
 	return off[len(off)/2]
 }
 
-// rankCorrelation is Spearman's, of times that are all different.
+// rankCorrelation returns Spearman's rank correlation of times that are all different.
 func rankCorrelation(all []pair) float64 {
 	rank := func(of func(pair) float64) []int {
 		order := make([]int, len(all))
@@ -120,7 +120,7 @@ func rankCorrelation(all []pair) float64 {
 	return 1 - 6*sum/(n*(n*n-1))
 }
 
-// timesIn estimates the runs of a file. The first three steps of each warm up.
+// timesIn estimates the runs in a file. The first three steps of each run are warm-up.
 func timesIn(t *testing.T, path string) []pair {
 	t.Helper()
 	f, err := os.Open(path)

@@ -2,39 +2,39 @@
 
 package cost
 
-// Constants are what does not depend on the model or the card, in seconds unless said otherwise.
+// Constants holds what does not depend on the model or the card, in seconds unless noted otherwise.
 //
-// Those of kernels come from measurements of single kernels on an H200 (PyTorch 2.11, CUDA 13.0): products by
+// The kernel constants come from measurements of single kernels on an H200 (PyTorch 2.11, CUDA 13.0): products by
 // shape and alignment, attention by kernel, length and dropout, convolutions and batch norms by layout, and
-// elementwise kernels by size. Limits that are set by what one multiprocessor does are given per
-// multiprocessor, so that they carry over to other cards. Those of the host were fitted on the 69 runs of
-// dev_time.jsonl and more_time.jsonl; the runs of clock_time.jsonl are the check.
+// elementwise kernels by size. Limits imposed by a single multiprocessor are given per multiprocessor, so that
+// they carry over to other cards. The host constants were fitted to the 69 runs in dev_time.jsonl and
+// more_time.jsonl; the runs in clock_time.jsonl validate them.
 type Constants struct {
 	Op, View, Call, Node, Leaf float64 // seconds of host time for each kind of work (see shadow.HostWork)
-	Hook                       float64 // time of the host for a hook of a checkpoint
-	Param                      float64 // time of the optimizer's Python per parameter
+	Hook                       float64 // host time of a checkpoint hook
+	Param                      float64 // Python time of the optimizer per parameter
 	Sync                       float64 // reading a value back
-	Step                       float64 // time of a step besides its ops: the loop, the batch, zero_grad
-	Launch                     float64 // the shortest a kernel takes on the device
-	Transfer                   float64 // the shortest a transfer between GPUs takes
-	Link                       float64 // share of the bandwidth between GPUs that transfers reach
-	Memory                     float64 // share of the bandwidth that the memory itself reaches
-	Stream                     float64 // bytes that a multiprocessor moves per second
+	Step                       float64 // time per step besides its ops: the loop, the batch, zero_grad
+	Launch                     float64 // minimum time of a kernel on the device
+	Transfer                   float64 // minimum time of a transfer between GPUs
+	Link                       float64 // share of the bandwidth between GPUs that transfers achieve
+	Memory                     float64 // share of its bandwidth that memory achieves
+	Stream                     float64 // bytes per second that a multiprocessor moves
 	Rowwise                    float64 // the same in kernels that sum over rows
-	Draw                       float64 // arithmetic operations that a random number takes
-	Norm, NormBack             float64 // elements of a batch norm per second and multiprocessor, forward and backward
-	NormNative                 float64 // share of that which PyTorch's own kernels reach
-	Odd, Even                  float64 // most operations per second and multiprocessor of products with odd sizes, and with sizes not of eights
-	Attention, Efficient       float64 // share for flash attention and for the memory-efficient kernel
+	Draw                       float64 // cost of a random number, in arithmetic operations
+	Norm, NormBack             float64 // batch norm elements per second and multiprocessor, forward and backward
+	NormNative                 float64 // share of that achieved by PyTorch's own kernels
+	Odd, Even                  float64 // maximum operations per second and multiprocessor of products with odd sizes, and with sizes that are not multiples of eight
+	Attention, Efficient       float64 // share achieved by flash attention, and by the memory-efficient kernel
 	Cudnn                      float64 // the same for cuDNN's attention
-	Narrow                     float64 // share that heads of at most 64 reach of that
-	Short                      float64 // tokens that an attention kernel takes to begin and to end
-	Conv                       float64 // most 16-bit operations per second and multiprocessor of a convolution
-	Convert, ConvertTF32       float64 // conversions of layout, as shares of a convolution's bytes
-	Depthwise                  float64 // share of the float32 rate that depthwise convolutions reach
+	Narrow                     float64 // share of that achieved with heads of at most 64
+	Short                      float64 // overhead of starting and finishing an attention kernel, in tokens
+	Conv                       float64 // maximum 16-bit operations per second and multiprocessor of a convolution
+	Convert, ConvertTF32       float64 // layout conversions, as shares of a convolution's bytes
+	Depthwise                  float64 // share of the float32 rate achieved by depthwise convolutions
 }
 
-// Calibrated are the constants. What an optimizer's update costs is in update.go.
+// Calibrated holds the calibrated constants. The cost of an optimizer's update is in update.go.
 var Calibrated = Constants{
 	Op: 3.4e-6, View: 4.2e-6, Call: 44.5e-6, Node: 18e-6, Leaf: 12.8e-6, Hook: 30.5e-6,
 	Transfer: 30e-6, Link: 0.8, Param: 12.1e-6, Sync: 100e-6, Step: 3.4e-3, Launch: 3.1e-6,

@@ -32,14 +32,14 @@ func (k *clock) takes(w shadow.Kernel) float64 {
 	return max(memory, w.Flops/k.attending(w)) + drawing
 }
 
-// moving returns the time to read and write bytes when a multiprocessor moves at most so many per second. The
-// more of the card's bandwidth falls to each multiprocessor, the smaller the share of it that kernels reach.
+// moving returns the time to read and write bytes if a multiprocessor moves at most each bytes per second. The
+// higher the card's bandwidth per multiprocessor, the smaller the share of it that kernels reach.
 func (k *clock) moving(bytes, each float64) float64 {
 	return bytes/(k.rates.Bandwidth*k.c.Memory) + bytes/(each*float64(k.rates.SMs))
 }
 
-// multiplying returns the time of a matrix product's multiplications. As PyTorch does by default, those of
-// float32 are exact.
+// multiplying returns the time of a matrix product's multiplications. float32 does not use TF32, which is
+// PyTorch's default.
 func (k *clock) multiplying(w shadow.Kernel) float64 {
 	rate := k.rates.Single * k.rates.sustained
 	if w.DType.Half() {
@@ -55,7 +55,7 @@ func (k *clock) multiplying(w shadow.Kernel) float64 {
 }
 
 // normalizing returns the time of a batch norm with channels first, in which one multiprocessor works on
-// each channel. cuDNN does not take bfloat16, and PyTorch's own kernels are slower.
+// each channel. cuDNN does not support bfloat16 here, and PyTorch's own kernels are slower.
 func (k *clock) normalizing(w shadow.Kernel) float64 {
 	rate := k.c.Norm
 	if w.Work == shadow.BatchNormingBack {
@@ -67,8 +67,8 @@ func (k *clock) normalizing(w shadow.Kernel) float64 {
 	return float64(w.M) * math.Ceil(float64(w.B)/float64(k.rates.SMs)) / rate
 }
 
-// convolving returns the time of a convolution: its multiplications, in TF32 where the card has it, or its
-// bytes, and the conversions of layout.
+// convolving returns the time of a convolution: its multiplications (in TF32 if the card supports it) or its
+// bytes, plus layout conversions.
 func (k *clock) convolving(w shadow.Kernel) float64 {
 	rate, converted := min(k.rates.Half*k.rates.sustained, k.c.Conv*float64(k.rates.SMs)), k.c.Convert
 	switch {
@@ -82,7 +82,8 @@ func (k *clock) convolving(w shadow.Kernel) float64 {
 	return max(bytes, w.Flops/rate) + float64(w.B)*converted*bytes
 }
 
-// attending returns the rate of an attention kernel. Narrow heads and short sequences leave it idle more of the time.
+// attending returns the rate of an attention kernel. Narrow heads and short sequences leave it idle for more of
+// the time.
 func (k *clock) attending(w shadow.Kernel) float64 {
 	rate := k.rates.Older * k.c.Attention
 	switch {

@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestMeasuredKernels compares with kernels that were timed by themselves on an H200, in microseconds.
+// TestMeasuredKernels compares estimates with kernels timed individually on an H200, in microseconds.
 func TestMeasuredKernels(t *testing.T) {
 	product := func(m, n, k int32, dt shadow.DType) shadow.Kernel {
 		size := 4.0
@@ -51,7 +51,8 @@ func TestMeasuredKernels(t *testing.T) {
 	}
 }
 
-// TestTransfers: a reduction runs beside the kernels after it, and only a wait makes the device stand still.
+// TestTransfers checks that a reduction overlaps with the kernels after it, and that only a wait stalls the
+// device.
 func TestTransfers(t *testing.T) {
 	r := Rates{Link: 100e9, Network: 50e9, SMs: 1, Bandwidth: 1}
 	c := Constants{Link: 1, Memory: 1, Stream: math.Inf(1)}
@@ -78,7 +79,7 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// TestGathersOverlap: the device waits for what is gathered, not for gradients that are still on their way.
+// TestGathersOverlap checks that the device waits for gathers, but not for gradients in flight.
 func TestGathersOverlap(t *testing.T) {
 	tape := &Tape{}
 	tape.Send(shadow.Kernel{Work: shadow.Gathering, B: 2, Bytes: 100e9})
@@ -91,7 +92,7 @@ func TestGathersOverlap(t *testing.T) {
 	}
 }
 
-// TestEveryCardIsTimed checks that the catalogue has what the clock needs.
+// TestEveryCardIsTimed checks that the catalogue has the data the clock needs.
 func TestEveryCardIsTimed(t *testing.T) {
 	for _, c := range gpu.Cards() {
 		r, ok := RatesOf(c)

@@ -4,13 +4,13 @@ package cost
 
 import "math"
 
-// span is the effect of some work on the clocks, whatever they show. Work only adds to a clock, or waits
-// for the latest of several. So it is a matrix over (max, +), where max takes the place of addition and
-// addition that of multiplication, and the same work a thousand times is the thousandth power of that
-// matrix. Row i says when clock i ends: max over j of clock j + s[i][j].
+// span is the effect of some work on the clocks, independent of their current values. Work only adds to a clock,
+// or waits for the latest of several. It is therefore a matrix over the (max, +) semiring, where max replaces
+// addition and addition replaces multiplication, and repeating the work a thousand times is the thousandth power
+// of that matrix. Row i gives the time at which clock i ends: max over j of clock j + s[i][j].
 type span [clocks][clocks]float64
 
-// spanOf plays work on sets of clocks, in each of which only one clock counts.
+// spanOf plays work once for each clock, starting with only that clock at a finite time.
 func spanOf(k *clock, play func(*clock)) (s span) {
 	for from := range s {
 		c := clock{rates: k.rates, c: k.c}
@@ -41,7 +41,7 @@ func (s span) then(t span) (out span) {
 	return out
 }
 
-// times returns the span of s repeated n times, n being at least 1.
+// times returns the span of s repeated n times; n must be at least 1.
 func (s span) times(n int) span {
 	var out span
 	some := false

@@ -11,8 +11,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestTimes checks that work that is noted once and done many times takes as long as if it had been noted
-// each time.
+// TestTimes checks that work recorded once and repeated takes as long as if it were recorded each time.
 func TestTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		write := func(tape *Tape, what []int) {

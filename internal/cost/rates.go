@@ -16,15 +16,15 @@ type Rates struct {
 	Single    float64 // operations per second in float32
 	Older     float64 // the same for kernels that do not use the newest instructions
 	SMs       int     // multiprocessors
-	Link      float64 // bytes per second to the other GPUs of a machine
-	Network   float64 // bytes per second to GPUs of other machines
+	Link      float64 // bytes per second to other GPUs in the machine
+	Network   float64 // bytes per second to GPUs in other machines
 	sustained float64 // share of the matrix rates that large products reach
 }
 
-// perMachine is the most GPUs that are assumed to be in one machine, as in NVIDIA's DGX and HGX.
+// perMachine is the maximum number of GPUs assumed to be in one machine, as in NVIDIA's DGX and HGX.
 const perMachine = 8
 
-// pcie is the bandwidth between cards whose own is not known.
+// pcie is the bandwidth assumed between cards if theirs is unknown.
 const pcie = gpu.PCIe4 * 1e9
 
 // between returns the bandwidth among n GPUs.
@@ -36,8 +36,8 @@ func (r Rates) between(n int) float64 {
 	return link
 }
 
-// RatesOf returns the speed of a card of the catalogue, and false if it is not known. The figures
-// themselves are in gpu/catalogue_*.go and gpu/links.go.
+// RatesOf returns the speed of a card in the catalogue, and false if it is unknown. The figures themselves are in
+// gpu/catalogue_*.go and gpu/links.go.
 func RatesOf(c gpu.Card) (Rates, bool) {
 	r := Rates{
 		Bandwidth: c.Bandwidth,
@@ -56,14 +56,15 @@ func RatesOf(c gpu.Card) (Rates, bool) {
 	return r, r.Bandwidth > 0 && r.Single > 0 && r.SMs > 0
 }
 
-// olderShare is the share of the matrix rate of Hopper and of data-centre Blackwell that kernels written for
-// Ampere reach. These cards run at full speed only with new instructions (wgmma, tcgen05), which neither flash
-// attention 2 nor the memory-efficient kernel uses. Others measured 62.9 % for mma.sync on the H100, without the
-// rest of a kernel (Luo and others, "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
-// Microbenchmarking", 2024); the share here, together with Constants.Attention, is that of attention on the H200.
+// olderShare is the share of Hopper's and data-centre Blackwell's matrix rate that kernels written for Ampere
+// reach. These cards run at full speed only with new instructions (wgmma, tcgen05), which neither flash attention
+// 2 nor the memory-efficient kernel uses. For mma.sync alone, without the rest of a kernel, 62.9 % was measured
+// on the H100 (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
+// Microbenchmarking", 2024); the share here, together with Constants.Attention, was measured with attention on
+// the H200.
 const olderShare = 0.52
 
-// older returns the matrix rate in 16 bits for kernels that were written for Ampere.
+// older returns the 16-bit matrix rate of kernels written for Ampere.
 func older(c gpu.Card) float64 {
 	rate := max(c.Rates.FP16, c.Rates.BF16)
 	if c.Capability >= 90 && c.Capability < 120 {
@@ -74,9 +75,9 @@ func older(c gpu.Card) float64 {
 
 // sustained returns the share of the data sheet's matrix rates that large products reach. On the data-centre
 // cards the power limit lowers the clock: 715 of 989 TFLOP/s were measured on the H200, and the same share in
-// TF32 and float32. For the A100 and the H100 others found at most 86 and 80 % (Bekman, "Machine Learning
-// Engineering", maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards run above the clock
-// that their data sheets compute with, at half the chip's rate, and come close to it.
+// TF32 and float32. For the A100 and the H100, published maxima are 86 and 80 % (Bekman, "Machine Learning
+// Engineering", maximum achievable matmul FLOPS); 0.8 and 0.75 keep their ratio. GeForce cards run above the
+// clock that their data sheets assume, at half the chip's rate, and come close to it.
 func sustained(c gpu.Card) float64 {
 	switch {
 	case c.Capability >= 90 && c.Capability < 120:

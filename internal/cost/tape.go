@@ -9,14 +9,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tape is the work of a step, recorded so that it can be timed on any number of cards without another
-// simulation. It is a simulate.Stopwatch.
+// Tape is a recording of a step's work, which can be timed on any number of cards without another simulation. It
+// is a simulate.Stopwatch.
 type Tape struct {
 	marks   []mark
 	kernels []shadow.Kernel // without duplicates: identical layers launch identical kernels
 	known   map[shadow.Kernel]uint32
 	update  work
-	times   int // how often the iteration that stands for others is done
+	times   int // how many iterations the current one stands for
 }
 
 // mark is one recorded event: its kind and, for host work and kernels, which one.
@@ -32,18 +32,18 @@ const (
 	hostMark tapeKind = iota
 	kernelMark
 	syncMark
-	joinMark // a kernel that runs only if gradients exist already
+	joinMark // a kernel that runs only if gradients already exist
 	microMark
-	moreMark // the first micro-batch once more, with gradients there
+	moreMark // the first micro-batch again, with gradients present
 	updateMark
 	timesMark   // the following work is done several times
 	onceMark    // the following work is done once
 	sendMark    // a transfer between GPUs begins
-	gatherMark  // the device waits for what is gathered
+	gatherMark  // the device waits for all-gathers
 	receiveMark // the device waits for all transfers
 )
 
-// work holds what the time of an optimizer step is computed from.
+// work holds the inputs to the time of an optimizer step.
 type work struct {
 	optimizer string
 	bytes     float64
@@ -63,10 +63,10 @@ func workOf(optimizer string, params []*shadow.Tensor, clip bool) work {
 	return w
 }
 
-// Host notes work of the host.
+// Host records host work.
 func (t *Tape) Host(h shadow.HostWork) { t.marks = append(t.marks, mark{kind: hostMark, host: h}) }
 
-// Kernel notes work of the device.
+// Kernel records device work.
 func (t *Tape) Kernel(k shadow.Kernel) { t.launch(kernelMark, k) }
 
 func (t *Tape) launch(kind tapeKind, k shadow.Kernel) {
@@ -82,16 +82,16 @@ func (t *Tape) launch(kind tapeKind, k shadow.Kernel) {
 	t.marks = append(t.marks, mark{kind: kind, kernel: at})
 }
 
-// Sync notes that the host waits.
+// Sync records that the host waits for the device.
 func (t *Tape) Sync() { t.marks = append(t.marks, mark{kind: syncMark}) }
 
-// Joins notes a gradient that becomes a leaf's gradient.
+// Joins records that a leaf receives a gradient.
 func (t *Tape) Joins(k shadow.Kernel) { t.launch(joinMark, k) }
 
-// Send notes a transfer between GPUs.
+// Send records a transfer between GPUs.
 func (t *Tape) Send(k shadow.Kernel) { t.launch(sendMark, k) }
 
-// Receive notes that the device waits for transfers.
+// Receive records that the device waits for transfers.
 func (t *Tape) Receive(kind shadow.Work) {
 	m := mark{kind: receiveMark}
 	if kind == shadow.Gathering {
@@ -100,7 +100,7 @@ func (t *Tape) Receive(kind shadow.Work) {
 	t.marks = append(t.marks, m)
 }
 
-// Times notes that the following work is done several times, or once again.
+// Times records that the following work is repeated n times; n = 1 ends the repetition.
 func (t *Tape) Times(n int) {
 	kind := onceMark
 	if n > 1 {
@@ -123,21 +123,20 @@ func NewTape() *Tape {
 	return &Tape{}
 }
 
-// Finish ends a tape that is kept: it trims the tape to its marks and leaves the rest of the memory to the
-// next one.
+// Finish trims the tape to its marks and leaves the remaining memory to the next tape.
 func (t *Tape) Finish() {
 	room := t.marks[:0]
 	t.marks = slices.Clone(t.marks)
 	tapes.Put(&room)
 }
 
-// MicroDone notes the end of a micro-batch.
+// MicroDone records the end of a micro-batch.
 func (t *Tape) MicroDone() { t.marks = append(t.marks, mark{kind: microMark}) }
 
-// MicroMore notes a micro-batch like the first one that finds its gradients.
+// MicroMore records a micro-batch like the first one, but with gradients present.
 func (t *Tape) MicroMore() { t.marks = append(t.marks, mark{kind: moreMark}) }
 
-// Update notes the optimizer's step.
+// Update records the optimizer's step.
 func (t *Tape) Update(optimizer string, params []*shadow.Tensor, clip bool) {
 	t.update = workOf(optimizer, params, clip)
 	t.marks = append(t.marks, mark{kind: updateMark})
@@ -159,11 +158,11 @@ func (t *Tape) timed(k *clock) []float64 {
 	return out
 }
 
-// play runs the clock through the tape, whose kernels take the given times. With more, it runs through the
-// first micro-batch alone, as if gradients existed already.
+// play runs the clock through the tape; takes has the time of each kernel. With more, it runs only through the
+// first micro-batch, as if gradients already existed.
 func (t *Tape) play(k *clock, takes []float64, more bool) { t.stretch(k, takes, 0, len(t.marks), more) }
 
-// stretch runs the clock through some marks.
+// stretch runs the clock through the marks [from, to).
 func (t *Tape) stretch(k *clock, takes []float64, from, to int, more bool) {
 	for i := from; i < to; i++ {
 		switch m := t.marks[i]; m.kind {

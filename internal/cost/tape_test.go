@@ -39,7 +39,7 @@ func TestWrittenMicroBatches(t *testing.T) {
 			}
 			got, want := written.Seconds(h200, accumulation), ran.Seconds(h200, accumulation)
 			if math.Abs(got-want) > 1e-9 || want <= 0 {
-				t.Errorf("%s, accumulation %d: %v s where it was written, %v s where it ran", model, accumulation, got, want)
+				t.Errorf("%s, accumulation %d: %v s copied, %v s simulated", model, accumulation, got, want)
 			}
 		}
 	}

@@ -2,16 +2,16 @@
 
 package cost
 
-// update is what an optimizer does to each parameter: how often it reads or
-// writes an element of it (parameter, gradient, states, temporaries), how many
-// kernels it launches for each parameter, and how many for all together.
+// update is the cost of an optimizer's step: how many times it reads or writes each element (of parameter,
+// gradient, states and temporaries), how many kernels it launches per parameter, and how many in total for all
+// parameters.
 type update struct {
 	passes    float64
 	each, all float64
 }
 
-// updates by optimizer. The passes are counted in torch/optim (2.11): AdamW in
-// its foreach form runs mul_, lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_.
+// updates is the cost by optimizer. The passes are counted in torch/optim (2.11): AdamW in its foreach form runs
+// mul_, lerp_, mul_, addcmul_, sqrt, div_, add_, addcdiv_.
 var updates = map[string]update{
 	"adamw":        {passes: 20, all: 8},
 	"adam":         {passes: 18, all: 7},
@@ -50,11 +50,11 @@ func (k *clock) updated(w work) {
 	k.run(k.moving(passes*w.bytes, k.c.Stream)/w.share + n*each*k.c.Launch)
 }
 
-// microDone notes that the forward and backward of a micro-batch are done.
+// microDone records the end of a micro-batch's forward and backward.
 func (k *clock) microDone() { k.micro = append(k.micro, max(k.host, k.device)) }
 
-// seconds returns the length of a step with the given number of micro-batches. Those that the clock has
-// not seen take as long as the last.
+// seconds returns the length of a step with the given number of micro-batches. Micro-batches that were not played
+// take as long as the last one.
 func (k *clock) seconds(accumulation int) float64 {
 	total := max(k.host, k.device) + k.c.Step
 	if n := len(k.micro); n > 1 && accumulation > n {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// An optimizer without a row of its own would be timed as AdamW.
+// TestEveryOptimizerHasATime checks that every optimizer has its own row; without one it would be timed as AdamW.
 func TestEveryOptimizerHasATime(t *testing.T) {
 	for _, name := range train.OptimizerNames() {
 		if _, ok := updates[name]; !ok {

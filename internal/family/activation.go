@@ -13,8 +13,7 @@ import (
 // activation is an entry of ACT2FN (transformers/activations.py).
 type activation = func(x *shadow.Tensor) *shadow.Tensor
 
-// The activations that are one op of PyTorch, and those written out in Python,
-// which keep more for their backward.
+// The activations that are a single PyTorch op, and those composed in Python, which keep more for their backward.
 var activations = map[string]activation{
 	"silu":              (*shadow.Tensor).SiLU,
 	"swish":             (*shadow.Tensor).SiLU,
@@ -29,7 +28,7 @@ var activations = map[string]activation{
 	"relu2":             reluSquared,
 }
 
-// activation returns the function that a key names.
+// activation returns the function named by a config key.
 func (c *Config) activation(key, def string) activation {
 	act := activations[c.String(key, def)]
 	if act == nil {

@@ -9,13 +9,14 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// ALBERT: transformers/models/albert/modeling_albert.py. Its layers share their weights, all of them or in groups.
+// ALBERT: transformers/models/albert/modeling_albert.py. All layers share their weights, or the layers of a group
+// do.
 
 type albert struct {
 	net
 	vocab      int
 	embeddings *bertEmbeddings
-	mapping    *nn.Linear // from the width of the embeddings
+	mapping    *nn.Linear // from the embedding width to the hidden size
 	layers     int
 	groups     [][]*albertLayer
 	pooler     *nn.Linear
@@ -80,7 +81,8 @@ func newAlbertHead(b *nn.Builder, cfg bertConfig, word *nn.Embedding) *lmHead {
 
 func (m *albert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is AlbertForMaskedLM.forward, or that of another head, or an embedder's loss over AlbertModel.
+// Loss is the forward of AlbertForMaskedLM or of a model with another head, or an embedding loss over
+// AlbertModel.
 func (m *albert) Loss(b Batch) *shadow.Tensor {
 	hidden, pooled := m.forward(b)
 	return m.encoderLoss(encoded{hidden: hidden, pooled: pooled, mask: b.Mask}, m.head, m.classes, b, m.vocab)
@@ -175,7 +177,7 @@ type albertAttention struct {
 }
 
 func (a *albertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
-	out, weights := a.bertSelfAttention.Forward(fn, hidden) // in this frame
+	out, weights := a.bertSelfAttention.Forward(fn, hidden) // runs in this frame
 	fn.Set(&out, a.dense.Call(out))
 	fn.Set(&out, a.drop.Call(out))
 	fn.Set(&out, a.norm.Call(hidden.Add(out)))

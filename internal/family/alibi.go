@@ -8,13 +8,13 @@ import (
 	"snug/internal/shadow"
 )
 
-// alibi is build_alibi_tensor of BLOOM and Falcon: a bias for each head that grows with the distance, (B·H, 1, S).
-// slope is the type that Falcon casts the slopes to; None leaves them in float32.
+// alibi is build_alibi_tensor of BLOOM and Falcon: a bias per head that grows with the distance, (B·H, 1, S).
+// slope is the type to which Falcon casts the slopes; None leaves them in float32.
 func alibi(mask *shadow.Tensor, heads int, dtype, slope shadow.DType) *shadow.Tensor {
 	w := mask.World()
 	fn := w.Func(mask)
 	B, S := mask.Size(0), mask.Size(1)
-	power := 1 << (bits.Len(uint(heads)) - 1) // the largest power of 2 that is not above heads
+	power := 1 << (bits.Len(uint(heads)) - 1) // the largest power of 2 up to heads
 	base := fn.Let(w.Full(shadow.Float32))
 	powers := fn.Let(w.Empty(shadow.Dims(power), shadow.Int32))
 	slopes := fn.Let(base.PowBy(powers)) // (power,)

@@ -4,8 +4,8 @@ package family
 
 import "snug/internal/shadow"
 
-// The attention functions of decoders in transformers. Those of encoders are in encoder.go, masks in
-// mask.go, the kernels of SDPA in shadow/sdpa.go.
+// The attention functions of decoders in transformers. Those of encoders are in encoder.go, masks in mask.go, and
+// SDPA's kernels in shadow/sdpa.go.
 
 // positions is torch.arange(S) + past, with a batch dimension.
 func positions(fn *shadow.Frame, w *shadow.World, seq int) *shadow.Tensor {
@@ -14,17 +14,17 @@ func positions(fn *shadow.Frame, w *shadow.World, seq int) *shadow.Tensor {
 	return p
 }
 
-// attending holds the arguments of an attention function besides queries, keys and values.
+// attending holds an attention function's arguments besides queries, keys and values.
 type attending struct {
 	mask    *shadow.Tensor // (B, 1, S, S), or nil
 	causal  bool           // the module's is_causal
 	dropout float64
-	softcap bool // scores are capped with a tanh; only eager attention does it
+	softcap bool // scores are capped with a tanh, in eager attention only
 }
 
-// attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns
-// (B, S, H, D), and the attention weights if the function makes them; callers hold those as long as the
-// original does.
+// attention is ALL_ATTENTION_FUNCTIONS: query is (B, H, S, D), key and value (B, Hkv, S, D). It returns (B, S, H,
+// D), and the attention weights if the function computes them. Callers hold the weights as long as the original
+// does.
 func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shadow.Tensor) {
 	switch n.run.Attention {
 	case "eager":
@@ -35,8 +35,8 @@ func (n net) attention(q, k, v *shadow.Tensor, a attending) (out, weights *shado
 	return n.sdpaAttention(q, k, v, a), nil
 }
 
-// sdpaAttention is sdpa_attention_forward. With a mask, or with heads too wide,
-// grouped keys and values are repeated for every query head.
+// sdpaAttention is sdpa_attention_forward. With a mask, or if heads are too wide, grouped keys and values are
+// repeated for every query head.
 func (n net) sdpaAttention(q, k, v *shadow.Tensor, a attending) *shadow.Tensor {
 	fn := n.w.Func(q, k, v, a.mask)
 	groups := q.Size(1) / k.Size(1)

@@ -23,7 +23,7 @@ func newBART(b *nn.Builder, c *Config, run Run) (Model, error) {
 	c.alias("d_model", "hidden_size")
 	for _, key := range []string{"encoder_layerdrop", "decoder_layerdrop"} {
 		if c.Float(key, 0) > 0 {
-			c.fail(key, "0: layers that are skipped at random are not simulated")
+			c.fail(key, "0, because skipping layers at random is not simulated")
 		}
 	}
 	vocab, width := c.Positive("vocab_size", 50265), c.Positive("d_model", 1024)
@@ -60,7 +60,7 @@ type bartStack struct {
 	layers         []*bartLayer
 	norm           *nn.LayerNorm
 	drop           nn.Dropout
-	mask           *shadow.Tensor // of the current forward, as are the encoder's states
+	mask           *shadow.Tensor // for the current forward, like the encoder states
 	states         *shadow.Tensor
 }
 
@@ -175,7 +175,7 @@ func (l *bartLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Ten
 	return hidden
 }
 
-// attend is an attention with its dropout, residual and norm, in the layer's frame.
+// attend runs an attention with its dropout, residual and norm, in the layer's frame.
 func (l *bartLayer) attend(fn *shadow.Frame, hidden **shadow.Tensor, residual *shadow.Tensor, weights **shadow.Tensor, a *bartAttention, norm *nn.LayerNorm) {
 	out, of := l.s.w.Call2(a, *hidden)
 	fn.Set2(hidden, out, weights, of)
@@ -210,7 +210,7 @@ func (a *bartAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// attention is the attention function of the run; only the decoder's self-attention has a mask.
+// attention runs the selected attention function; only the decoder's self-attention has a mask.
 func (a *bartAttention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
 	var mask *shadow.Tensor
 	if a.causal {

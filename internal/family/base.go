@@ -2,7 +2,8 @@
 
 package family
 
-// IsBase reports whether transformers' classes give the model without its head this name: their base_model_prefix.
+// IsBase reports whether name is the base_model_prefix of a class in transformers, the attribute that holds the
+// model without its head.
 func IsBase(name string) bool {
 	switch name {
 	case "bert", "roberta", "distilbert", "mpnet", "electra", "albert", "deberta", "model", "transformer", "gpt_neox", "vit", "backbone",

@@ -12,24 +12,24 @@ import (
 // BERT: transformers/models/bert/modeling_bert.py. RoBERTa has the same
 // layers, MPNet some of them.
 
-// bertConfig holds the keys that those families share.
+// bertConfig holds the config keys that BERT-like families share.
 type bertConfig struct {
 	vocab, hidden, layers, heads, headDim int
-	embedding                             int // width of the embeddings; hidden unless a family has its own key
+	embedding                             int // embedding width; hidden unless a family has its own key
 	inter, positions, types               int
 	act                                   func(*shadow.Tensor) *shadow.Tensor
 	dropout, attnDropout                  float64
 	tie                                   bool
 }
 
-// readBert reads them, for models as large as BERT by default.
+// readBert reads a bertConfig with BERT's sizes as defaults.
 func readBert(c *Config, vocab int) bertConfig {
 	b := readBertOf(c, bertConfig{vocab: vocab, hidden: 768, heads: 12, inter: 3072})
 	b.types = c.Positive("type_vocab_size", 2)
 	return b
 }
 
-// readBertOf reads them with other default sizes.
+// readBertOf reads a bertConfig with other default sizes.
 func readBertOf(c *Config, usual bertConfig) bertConfig {
 	b := bertConfig{
 		vocab:       c.Positive("vocab_size", usual.vocab),
@@ -53,7 +53,7 @@ type bert struct {
 	net
 	vocab      int
 	embeddings embedder
-	project    *nn.Linear // from the width of the embeddings, if that is another
+	project    *nn.Linear // from the embedding width, if it differs
 	layers     []*bertLayer
 	pooler     *bertPooler
 	head       *lmHead
@@ -86,8 +86,7 @@ func newBertModel(b *nn.Builder, cfg bertConfig, run Run) *bert {
 	return m
 }
 
-// build makes everything after the embeddings: the layers, and the pooler if the
-// model has one.
+// build makes everything after the embeddings: the layers, and the pooler if there is one.
 func (m *bert) build(b *nn.Builder, at string, cfg bertConfig, pools bool) {
 	m.layers = newBertLayers(b, m.net, at+"encoder.layer", cfg)
 	if pools {
@@ -98,7 +97,7 @@ func (m *bert) build(b *nn.Builder, at string, cfg bertConfig, pools bool) {
 
 func (m *bert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is BertForMaskedLM.forward, or that of another head, or an embedder's loss over BertModel.
+// Loss is the forward of BertForMaskedLM or of a model with another head, or an embedding loss over BertModel.
 func (m *bert) Loss(b Batch) *shadow.Tensor {
 	hidden, pooled := m.forward(b)
 	return m.encoderLoss(encoded{hidden: hidden, pooled: pooled, mask: b.Mask}, m.head, m.classes, b, m.vocab)

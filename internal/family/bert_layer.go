@@ -53,8 +53,8 @@ func (a *bertSelfAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*s
 	return out, weights
 }
 
-// bertOutput is BertSelfOutput or BertOutput: back to the model's width, with
-// dropout, the residual and the norm after it.
+// bertOutput is BertSelfOutput or BertOutput: a projection to the model's width, followed by dropout, the
+// residual and the norm.
 type bertOutput struct {
 	shadow.Path
 	dense   *nn.Linear
@@ -72,7 +72,7 @@ func newBertOutput(b *nn.Builder, at string, in int, cfg bertConfig) *bertOutput
 	}
 }
 
-// Call is output(hidden, input). The caller has a variable for the input.
+// Call is output(hidden, input). The caller must have a variable for input.
 func (o *bertOutput) Call(hidden, input *shadow.Tensor) *shadow.Tensor {
 	o.input = input
 	return hidden.World().Call(o, hidden)
@@ -101,8 +101,7 @@ func (m *bertIntermediate) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *sha
 	return hidden
 }
 
-// bertPooler is the first token through a dense layer. It is not trained unless
-// the loss uses it.
+// bertPooler passes the first token through a dense layer. It is not trained unless the loss uses it.
 type bertPooler struct {
 	shadow.Path
 	dense *nn.Linear

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// BLOOM: transformers/models/bloom/modeling_bloom.py. Positions are a bias on the scores, and attention is always its
-// own eager code.
+// BLOOM: transformers/models/bloom/modeling_bloom.py. Positions are a bias on the scores, and attention always
+// runs BLOOM's own eager code.
 
 type bloom struct {
 	net
@@ -19,7 +19,7 @@ type bloom struct {
 	h         []*bloomBlock
 	lnF       *nn.LayerNorm
 	heads     int
-	alibi     *shadow.Tensor // of the current forward, as is the mask
+	alibi     *shadow.Tensor // for the current forward, like mask
 	mask      *shadow.Tensor
 	head      *causalHead
 }
@@ -33,7 +33,7 @@ func newBloom(b *nn.Builder, c *Config, run Run) (Model, error) {
 	c.alias("n_head", "num_attention_heads")
 	c.alias("hidden_size", "n_embed")
 	if c.Bool("slow_but_exact", false) && c.Int("pretraining_tp", 1) > 1 {
-		c.fail("slow_but_exact", "false: what it does is not simulated")
+		c.fail("slow_but_exact", "false, because its effect is not simulated")
 	}
 	hidden := c.Positive("hidden_size", 64)
 	m := &bloom{net: net{b.W, run}, heads: c.Positive("n_head", 8)}
@@ -52,7 +52,7 @@ func (m *bloom) Batch() Batch { return m.textBatch() }
 // Loss is BloomForCausalLM.forward.
 func (m *bloom) Loss(b Batch) *shadow.Tensor { return m.head.loss(m.forward(b), b) }
 
-// forward is BloomModel.forward. Without a mask it makes one.
+// forward is BloomModel.forward. If the batch has no mask, it makes one.
 func (m *bloom) forward(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	embeds := fn.Let(m.embed.Call(b.IDs))
@@ -79,7 +79,7 @@ type bloomBlock struct {
 	input, post *nn.LayerNorm
 	attn        *bloomAttention
 	mlp         *bloomMLP
-	after       bool // residuals are taken after the norms
+	after       bool // residuals are taken from the norms' output
 }
 
 func newBloomBlock(b *nn.Builder, c *Config, m *bloom, at string, hidden int) *bloomBlock {
@@ -125,7 +125,7 @@ type bloomAttention struct {
 	qkv, dense    *nn.Linear
 	headDim       int
 	dropout, drop nn.Dropout
-	residual      *shadow.Tensor // of the current call
+	residual      *shadow.Tensor // for the current call
 }
 
 func (a *bloomAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
@@ -183,7 +183,7 @@ type bloomMLP struct {
 	shadow.Path
 	up, down *nn.Linear
 	drop     nn.Dropout
-	residual *shadow.Tensor // of the current call
+	residual *shadow.Tensor // for the current call
 }
 
 func (m *bloomMLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

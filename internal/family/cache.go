@@ -4,10 +4,10 @@ package family
 
 import "snug/internal/shadow"
 
-// The cache of keys and values, which a model fills in training too unless it is turned off.
+// The cache of keys and values, which a model fills even in training unless it is turned off.
 
-// cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and
-// the variables are bound to the copies. A layer with a window keeps only the last ones.
+// cached is past_key_values.update: keys and values are appended to an empty cache, which copies them, and the
+// variables are rebound to the copies. A layer with a window keeps only the last tokens.
 func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	if !n.caches() {
 		return
@@ -27,8 +27,8 @@ func (n net) cached(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	fn.Set2(key, k, value, v)
 }
 
-// extendCache appends the keys and values of new tokens to those of earlier ones, each of which is freed when its copy
-// is there. A window is not cut, which counts too much once a sample is longer than it.
+// extendCache appends the keys and values of new tokens to those of earlier ones, each of which is freed once its
+// copy exists. It does not truncate to the window, which overestimates once a sample is longer than the window.
 func (n net) extendCache(fn *shadow.Frame, key, value **shadow.Tensor, window int) {
 	c := n.run.Calling
 	if window > 0 {

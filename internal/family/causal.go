@@ -7,9 +7,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has only the
-// loss of an embedding model. Other losses: causal_chunked.go, causal_trl.go, and Liger's in liger.go;
-// that of older transformers in causal_releases.go.
+// causalHead is the end of a decoder in training: lm_head and the next-token loss. An encoder has only an
+// embedding model's loss. Other losses are in causal_chunked.go, causal_trl.go and liger.go; older releases of
+// transformers are in causal_releases.go.
 type causalHead struct {
 	lm      *nn.Linear // nil for an encoder
 	vocab   int
@@ -20,12 +20,12 @@ type causalHead struct {
 	liger   bool // computed as in Liger
 	path    lossPath
 	calling *Calling
-	rows    int         // per sample of an embedding model; see Run.Rows
-	classes *classifier // of a model that sorts texts; nil for any other
+	rows    int         // rows per sample of an embedding model; see Run.Rows
+	classes *classifier // for a model that classifies texts; nil for any other
 }
 
-// newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if
-// the config does not say.
+// newCausalHead makes lm_head, which may share the embedding's weight. tied is the family's default if the config
+// does not specify it.
 func newCausalHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embedding, tied bool) *causalHead {
 	return newBiasedHead(b, c, run, width, embed, tied, false)
 }
@@ -47,7 +47,7 @@ func newBiasedHead(b *nn.Builder, c *Config, run Run, width int, embed *nn.Embed
 	return h
 }
 
-// capped applies what follows lm_head to the logits, which are a variable of fn.
+// capped applies the ops after lm_head to the logits, a variable of fn.
 func (h *causalHead) capped(fn *shadow.Frame, logits **shadow.Tensor) {
 	if h.scaled {
 		fn.Set(logits, (*logits).MulScalar())
@@ -59,8 +59,8 @@ func (h *causalHead) capped(fn *shadow.Frame, logits **shadow.Tensor) {
 	}
 }
 
-// loss is the end of a ForCausalLM.forward: the logits of the last hidden states,
-// and ForCausalLMLoss.
+// loss is the end of a ForCausalLM.forward: it computes the logits from the last hidden states, and
+// ForCausalLMLoss.
 func (h *causalHead) loss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	h.calling.tieState(hidden)
 	if h.calling.ends(hidden, nil) {
@@ -109,8 +109,8 @@ func (h *causalHead) scored(hidden *shadow.Tensor) *shadow.Tensor {
 	return hidden.Alias()
 }
 
-// withoutLogits reports whether Liger's forward makes no logits: if it trains with labels, or was asked to skip
-// them (lce_forward's skip_logits).
+// withoutLogits reports whether Liger's forward skips the logits: in training with labels, or with lce_forward's
+// skip_logits.
 func (h *causalHead) withoutLogits(b Batch) bool {
 	c := h.calling
 	return c == nil || b.Labels != nil && (c.SkipLogits || !h.lm.Weight.World().Eval)

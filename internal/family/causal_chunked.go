@@ -9,7 +9,7 @@ import "snug/internal/shadow"
 //
 //	loss = sum(checkpoint(piece_loss, h, y) for h, y in zip(hidden.chunk(n, 1), labels.chunk(n, 1))) / n
 //
-// transformers does not do this; scripts do it when logits take too much memory.
+// transformers does not do this, but scripts do if logits take too much memory.
 func (h *causalHead) chunkedLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func(hidden)
@@ -31,7 +31,7 @@ func (h *causalHead) chunkedLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor 
 	return fn.Return(sum.DivScalar())
 }
 
-// pieceLoss is the loss of one piece.
+// pieceLoss returns the loss of one piece.
 func (h *causalHead) pieceLoss(x, y *shadow.Tensor) *shadow.Tensor {
 	defer x.World().As(shadow.Logits)()
 	fn := x.World().Func(x, y)

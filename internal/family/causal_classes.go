@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// lastScorer is the head of a decoder that sorts texts: a layer over every token, of which the last is used
+// lastScorer is the head of a decoder that classifies texts: it scores every token and uses the last score
 // (transformers' GenericForSequenceClassification, 5.17).
 type lastScorer struct{ score *nn.Linear }
 
@@ -21,7 +21,7 @@ func (s *lastScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return logits.IndexAt(0, w.Arange(B), last)
 }
 
-// classLoss is the forward of such a model after its decoder.
+// classLoss is the forward of a decoder with a lastScorer, after the decoder itself.
 func (h *causalHead) classLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	fn := hidden.World().Func(hidden)
 	logits := fn.Let(h.classes.score.logits(fn, encoded{hidden: hidden, ids: b.IDs}))

@@ -4,7 +4,7 @@ package family
 
 import "snug/internal/shadow"
 
-// How transformers computed a causal loss, release by release. Read from the sources of 4.30 to 4.57:
+// How transformers computed a causal loss, release by release, from the sources of 4.30 to 4.57:
 //
 //   - At first a model's own forward did it. Logits were shifted against the labels by a copy without
 //     each sample's last token. Most models cast all logits to float32 first, under the same name, so
@@ -14,25 +14,25 @@ import "snug/internal/shadow"
 //     16-bit logits keep their name in forward, and live next to the float32 ones.
 //   - From 4.49 labels are padded by one, and logits are no longer copied.
 //
-// Today's loss is causalLoss in causal.go; which of these a model went through is OwnLoss in its row of
-// facts.go.
+// The current loss is causalLoss in causal.go. OwnLoss in a model's row of facts.go records which of these
+// applied to it.
 
-// ownLoss is how a model's forward computed the loss.
+// ownLoss describes how a model's forward computed the loss.
 type ownLoss struct {
 	until  int  // the first release whose forward calls the shared function instead; 0 if every release does
 	upcast bool // logits were cast to float32 first
 }
 
-// castLogits is the release from which models cast their logits, if they do at all.
+// castLogits is the first release in which models cast their logits, if they do at all.
 const castLogits = 431
 
-// paddedLabels is the release from which labels are padded instead of logits copied.
+// paddedLabels is the first release in which labels are padded instead of copying logits.
 const paddedLabels = 449
 
 // lossPath is the code that computes a causal loss in one release.
 type lossPath struct {
-	own     bool // by the model's own forward
-	upcast  bool // which casts the logits to float32 under their own name
+	own     bool // the model's own forward computes it
+	upcast  bool // it casts the logits to float32 under the same name
 	shifted bool // the shared function copies the logits without the last token
 }
 
@@ -47,14 +47,13 @@ func (r Run) lossPath() lossPath {
 	return lossPath{shifted: true}
 }
 
-// LossMoved reports whether the causal loss of the model type is computed differently in a release from
-// the newest.
+// LossMoved reports whether a release computes the model type's causal loss differently from the newest release.
 func (f Facts) LossMoved(release int) bool {
 	return f.OwnLoss.until > 0 && release < paddedLabels
 }
 
-// shiftedLoss compares each token's logits with the next label, as it was before labels were padded. The
-// names that it binds are those of the function whose frame it is given.
+// shiftedLoss compares each token's logits with the next label, as releases before paddedLabels did. Its
+// variables belong to the frame fn.
 func shiftedLoss(fn *shadow.Frame, logits, labels *shadow.Tensor, vocab int, how *Calling) *shadow.Tensor {
 	shift := fn.Let(logits.Slice(1, 0, logits.Size(1)-1).Contiguous()) // (B, S-1, V)
 	next := fn.Let(labels.Slice(-1, 1, labels.Size(-1)).Contiguous())

@@ -4,8 +4,8 @@ package family
 
 import "snug/internal/shadow"
 
-// trlLoss is compute_loss of TRL's SFTTrainer (1.16), with every label counted:
-// the loss, the entropy, and how many tokens were predicted correctly.
+// trlLoss is compute_loss of TRL's SFTTrainer (1.16), with no label ignored: the loss, the entropy, and the
+// number of correctly predicted tokens.
 func (h *causalHead) trlLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()
@@ -28,8 +28,8 @@ type fusedOutput struct {
 	logProbs, entropy, top, mask *shadow.Tensor
 }
 
-// fused is the forward that add_fused_lm_head (trl/trainer/utils.py) sets on a
-// model. The caller's frame holds its results.
+// fused is the forward that add_fused_lm_head (trl/trainer/utils.py) installs in a model. The caller's frame
+// holds its results.
 func (h *causalHead) fused(caller *shadow.Frame, hidden *shadow.Tensor, b Batch) fusedOutput {
 	fn := hidden.World().Func(hidden)
 	states := fn.Let(hidden.Slice(1, 0, hidden.Size(1)-1)) // (B, S-1, H)

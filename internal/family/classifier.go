@@ -12,22 +12,22 @@ import (
 // classifier assigns classes to texts, or to each of their tokens.
 type classifier struct {
 	labels  int
-	problem string // problem_type of the config; "" depends on the labels
+	problem string // problem_type in the config; if "", the labels determine it
 	score   scorer
 }
 
-// scorer is the part of a head that computes logits: (B, labels) for texts, (B, S, labels) for tokens. Its variables
-// are those of the model's own forward.
+// scorer is the part of a head that computes logits: (B, labels) for texts, (B, S, labels) for tokens. Its
+// variables belong to the model's forward.
 type scorer interface {
 	logits(fn *shadow.Frame, e encoded) *shadow.Tensor
 }
 
-// encoded holds the results of an encoder, and the mask it was given.
+// encoded holds the results of an encoder, and the mask passed to it.
 type encoded struct {
 	hidden *shadow.Tensor // (B, S, H)
 	pooled *shadow.Tensor // (B, H), if the model has a pooler
 	mask   *shadow.Tensor
-	ids    *shadow.Tensor // the tokens, for the last one of each text
+	ids    *shadow.Tensor // the tokens, to find the last one of each text
 }
 
 // Classifies reports whether a head assigns classes.
@@ -45,7 +45,8 @@ func newClassifier(c *Config, s scorer) *classifier {
 	return k
 }
 
-// classLoss is the forward of such a model after its encoder. The encoder's outputs live until it returns.
+// classLoss is the forward of a classification model after its encoder. The encoder's outputs live until it
+// returns.
 func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.Tensor {
 	fn := n.w.Func(e.hidden, e.pooled)
 	n.run.Calling.tieState(e.hidden)
@@ -60,7 +61,7 @@ func (n net) classLoss(k *classifier, e encoded, labels *shadow.Tensor) *shadow.
 	return fn.Return(k.loss(logits, labels))
 }
 
-// loss is the loss for texts, which depends on the kind of problem.
+// loss returns the loss for texts, which depends on the kind of problem.
 func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 	switch k.kind(labels.DType()) {
 	case "regression":
@@ -74,7 +75,7 @@ func (k *classifier) loss(logits, labels *shadow.Tensor) *shadow.Tensor {
 	return maskedLoss(logits, labels, k.labels)
 }
 
-// kind returns problem_type, or the kind that follows from the labels.
+// kind returns problem_type, or derives it from the labels.
 func (k *classifier) kind(of shadow.DType) string {
 	switch {
 	case k.problem != "":
@@ -87,7 +88,7 @@ func (k *classifier) kind(of shadow.DType) string {
 	return "single_label_classification"
 }
 
-// squeezed is t.squeeze(): a view without dimensions of size one.
+// squeezed is t.squeeze(): a view without the dimensions of size one.
 func squeezed(t *shadow.Tensor) *shadow.Tensor {
 	for i := t.Dim() - 1; i >= 0; i-- {
 		if t.Size(i) == 1 {
@@ -97,7 +98,7 @@ func squeezed(t *shadow.Tensor) *shadow.Tensor {
 	return t
 }
 
-// classLabels makes a label for each text: a class, or numbers for a regression or for several classes at once.
+// classLabels makes a label for each text: a class, or numbers for a regression or multi-label classification.
 func (n net) classLabels(k *classifier) *shadow.Tensor {
 	switch k.kind(shadow.Int64) {
 	case "regression":
@@ -120,12 +121,12 @@ func (n net) encoderBatch(k *classifier) Batch {
 	return b
 }
 
-// classDropout reads the key classifier_dropout; if it is null, the result is other.
+// classDropout reads the key classifier_dropout, or returns other if it is null.
 func (c *Config) classDropout(other float64) nn.Dropout {
 	return nn.Dropout(c.Float("classifier_dropout", other))
 }
 
-// tokenScorer is a dropout and a layer, applied to each token or to the pooler's output.
+// tokenScorer is a dropout and a linear layer, applied to each token or to the pooler's output.
 type tokenScorer struct {
 	dropout nn.Dropout
 	out     *nn.Linear
@@ -140,7 +141,7 @@ func (s *tokenScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return s.out.Call(fn.Let(s.dropout.Call(of)))
 }
 
-// firstScorer is RobertaClassificationHead and MPNetClassificationHead: the first token through two layers.
+// firstScorer is RobertaClassificationHead and MPNetClassificationHead: two layers applied to the first token.
 type firstScorer struct {
 	shadow.Path
 	dense, out *nn.Linear

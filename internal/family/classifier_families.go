@@ -16,8 +16,8 @@ func newBertClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *class
 	})
 }
 
-// newRobertaClassifier makes the head of a RobertaModel, or of an MPNetModel, which always uses the
-// dropout of its layers.
+// newRobertaClassifier makes the head of a RobertaModel, or of an MPNetModel, which always uses its layers'
+// dropout.
 func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropout, run Run) *classifier {
 	if run.Head == SequenceClassification {
 		return newClassifier(c, newFirstScorer(b, hidden, c.labels(), dropout))
@@ -25,7 +25,7 @@ func newRobertaClassifier(b *nn.Builder, c *Config, hidden int, dropout nn.Dropo
 	return newClassifier(c, &tokenScorer{dropout: dropout, out: b.Linear("classifier", hidden, c.labels(), true)})
 }
 
-// distilScorer is the first token through pre_classifier, in DistilBertForSequenceClassification.
+// distilScorer is the head of DistilBertForSequenceClassification: pre_classifier applied to the first token.
 type distilScorer struct {
 	dense, out *nn.Linear
 	dropout    nn.Dropout
@@ -52,7 +52,8 @@ func (s *distilScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return s.out.Call(pooled)
 }
 
-// modernScorer is the head of ModernBERT: its prediction head on the first token, the mean of all, or each token.
+// modernScorer is ModernBERT's head: its prediction head applied to the first token, the mean of all tokens, or
+// each token.
 type modernScorer struct {
 	head    *modernHead
 	dropout nn.Dropout
@@ -114,7 +115,7 @@ func (s *modernScorer) logits(fn *shadow.Frame, e encoded) *shadow.Tensor {
 	return s.out.Call(pooled)
 }
 
-// meanOf returns the mean of the tokens in the mask. Without a mask, one is made here and has a variable.
+// meanOf returns the mean of the unmasked tokens. Without a mask it makes one and binds it to a variable.
 func meanOf(fn *shadow.Frame, hidden, mask *shadow.Tensor) *shadow.Tensor {
 	if mask == nil {
 		mask = fn.Let(hidden.World().Full(shadow.Bool, hidden.Size(0), hidden.Size(1)))

@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// classing builds a model with a head and the keys of a config.
+// classing builds a model with a head from the keys of a config.
 func classing(t *testing.T, head string, keys map[string]any) (*nn.Builder, Model) {
 	t.Helper()
 	b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
@@ -21,7 +21,7 @@ func classing(t *testing.T, head string, keys map[string]any) (*nn.Builder, Mode
 	return b, m
 }
 
-// TestClassifierParameters compares the numbers of parameters with those of transformers 5.17.
+// TestClassifierParameters compares the parameter counts with those of transformers 5.17.
 func TestClassifierParameters(t *testing.T) {
 	roberta := map[string]any{"model_type": "roberta", "max_position_embeddings": 514.0, "type_vocab_size": 1.0}
 	for _, x := range []struct {
@@ -49,8 +49,8 @@ func TestClassifierParameters(t *testing.T) {
 	}
 }
 
-// TestClassifierGradients runs each head forward and backward, with each kind of problem: every parameter gets a
-// gradient.
+// TestClassifierGradients runs each head forward and backward with each kind of problem, and checks that every
+// parameter gets a gradient.
 func TestClassifierGradients(t *testing.T) {
 	for _, modelType := range []string{"bert", "roberta", "distilbert", "modernbert", "mpnet"} {
 		for _, more := range []map[string]any{
@@ -82,7 +82,7 @@ func TestClassifierGradients(t *testing.T) {
 	}
 }
 
-// TestClassLabels checks the labels of a batch: classes, numbers, or one number for each class.
+// TestClassLabels checks that a batch's labels are classes, numbers, or one number for each class.
 func TestClassLabels(t *testing.T) {
 	for _, x := range []struct {
 		head  string
@@ -107,13 +107,13 @@ func TestClassLabels(t *testing.T) {
 	}
 }
 
-// TestClassifierRefusals checks that values that transformers does not support are refused.
+// TestClassifierRefusals checks that values not supported by transformers are refused.
 func TestClassifierRefusals(t *testing.T) {
 	for key, value := range map[string]any{"problem_type": "ranking", "classifier_pooling": "max", "num_labels": 0.0} {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{Torch: 211}), DType: shadow.Float32}
 		config := NewConfig(map[string]any{"model_type": "modernbert", "num_hidden_layers": 1.0, key: value})
 		if _, err := New(b, config, Run{Shape: &Shape{Batch: 4, Seq: 16}, Head: SequenceClassification, Attention: "sdpa"}); err == nil {
-			t.Errorf("%s %v is taken", key, value)
+			t.Errorf("%s %v is accepted", key, value)
 		}
 	}
 }

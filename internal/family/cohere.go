@@ -7,15 +7,15 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Cohere's Command R and Aya: transformers/models/cohere/modular_cohere.py. Attention and MLP run in parallel after
-// one layer norm, neighbours are rotated in float32, and logits are scaled.
+// Cohere's Command R and Aya: transformers/models/cohere/modular_cohere.py. Attention and MLP run in parallel
+// after one layer norm, pairs of neighbouring elements are rotated in float32, and logits are scaled.
 
 func newCohere(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 8192, layers: 40, heads: 64, inter: 22528, vocab: 256000})
 	return newCohereLike(b, c, run, s, c.Bool("use_qk_norm", false), func(int) bool { return true }), nil
 }
 
-// newCohereLike makes CohereForCausalLM or Cohere2ForCausalLM; rotates reports which layers use positions.
+// newCohereLike makes CohereForCausalLM or Cohere2ForCausalLM; rotates reports whether a layer uses positions.
 func newCohereLike(b *nn.Builder, c *Config, run Run, s llamaShape, qkNorm bool, rotates func(i int) bool) *llama {
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
@@ -63,7 +63,7 @@ func (l *cohereLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 
 type cohereAttention struct {
 	*llamaAttention
-	qNorm, kNorm *cohereNorm // nil for none
+	qNorm, kNorm *cohereNorm // nil if there is no norm
 }
 
 func (a *cohereAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
@@ -81,7 +81,7 @@ func (a *cohereAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*sha
 	return a.attend(fn, &query, &key, value)
 }
 
-// cohereRotary is apply_rotary_pos_emb of Cohere, in float32.
+// cohereRotary is Cohere's apply_rotary_pos_emb, in float32.
 func cohereRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)
 	dtype := q.DType()
@@ -94,7 +94,7 @@ func cohereRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor
 	return fn.Return2(qe.To(dtype), ke.To(dtype))
 }
 
-// cohereNorm is CohereLayerNorm: without a bias, in float32, then cast back.
+// cohereNorm is CohereLayerNorm: without a bias, computed in float32, then cast back.
 type cohereNorm struct {
 	shadow.Path
 	weight *shadow.Tensor

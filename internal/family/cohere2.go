@@ -4,8 +4,8 @@ package family
 
 import "snug/internal/shadow/nn"
 
-// newCohere2 makes Command R7B and later: Cohere's model with a sliding window in three of four layers, and positions
-// only in those (transformers/models/cohere2/modular_cohere2.py).
+// newCohere2 makes Command R7B and later: Cohere's model with a sliding window, and positions, in three of four
+// layers (transformers/models/cohere2/modular_cohere2.py).
 func newCohere2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 8192, layers: 40, heads: 64, inter: 22528, vocab: 256000})
 	s.dim = c.HeadDim(s.hidden, s.heads)

@@ -8,18 +8,17 @@ import (
 	"math"
 )
 
-// Config is the contents of a config.json. A missing key has the default that the family passes when it
-// reads it.
+// Config is the contents of a config.json. A family supplies the default for a missing key when it reads it.
 type Config struct {
 	keys     map[string]any
-	defaults map[string]any // defaults of the numbers that the family read and that were missing
+	defaults map[string]any // defaults of numeric keys that the family read but the config lacks
 	err      error
 }
 
 // NewConfig wraps decoded JSON.
 func NewConfig(keys map[string]any) *Config { return &Config{keys: keys} }
 
-// Err returns the first value that a family could not use.
+// Err returns an error for the first value that a family could not use.
 func (c *Config) Err() error { return c.err }
 
 // ModelType returns the key that selects the family.
@@ -34,7 +33,7 @@ func (c *Config) fail(key string, want string) {
 // Has reports whether a key is present and not null.
 func (c *Config) Has(key string) bool { return c.keys[key] != nil }
 
-// Int reads a whole number; absent or null gives the default.
+// Int reads a whole number, or returns def if the key is missing or null.
 func (c *Config) Int(key string, def int) int {
 	v := c.keys[key]
 	if v == nil {
@@ -57,7 +56,7 @@ func (c *Config) defaulted(key string, def int) {
 	c.defaults[key] = float64(def)
 }
 
-// Complete returns the keys with the family's defaults for missing ones, once a model has been built from them.
+// Complete returns the keys, with the family's defaults for missing ones. Call it after a model has been built.
 func (c *Config) Complete() map[string]any {
 	out := maps.Clone(c.defaults)
 	if out == nil {
@@ -149,7 +148,7 @@ func (c *Config) Ints(key string) []int {
 	return out
 }
 
-// HeadDim returns hidden size divided by heads, which must have no remainder.
+// HeadDim returns hidden divided by heads. It is an error if there is a remainder.
 func (c *Config) HeadDim(hidden, heads int) int {
 	if hidden%heads != 0 && c.err == nil {
 		c.err = fmt.Errorf("hidden size %d is not divisible by %d attention heads", hidden, heads)
@@ -165,7 +164,7 @@ func (c *Config) headDim(hidden, heads int) int {
 	return c.HeadDim(hidden, heads)
 }
 
-// alias lets a key have a second name, as attribute_map does.
+// alias lets a key have a second name, like attribute_map.
 func (c *Config) alias(key, other string) {
 	if c.Has(key) || !c.Has(other) {
 		return
@@ -181,21 +180,21 @@ func (c *Config) null(key string) bool {
 	return there && v == nil
 }
 
-// kvHeads returns num_key_value_heads, which must divide the heads.
+// kvHeads returns num_key_value_heads, which must divide the number of heads.
 func (c *Config) kvHeads(heads, def int) int {
 	kv := c.Positive("num_key_value_heads", def)
 	if heads%kv != 0 {
 		if c.err == nil {
-			c.err = fmt.Errorf("%d attention heads cannot share %d key-value heads evenly", heads, kv)
+			c.err = fmt.Errorf("%d attention heads cannot be divided evenly among %d key-value heads", heads, kv)
 		}
 		return heads
 	}
 	return kv
 }
 
-// refuse notes an error if a switch is on that would change the model in a way that is not simulated.
+// refuse records an error if a switch is on that would change the model in a way that is not simulated.
 func (c *Config) refuse(key string) {
 	if c.Bool(key, false) {
-		c.fail(key, "false: what it does is not simulated")
+		c.fail(key, "false, because its effect is not simulated")
 	}
 }

@@ -17,9 +17,8 @@ type convNeXt struct {
 	classifier *nn.Sequential
 }
 
-// newConvNeXt makes a stem, four stages of blocks whose width doubles, with a
-// downsampling between them, and a head. The chance to drop a block's branch
-// grows from zero to dropPath over the blocks.
+// newConvNeXt makes a stem, four stages of blocks with doubling width and a downsampling between stages, and a
+// head. The probability of dropping a block's branch grows from zero to dropPath over the blocks.
 func newConvNeXt(b *nn.Builder, dropPath float64, width int, stages ...int) shadow.Module {
 	n := &convNeXt{features: &nn.Sequential{Path: "features"}}
 	n.add(&nn.Sequential{Path: "features.0", List: []shadow.Module{

@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// DeBERTa's second and third version: transformers/models/deberta_v2/modeling_deberta_v2.py. BERT's layers with attention to
-// contents and to relative positions apart, by its own eager code (deberta_v2_attention.go).
+// DeBERTa v2 and v3: transformers/models/deberta_v2/modeling_deberta_v2.py. BERT's layers, with separate
+// attention to contents and to relative positions in its own eager code (deberta_v2_attention.go).
 
 type deberta struct {
 	net
@@ -24,7 +24,7 @@ type deberta struct {
 	buckets    int
 	profiled   bool           // the compiled function has run once
 	unpadded   bool           // no token is known to be padding
-	mask, pos  *shadow.Tensor // of the current forward
+	mask, pos  *shadow.Tensor // for the current forward
 	rel        *shadow.Tensor // the relative embeddings of the current forward
 	head       shadow.Module
 	classes    *classifier
@@ -36,7 +36,7 @@ func newDeberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 		return nil, err
 	}
 	if c.Int("conv_kernel_size", 0) > 0 {
-		c.fail("conv_kernel_size", "0: the convolution is not simulated")
+		c.fail("conv_kernel_size", "0, because the convolution is not simulated")
 	}
 	cfg := readBertOf(c, bertConfig{vocab: 128100, hidden: 1536, heads: 24, inter: 6144})
 	cfg.layers = c.Int("num_hidden_layers", 24)
@@ -68,7 +68,7 @@ func newDeberta(b *nn.Builder, c *Config, run Run) (Model, error) {
 // signed reads a whole number that may be negative.
 func (c *Config) signed(key string, def int) int { return int(c.Float(key, float64(def))) }
 
-// positionSpan returns how many relative positions there are in one direction.
+// positionSpan returns the number of relative positions in one direction.
 func (c *Config) positionSpan() int {
 	if n := c.signed("position_buckets", -1); n > 0 {
 		return n
@@ -81,7 +81,8 @@ func (c *Config) positionSpan() int {
 
 func (m *deberta) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is DebertaV2ForMaskedLM.forward, or that of another head, or an embedder's loss over DebertaV2Model.
+// Loss is the forward of DebertaV2ForMaskedLM or of a model with another head, or an embedding loss over
+// DebertaV2Model.
 func (m *deberta) Loss(b Batch) *shadow.Tensor {
 	hidden := m.forward(b)
 	if m.head == nil || m.run.Calling.ends(hidden, nil) {
@@ -119,7 +120,7 @@ func (m *deberta) forward(b Batch) *shadow.Tensor {
 	return fn.Return(layers[len(layers)-1])
 }
 
-// lookForPadding is warn_if_padding_and_no_attention_mask: the first and the last ids are read.
+// lookForPadding is warn_if_padding_and_no_attention_mask: it reads the first and last ids.
 func (m *deberta) lookForPadding(ids *shadow.Tensor) {
 	if m.unpadded {
 		return
@@ -130,7 +131,7 @@ func (m *deberta) lookForPadding(ids *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// encode is DebertaV2Encoder.forward. It returns the outputs of the layers, held.
+// encode is DebertaV2Encoder.forward. It returns the layers' outputs with a reference to each.
 func (m *deberta) encode(hidden, mask *shadow.Tensor) []*shadow.Tensor {
 	fn := m.w.Func(hidden, mask)
 	fn.Set(&mask, mask.Unsqueeze(1).Unsqueeze(2).Mul(mask.Unsqueeze(1).Unsqueeze(-1))) // (B, 1, S, S)
@@ -194,7 +195,7 @@ func (e *debertaEmbeddings) forward(n net, ids, types, mask *shadow.Tensor) *sha
 	return e.rest(fn, embeds, types, mask)
 }
 
-// rest is the forward after the positions, in the same frame.
+// rest is the part of forward after the positions, in the same frame.
 func (e *debertaEmbeddings) rest(fn *shadow.Frame, embeds, types, mask *shadow.Tensor) *shadow.Tensor {
 	hidden := fn.Let(embeds)
 	if e.tokenType != nil {
@@ -234,7 +235,7 @@ func (l *debertaLayer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.
 	return fn.Let(l.output.Call(inner, attended))
 }
 
-// debertaHead is DebertaV2LMPredictionHead, whose output layer is the embeddings' weight.
+// debertaHead is DebertaV2LMPredictionHead, which uses the embedding weight as its output layer.
 type debertaHead struct {
 	shadow.Path
 	dense *nn.Linear
@@ -244,7 +245,7 @@ type debertaHead struct {
 	word  *nn.Embedding
 }
 
-// newDebertaHead makes the head of DebertaV2ForMaskedLM; the older kind, which is the default, is BERT's.
+// newDebertaHead makes the head of DebertaV2ForMaskedLM. The legacy head, which is the default, is BERT's.
 func newDebertaHead(b *nn.Builder, c *Config, cfg bertConfig, word *nn.Embedding) shadow.Module {
 	if c.Bool("legacy", true) {
 		return newBertHead(b, "cls.predictions", ".transform.dense", ".transform.LayerNorm", cfg, word)
@@ -283,7 +284,7 @@ func newDebertaClassifier(b *nn.Builder, c *Config, cfg bertConfig, run Run) *cl
 	})
 }
 
-// contextScorer is ContextPooler with the dropout and the layer after it.
+// contextScorer is ContextPooler with the dropout and linear layer that follow it.
 type contextScorer struct {
 	shadow.Path
 	dense, out *nn.Linear
@@ -306,7 +307,7 @@ func (s *contextScorer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow
 	return pooled
 }
 
-// positionKinds reads pos_att_type, a list or a text such as "p2c|c2p".
+// positionKinds reads pos_att_type, a list or a string such as "p2c|c2p".
 func (c *Config) positionKinds() (c2p, p2c bool) {
 	kinds := c.Strings("pos_att_type")
 	if s, ok := c.keys["pos_att_type"].(string); ok {

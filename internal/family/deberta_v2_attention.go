@@ -86,7 +86,7 @@ func (a *disentangled) split(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x.Permute(0, 2, 1, 3).Contiguous().View(-1, S, D))
 }
 
-// bias is disentangled_attention_bias, (B·H, S, S); nil if there is none.
+// bias is disentangled_attention_bias, (B·H, S, S), or nil if there is none.
 func (a *disentangled) bias(query, key, rel *shadow.Tensor) *shadow.Tensor {
 	w := query.World()
 	fn := w.Func(query, key, rel)
@@ -123,7 +123,7 @@ func (a *disentangled) bias(query, key, rel *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(score)
 }
 
-// relativePositions is build_relative_position: (1, S, S). Far positions may share buckets, by the logarithm.
+// relativePositions is build_relative_position: (1, S, S). Distant positions may share logarithmic buckets.
 func relativePositions(hidden *shadow.Tensor, buckets func(pos *shadow.Tensor) *shadow.Tensor) *shadow.Tensor {
 	w, S := hidden.World(), hidden.Size(-2)
 	fn := w.Func(hidden)
@@ -138,8 +138,8 @@ func relativePositions(hidden *shadow.Tensor, buckets func(pos *shadow.Tensor) *
 	return fn.Return(pos)
 }
 
-// logBuckets is make_log_bucket_position. It is compiled: each value is freed at its last use. The first call is
-// profiled; in later ones pointwise ops are fused.
+// logBuckets is make_log_bucket_position. It is compiled, so each value is freed at its last use. The first call
+// is profiled; later calls fuse pointwise ops.
 func (m *deberta) logBuckets(pos *shadow.Tensor) *shadow.Tensor {
 	if m.profiled {
 		return fusedBuckets(pos)
@@ -156,7 +156,8 @@ func (m *deberta) logBuckets(pos *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(shadow.WhereBoth(small, pos.To(shadow.Float32), log.Mul(sign)))
 }
 
-// fusedBuckets is make_log_bucket_position with two fused kernels, before and after a division by a number on the CPU.
+// fusedBuckets is make_log_bucket_position with two fused kernels, one before and one after a division by a CPU
+// scalar.
 func fusedBuckets(pos *shadow.Tensor) *shadow.Tensor {
 	w := pos.World()
 	fn := w.Func(pos)

@@ -81,7 +81,7 @@ func newDistilBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 func (m *distilBert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is DistilBertForMaskedLM.forward, or that of another head, or an embedder's loss over
+// Loss is the forward of DistilBertForMaskedLM or of a model with another head, or an embedding loss over
 // DistilBertModel.
 func (m *distilBert) Loss(b Batch) *shadow.Tensor {
 	return m.encoderLoss(encoded{hidden: m.forward(b), mask: b.Mask}, m.head, m.classes, b, m.vocab)

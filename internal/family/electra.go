@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newElectra makes ELECTRA: BERT with embeddings of another width, and without a pooler
+// newElectra makes ELECTRA: BERT with a separate embedding width and no pooler
 // (transformers/models/electra/modeling_electra.py). Its masked language model is the generator.
 func newElectra(b *nn.Builder, c *Config, run Run) (Model, error) {
 	cfg := readBertOf(c, bertConfig{vocab: 30522, hidden: 256, heads: 4, inter: 1024})
@@ -29,7 +29,7 @@ func newElectra(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// newElectraHead makes ElectraGeneratorPredictions with the generator_lm_head after it.
+// newElectraHead makes ElectraGeneratorPredictions followed by generator_lm_head.
 func newElectraHead(b *nn.Builder, cfg bertConfig, word *nn.Embedding) *lmHead {
 	h := &lmHead{Path: "generator_predictions", act: (*shadow.Tensor).GELU}
 	h.norm = b.LayerNorm("generator_predictions.LayerNorm", cfg.embedding, true)

@@ -4,10 +4,9 @@ package family
 
 import "snug/internal/shadow"
 
-// Common code of encoders in transformers: no mask, attention in both directions, and the losses of their
-// heads.
+// Code shared by encoders in transformers: no mask, attention in both directions, and the losses of their heads.
 
-// prefix returns the path of an encoder in its model: its own name in a model with a head, otherwise the top.
+// prefix returns the path of an encoder in its model: name if the model has a head, otherwise the root.
 func (n net) prefix(name string) string {
 	if n.run.Head == Encoder {
 		return ""
@@ -15,8 +14,8 @@ func (n net) prefix(name string) string {
 	return name + "."
 }
 
-// bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager
-// attention too. One with zeros is left out; see paddingMask.
+// bidirectionalMask is create_bidirectional_mask: a mask of ones is detected and dropped, for eager attention
+// too. A mask with zeros is ignored here; see paddingMask.
 func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	if mask == nil {
 		return
@@ -27,7 +26,7 @@ func (n net) bidirectionalMask(mask *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// paddingMask is bidirectionalMask for models whose attention takes the mask of a batch with padding. fn holds it.
+// paddingMask is bidirectionalMask for models whose attention uses the mask of a padded batch. fn holds the mask.
 func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 	if n.run.Calling != nil {
 		n.run.Calling.padding = nil
@@ -44,7 +43,7 @@ func (n net) paddingMask(fn *shadow.Frame, embeds, mask *shadow.Tensor) {
 }
 
 // windowMask is create_bidirectional_sliding_window_mask: tokens attend no further than the window in
-// either direction. Only shorter sequences need no mask.
+// either direction. Only sequences shorter than the window need no mask.
 func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask)
 	if mask != nil {
@@ -67,9 +66,9 @@ func (n net) windowMask(embeds, mask *shadow.Tensor, window int) *shadow.Tensor 
 	return fn.Return(out)
 }
 
-// bothWays is the attention function of BERT and similar models: q, k and v are
-// (B, H, S, D), the result (B, S, H, D), and the weights are returned if eager attention
-// makes them. Unlike in decoders, the softmax keeps the type of the scores.
+// bothWays is the attention function of BERT and similar models. q, k and v are (B, H, S, D), the result is (B,
+// S, H, D); eager attention also returns the weights. Unlike in decoders, the softmax keeps the type of the
+// scores.
 func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
 	if n.run.Attention != "eager" {
 		return n.attention(q, k, v, attending{mask: n.run.Calling.paddingOf(), dropout: dropout})
@@ -77,7 +76,7 @@ func (n net) bothWays(q, k, v *shadow.Tensor, dropout float64) (out, weights *sh
 	return n.plainEager(q, k, v, nil, dropout)
 }
 
-// plainEager is eager_attention_forward of BERT, which may be given a mask.
+// plainEager is BERT's eager_attention_forward; mask may be nil.
 func (n net) plainEager(q, k, v, mask *shadow.Tensor, dropout float64) (out, weights *shadow.Tensor) {
 	fn := n.w.Func(q, k, v, mask)
 	fn.Set(&weights, q.Matmul(k.Transpose(2, 3)).MulScalar()) // (B, H, S, S)
@@ -91,8 +90,8 @@ func (n net) plainEager(q, k, v, mask *shadow.Tensor, dropout float64) (out, wei
 	return fn.Return2(out, weights)
 }
 
-// tokenTypes returns the ids that an embedding module makes when none are given: a
-// row of zeros gathered at the positions, expanded to each sequence.
+// tokenTypes returns the ids that an embedding module makes when none are given: a row of zeros gathered at the
+// positions and expanded to each sequence.
 func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shadow.Tensor {
 	buffered := fn.Let(zeros.Expand(positions.Size(0), -1))
 	fn.Set(&buffered, buffered.Gather(positions))
@@ -100,7 +99,7 @@ func (n net) tokenTypes(fn *shadow.Frame, zeros, positions *shadow.Tensor) *shad
 }
 
 // positionsFrom is create_position_ids_from_input_ids: it numbers the tokens that are not padding.
-// RoBERTa adds the length of a cache, which is 0 here.
+// RoBERTa adds the cache length, which is 0 here.
 func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	fn := ids.World().Func(ids)
 	mask := fn.Let(ids.Compare("ne").To(shadow.Int32))
@@ -112,8 +111,8 @@ func positionsFrom(ids *shadow.Tensor, past bool) *shadow.Tensor {
 	return fn.Return(count.To(shadow.Int64).AddScalar())
 }
 
-// encoderLoss is the loss of an encoder: of its classes, of its masked language model, or, without a
-// head, of an embedding model.
+// encoderLoss returns the loss of an encoder: classification, masked language modelling or, without a head, an
+// embedding model's loss.
 func (n net) encoderLoss(e encoded, head *lmHead, classes *classifier, b Batch, vocab int) *shadow.Tensor {
 	if n.run.Calling.ends(e.hidden, e.pooled) {
 		return nil
@@ -151,9 +150,8 @@ func maskedLMLoss(logits, labels *shadow.Tensor, vocab int, how *Calling) *shado
 	return fn.Return(how.averaged(logits.CrossEntropy(labels)))
 }
 
-// contrastiveLoss is the loss of an embedding model: tokens are mean-pooled and normalized, and each
-// anchor has to find its positive among the other samples' rows. Without rows besides the anchors, these are
-// the anchors themselves.
+// contrastiveLoss is an embedding model's loss: tokens are mean-pooled and normalized, and each anchor is scored
+// against all positives and negatives. With no other rows, each anchor is scored against the anchors themselves.
 func contrastiveLoss(hidden *shadow.Tensor, rows int) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func()

@@ -10,7 +10,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// The tasks that models are trained for.
+// The tasks a model can be trained for.
 const (
 	CausalLM            = "causal-lm"            // predicts the next token
 	MaskedLM            = "masked-lm"            // predicts masked tokens
@@ -22,28 +22,28 @@ const (
 	TokenClassification    = "token-classification"    // classifies each token of a text
 )
 
-// Heads lists all of them.
+// Heads lists all tasks.
 func Heads() []string {
 	return []string{CausalLM, MaskedLM, Encoder, Seq2SeqLM, ImageClassification, SequenceClassification, TokenClassification}
 }
 
-// Facts holds what other packages may need to know about a model type before a model is built. This table is the
-// only place that has model types by name: a new family is one file and one row here.
+// Facts describes a model type for code that needs it before a model is built. This table is the only place that
+// lists model types by name: a new family is one file and one row here.
 type Facts struct {
-	// Heads are the tasks that the model can be trained for, the usual one first.
+	// Heads are the tasks the model can be trained for, the usual one first.
 	Heads []string
-	// Positions limits the length of inputs.
+	// Positions limits the input length.
 	Positions Positions
-	// Blocks is the paths of the lists of blocks that FSDP wraps one by one.
+	// Blocks has the paths of the block lists; FSDP wraps their blocks one by one.
 	Blocks []string
-	// Output is the last name of the layer that computes logits. PEFT's all-linear
-	// and bitsandbytes skip it.
+	// Output is the last path component of the layer that computes logits. PEFT's all-linear and bitsandbytes
+	// skip it.
 	Output string
-	// Classes is the last name of that layer for sequence-classification; "" means classifier, and score in decoders.
+	// Classes is Output for sequence-classification; "" means "classifier", or "score" in decoders.
 	Classes string
-	// LoRA is the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-	// in peft/utils/constants.py, the same for these from 0.16 to 0.21. For a family that is missing there
-	// PEFT has no default, and Suggested lists layers like those it adapts for others.
+	// LoRA lists the layers that PEFT adapts by default: TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING in
+	// peft/utils/constants.py, unchanged for these families from 0.16 to 0.21. If PEFT has no default for a
+	// family, Suggested lists the layers it adapts in similar ones.
 	LoRA, Suggested []string
 	// Quantizes means that bitsandbytes replaces every linear layer except Output. A test compares this
 	// with transformers.
@@ -51,18 +51,18 @@ type Facts struct {
 	// Experts means that the model is a mixture of experts: each token goes to a few of many MLPs.
 	RowsMeasured bool // runs with positives and negatives were measured
 	Experts      bool
-	// Liger means that liger-kernel has kernels for it (0.8.5, monkey_patch.py), which are simulated; LigerToo, that
-	// it has some that are not.
+	// Liger means that liger-kernel's kernels for the model (0.8.5, monkey_patch.py) are simulated; LigerToo
+	// means that it has kernels that are not.
 	Liger, LigerToo bool
-	// OwnLoss is how its forward computed a causal loss before it called the shared function.
+	// OwnLoss describes how the model's forward computed a causal loss before it called the shared function.
 	OwnLoss ownLoss
-	// Torchtune means that torchtune has it too, built from its own modules.
+	// Torchtune means that torchtune has the model too, built from its own modules.
 	Torchtune bool
-	// Unfused is the model type with the same layers, none of them fused, as torchtune builds them; "" for none.
+	// Unfused is the model type whose unfused layers torchtune builds for this one, or "".
 	Unfused string
-	// LitGPT means that LitGPT's own model stands for it here.
+	// LitGPT means that LitGPT's version of the model is simulated.
 	LitGPT bool
-	// LMHead means that its class is called LMHeadModel, not ForCausalLM.
+	// LMHead means that the class name ends in LMHeadModel, not ForCausalLM.
 	LMHead bool
 	// ByToken means that the model runs a loop over tokens.
 	ByToken bool
@@ -70,21 +70,21 @@ type Facts struct {
 	// apply.
 	Dims Dims
 
-	// late means that building the model does not import transformers' modeling_layers, or does so for
-	// the CPU. The others do, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0)
-	// on the default device.
+	// late means that building the model does not import transformers' modeling_layers, or does so for the CPU.
+	// Other models import it, and with it torch.distributed.pipelining, which keeps a torch.tensor(0.0) on the
+	// default device.
 	late bool
 	make maker
 }
 
-// Positions says how many tokens a model takes.
+// Positions describes how many tokens a model accepts.
 type Positions struct {
 	Key     string // config key with the number of positions; "" for any number
 	Default int    // used if the config does not have the key
-	Offset  int    // positions that no token can have
-	Learned bool   // a table: a longer input crashes. Computed positions only have a usual maximum
+	Offset  int    // positions reserved for other uses
+	Learned bool   // positions are a table, so a longer input crashes; computed positions only have a usual maximum
 	Images  bool   // the model takes no tokens
-	Filled  bool   // the model's own program always fills all positions
+	Filled  bool   // the model's own training script always uses all positions
 }
 
 // Dims are transformers' default sizes of a model.
@@ -94,12 +94,12 @@ type Dims struct {
 	Layers int // transformer blocks
 }
 
-// maxPositions is the usual key.
+// maxPositions is the usual key for the number of positions.
 const maxPositions = "max_position_embeddings"
 
 var (
 	decoderHeads  = []string{CausalLM, Encoder, SequenceClassification}
-	unsortedHeads = []string{CausalLM, Encoder} // of decoders without a ForSequenceClassification
+	unsortedHeads = []string{CausalLM, Encoder} // for decoders without a ForSequenceClassification
 	encoderHeads  = []string{MaskedLM, Encoder, SequenceClassification, TokenClassification}
 	qv            = []string{"q_proj", "v_proj"}
 )
@@ -300,7 +300,7 @@ var families = map[string]Facts{
 	},
 }
 
-// torchvisionFacts are the facts of all its models.
+// torchvisionFacts applies to all torchvision models.
 var torchvisionFacts = Facts{Heads: []string{ImageClassification}, Positions: Positions{Images: true}}
 
 // Known lists the model types that have a family, sorted.
@@ -315,7 +315,7 @@ func FactsOf(modelType string) (Facts, bool) {
 // Torchvision returns the facts of the models that Named builds.
 func Torchvision() Facts { return torchvisionFacts }
 
-// Types lists the model types for which holds is true, sorted.
+// Types lists the model types for which holds returns true, sorted.
 func Types(holds func(Facts) bool) []string {
 	var out []string
 	for _, t := range Known() {
@@ -339,7 +339,7 @@ func (f Facts) prepare(b *nn.Builder, head string) {
 	b.Output, b.Blocks, b.WholeQuantized = f.output(head), f.Blocks, Classifies(head)
 }
 
-// output returns the last name of the layer that computes the logits of a head.
+// output returns the last path component of the layer that computes a head's logits.
 func (f Facts) output(head string) string {
 	switch head {
 	case SequenceClassification:

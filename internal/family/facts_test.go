@@ -13,7 +13,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// small returns a config of two layers; each family uses the keys that it knows.
+// small returns a config of two layers; each family reads the keys it needs.
 func small(modelType string) *Config {
 	return NewConfig(map[string]any{
 		"model_type": modelType, "num_hidden_layers": 2.0, "n_layer": 2.0, "n_layers": 2.0, "num_layers": 2.0,
@@ -37,8 +37,7 @@ func built(t *testing.T, modelType, head string) (params, linears []string) {
 	return params, b.LinearNames()
 }
 
-// TestFacts checks that each family has a complete row, and compares its names with the models as they are
-// built.
+// TestFacts checks that each family has a complete row, and compares its names with the built models.
 func TestFacts(t *testing.T) {
 	for _, modelType := range Known() {
 		f, _ := FactsOf(modelType)
@@ -47,7 +46,7 @@ func TestFacts(t *testing.T) {
 				params, linears := built(t, modelType, head)
 				checkRow(t, f)
 				if f.Blocks != nil && !slices.ContainsFunc(f.Blocks, func(list string) bool { return isList(params, list) }) {
-					t.Errorf("no parameter stands in %v: %v", f.Blocks, params[:min(len(params), 8)])
+					t.Errorf("no parameter is inside %v: %v", f.Blocks, params[:min(len(params), 8)])
 				}
 				if head != Encoder && f.Output != "" && !slices.Contains(linears, f.output(head)) {
 					t.Errorf("no layer is called %s: %v", f.output(head), linears)
@@ -90,25 +89,25 @@ func checkRow(t *testing.T, f Facts) {
 	t.Helper()
 	switch {
 	case f.make == nil:
-		t.Error("nothing makes it")
+		t.Error("it has no constructor")
 	case len(f.Heads) == 0:
-		t.Error("it is trained as nothing")
+		t.Error("it has no heads")
 	case f.Positions.Key == "" && !f.Positions.Images && !f.ByToken:
-		t.Error("nothing says how many positions there are")
+		t.Error("the number of positions is missing")
 	case (f.Positions.Key != "") != (f.Positions.Default > 0):
-		t.Error("a key of positions and its default go together")
+		t.Error("Positions needs both Key and Default, or neither")
 	case f.Positions.Key != "" && f.Dims == Dims{}:
-		t.Error("its default sizes are missing")
+		t.Error("Dims is missing")
 	case slices.Contains(f.Heads, CausalLM) && (f.Output == "" || f.Blocks == nil):
-		t.Error("a causal model has blocks and a layer that makes logits")
+		t.Error("a causal model needs Blocks and Output")
 	case f.Quantizes && f.Targets() == nil:
-		t.Error("quantized weights are trained with adapters: on which layers?")
+		t.Error("a model with quantized weights needs LoRA targets")
 	case f.LoRA != nil && f.Suggested != nil:
-		t.Error("PEFT knows its layers, or does not")
+		t.Error("LoRA and Suggested are both set")
 	}
 	for _, h := range f.Heads {
 		if !slices.Contains(Heads(), h) {
-			t.Errorf("%s is no head", h)
+			t.Errorf("%s is not a head", h)
 		}
 	}
 }

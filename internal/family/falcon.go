@@ -9,8 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Falcon: transformers/models/falcon/modeling_falcon.py. Its generations differ: one head of keys and values (7B) or groups
-// (40B, 11B), attention and MLP in parallel or not (RW), rotary positions or a bias on the scores (RW).
+// Falcon: transformers/models/falcon/modeling_falcon.py. Its generations differ: one key-value head (7B) or
+// groups (40B, 11B), attention and MLP in parallel or in sequence (RW), rotary positions or a bias on the scores
+// (RW).
 
 type falcon struct {
 	net
@@ -20,14 +21,14 @@ type falcon struct {
 	rotary *rotary
 	heads  int
 	biased bool           // positions are a bias
-	alibi  *shadow.Tensor // of the current forward, as is the mask
+	alibi  *shadow.Tensor // for the current forward, like mask
 	mask   *shadow.Tensor
 	head   *causalHead
 }
 
 func newFalcon(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Attention == "flash" {
-		return nil, refuse("attention", "flash attention of falcon is not simulated; use sdpa")
+		return nil, refuse("attention", "flash attention is not simulated for falcon; use sdpa")
 	}
 	c.alias("hidden_size", "n_embed")
 	c.alias("num_hidden_layers", "n_layer")
@@ -80,7 +81,7 @@ func (m *falcon) forward(b Batch) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// wholeMask is create_causal_mask with allow_is_causal_skip=False: it is always made.
+// wholeMask is create_causal_mask with allow_is_causal_skip=False, so the mask is never skipped.
 func (m *falcon) wholeMask(embeds, mask *shadow.Tensor) *shadow.Tensor {
 	if m.run.Attention == "eager" {
 		return m.causalMask(embeds, mask, nil, 0)
@@ -92,7 +93,8 @@ func (m *falcon) wholeMask(embeds, mask *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(m.boolMask(embeds, mask, 0))
 }
 
-// addAlibi writes the bias into the mask: it ends as (B, H, S, S). The variables are those of the forward.
+// addAlibi combines the bias with the mask, which becomes (B, H, S, S). The variables belong to the forward's
+// frame.
 func (m *falcon) addAlibi(fn *shadow.Frame, dtype shadow.DType) {
 	if m.mask.DType() == shadow.Bool {
 		fn.Set(&m.mask, m.floatMask(dtype, m.mask))
@@ -105,8 +107,8 @@ type falconLayer struct {
 	shadow.Path
 	attn        *falconAttention
 	mlp         *falconMLP
-	input, post *nn.LayerNorm // post only if attention and MLP are not parallel
-	mlpNorm     *nn.LayerNorm // ln_mlp, beside ln_attn, in the new architecture
+	input, post *nn.LayerNorm // post is nil if attention and MLP are parallel
+	mlpNorm     *nn.LayerNorm // ln_mlp, next to ln_attn, in the new architecture
 	drop        nn.Dropout
 	attnDrop    nn.Dropout
 	parallel    bool
@@ -168,8 +170,8 @@ type falconAttention struct {
 	m          *falcon
 	qkv, dense *nn.Linear
 	headDim    int
-	kv         int  // heads of keys and values in qkv
-	grouped    bool // the new architecture: each is repeated for its group of queries
+	kv         int  // key-value heads in qkv
+	grouped    bool // the new architecture: each key-value head is repeated for its group of query heads
 	drop       nn.Dropout
 }
 
@@ -239,7 +241,7 @@ func (a *falconAttention) split(fused *shadow.Tensor) (query, key, value *shadow
 	return fn.Return3(query, fn.Let(fused.IndexAt(2, last())), fn.Let(fused.IndexAt(2, last())))
 }
 
-// fused is scaled_dot_product_attention and the output layer. Without a bias it drops nothing.
+// fused is scaled_dot_product_attention and the output layer. Without a bias it has no dropout.
 func (a *falconAttention) fused(fn *shadow.Frame, query, key, value *shadow.Tensor) *shadow.Tensor {
 	B, S, D := query.Size(0), query.Size(2), a.headDim
 	args := shadow.Attention{Query: query, Key: key, Value: value, Mask: a.m.mask}
@@ -258,7 +260,7 @@ func (a *falconAttention) fused(fn *shadow.Frame, query, key, value *shadow.Tens
 	return out
 }
 
-// eager is the code without a bias.
+// eager is the eager code without a bias.
 func (a *falconAttention) eager(fn *shadow.Frame, query, key, value *shadow.Tensor, dtype shadow.DType) (out, scores *shadow.Tensor) {
 	B, S, D := query.Size(0), query.Size(2), a.headDim
 	scores = fn.Let(query.Matmul(key.Transpose(-1, -2))) // (B, H, S, S)
@@ -272,7 +274,7 @@ func (a *falconAttention) eager(fn *shadow.Frame, query, key, value *shadow.Tens
 	return out, scores
 }
 
-// eagerAlibi is the code with a bias, which adds it twice: here, and as a part of the mask.
+// eagerAlibi is the eager code with a bias, which it adds twice: here, and as part of the mask.
 func (a *falconAttention) eagerAlibi(fn *shadow.Frame, query, key, value *shadow.Tensor, dtype shadow.DType) (out, probs *shadow.Tensor) {
 	B, H, S := query.Size(0), a.m.heads, query.Size(2)
 	product := fn.Let(query.Matmul(key.Transpose(-1, -2)))

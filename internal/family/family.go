@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package family has the model families, one file each. They are written with the ops of package shadow
-// and read like the modules they stand for (transformers 5.17 and torchvision 0.26 unless a comment says
-// otherwise). A model that is not covered exactly is refused, not approximated. In comments, "x is Y"
-// means that x does what Y does in the original.
+// Package family has the model families, one file each. They use the ops of package shadow and read like the
+// modules they simulate (transformers 5.17 and torchvision 0.26 unless a comment says otherwise). A model that is
+// not covered exactly is refused, not approximated. In comments, "x is Y" means that x does what Y does in the
+// original.
 package family
 
 import (
@@ -16,7 +16,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Run says how a model is fed and run.
+// Run describes a model's input and how it runs.
 type Run struct {
 	*Shape
 	Calling       *Calling // nil if the loop uses only the loss
@@ -24,18 +24,18 @@ type Run struct {
 	Positives     int      // positive samples per anchor, in contrastive training
 	Negatives     int      // negative samples per anchor
 	Attention     string   // "sdpa", "eager", "flash"
-	Mask          bool     // the batch carries an attention mask
+	Mask          bool     // the batch has an attention mask
 	Checkpointing bool     // activations are recomputed in the backward pass
-	Reentrant     bool     // the older kind of checkpointing
+	Reentrant     bool     // reentrant checkpointing
 	Loss          string   // which code computes a causal loss; "" is the model's own
 	LossChunks    int      // pieces in which a causal loss is computed; 0 means all at once
-	Liger         []string // the layers that Liger runs: "rope", "norm", "mlp"
-	Torchtune     bool     // decoders have torchtune's modules, if it has them
-	LitGPT        LitGPT   // decoders have LitGPT's modules and loss, if it has them
-	Lora          nn.Lora  // adapters that torchtune's and LitGPT's modules are made with
+	Liger         []string // the layers that use Liger's kernels: "rope", "norm", "mlp"
+	Torchtune     bool     // decoders use torchtune's modules, if it has the model
+	LitGPT        LitGPT   // decoders use LitGPT's modules and loss, if it has the model
+	Lora          nn.Lora  // adapters that torchtune's and LitGPT's modules are built with
 	Transformers  int      // the release whose code runs: 445 is 4.45; 0 means the newest known
 
-	ownLoss ownLoss // of the model type
+	ownLoss ownLoss // the model type's OwnLoss
 }
 
 // Rows returns how many rows the encoder sees for each sample: an anchor, its positives and its negatives.
@@ -49,7 +49,7 @@ type Shape struct {
 	TargetSeq int // tokens of the decoder per sample, for seq2seq models
 }
 
-// Model is a network with its loss, which a training step runs forward.
+// Model is a network and its loss.
 type Model interface {
 	// Batch makes the tensors of one micro-batch.
 	Batch() Batch
@@ -65,14 +65,14 @@ type Scripted interface {
 	Forward(b Batch) (logits, loss *shadow.Tensor)
 	// Eval switches evaluation mode on or off.
 	Eval(on bool)
-	// Groups splits parameters into the optimizer's groups, as the script does.
+	// Groups splits parameters into optimizer groups, as the script does.
 	Groups(params []*shadow.Tensor) [][]*shadow.Tensor
 }
 
-// Batch is the tensors of one micro-batch, in the order of the dict that holds them.
+// Batch holds the tensors of one micro-batch, in the order of the dict that contains them.
 type Batch struct {
-	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model takes none
-	Positions                 *shadow.Tensor // of the tokens of packed samples; nil if they are counted from 0
+	IDs, Mask, Labels, Pixels *shadow.Tensor // nil if the model does not use it
+	Positions                 *shadow.Tensor // token positions of packed samples; nil if they are counted from 0
 }
 
 // Drop releases the batch.
@@ -82,7 +82,7 @@ func (b Batch) Drop() {
 	}
 }
 
-// net is the common part of all families: the process it runs in and how it is run.
+// net is embedded in all families: the process a model runs in, and how it runs.
 type net struct {
 	w   *shadow.World
 	run Run
@@ -152,7 +152,8 @@ func (n net) textBatch() Batch {
 	return b
 }
 
-// layerWeights runs a block that returns its attention weights too. The caller names both results.
+// layerWeights runs a block that also returns its attention weights. The caller must bind both results to
+// variables.
 func (n net) layerWeights(m shadow.Module2, x *shadow.Tensor, others ...*shadow.Tensor) (out, weights *shadow.Tensor) {
 	if !n.checkpoints() || n.run.Calling.skips() {
 		out, weights = n.w.Call2(m, x)
@@ -170,17 +171,17 @@ func (n net) layerWeights(m shadow.Module2, x *shadow.Tensor, others ...*shadow.
 	return out, weights
 }
 
-// eagerOnly returns the run with eager attention, for models that have no other in transformers.
+// eagerOnly returns the run with eager attention, for models that support no other in transformers.
 func (r Run) eagerOnly(model string) (Run, error) {
 	if r.Attention == "flash" {
-		return r, refuse("attention", "flash attention of %s is not simulated; use eager", model)
+		return r, refuse("attention", "flash attention is not simulated for %s; use eager", model)
 	}
 	r.Attention = "eager"
 	return r, nil
 }
 
-// layer runs one block of a model, checkpointed if the run asks for it.
-// others are the tensors that the block uses besides its input.
+// layer runs one block of a model, checkpointed if checkpointing is on. others are the tensors that the block
+// uses besides its input.
 func (n net) layer(m shadow.Module, x *shadow.Tensor, others ...*shadow.Tensor) *shadow.Tensor {
 	var out *shadow.Tensor
 	if !n.checkpoints() || n.run.Calling.skips() {

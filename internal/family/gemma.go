@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newGemma1 makes Gemma's first generation: Llama with scaled embeddings, norms that add one to their weight, and
-// a gated MLP with GELU (transformers/models/gemma/modular_gemma.py).
+// newGemma1 makes the first Gemma: Llama with scaled embeddings, norms that add one to their weight, and a gated
+// MLP with GELU (transformers/models/gemma/modular_gemma.py).
 func newGemma1(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 3072, layers: 28, heads: 16, kv: 16, inter: 24576, vocab: 256000})
 	s.dim = c.Positive("head_dim", 256)

@@ -17,7 +17,7 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 		vocab: 256000, slides: func(i int) bool { return (i+1)%2 != 0 },
 		softcap: !c.null("final_logit_softcapping"),
 		attention: func(a *llamaAttention) shadow.Module2 {
-			// What capping allocates is in attention.go for scores, and in causal.go for logits.
+			// The allocations for capping are in attention.go for scores and in causal.go for logits.
 			a.softcap = !c.null("attn_logit_softcapping")
 			return a
 		},
@@ -25,16 +25,16 @@ func newGemma2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	}), nil
 }
 
-// gemmaShape holds the differences between Gemma 2 and later.
+// gemmaShape holds the differences between Gemma 2 and later generations.
 type gemmaShape struct {
 	vocab     int
 	slides    func(i int) bool                       // whether a layer has a sliding window
-	softcap   bool                                   // of the logits
+	softcap   bool                                   // logits are capped
 	attention func(a *llamaAttention) shadow.Module2 // replaces Llama's attention
 	rotary    func(dim int, windows []int) layerRotary
 }
 
-// newGemma makes Gemma2ForCausalLM and models built like it.
+// newGemma makes Gemma2ForCausalLM and similar models.
 func newGemma(b *nn.Builder, c *Config, run Run, s gemmaShape) *llama {
 	hidden := c.Positive("hidden_size", 2304)
 	heads := c.Positive("num_attention_heads", 8)
@@ -97,8 +97,7 @@ func (l *gemma2Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	return hidden
 }
 
-// gemma2Norm is Gemma2RMSNorm: scaled by one plus the weight in float32, then
-// cast back.
+// gemma2Norm is Gemma2RMSNorm: it scales by one plus the weight in float32, then casts back.
 type gemma2Norm struct {
 	shadow.Path
 	weight *shadow.Tensor

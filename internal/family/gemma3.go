@@ -7,9 +7,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// Gemma 3, the part for text: transformers/models/gemma3/modeling_gemma3.py. It is Gemma 2 with
-// normalized queries and keys, one full layer after every five with a sliding window, separate rotary
-// angles for the two kinds, and no softcapping of scores.
+// Gemma 3, text only: transformers/models/gemma3/modeling_gemma3.py. It is Gemma 2 with normalized queries and
+// keys, one full layer after every five layers with a sliding window, separate rotary angles for the two kinds,
+// and no softcapping of scores.
 
 func newGemma3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	every := c.Positive("sliding_window_pattern", 6)

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GLM: transformers/models/glm/modular_glm.py. It is Llama with the MLP of Phi-3 and a rotation of pairs of
-// neighbours in half of each head.
+// GLM: transformers/models/glm/modular_glm.py. It is Llama with Phi-3's MLP; in half of each head, pairs of
+// neighbouring elements are rotated.
 
 func newGLM(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readGLM(c)
@@ -53,7 +53,7 @@ func newGLMMLP(b *nn.Builder, c *Config, run Run, at string, s llamaShape) *phi3
 	}
 }
 
-// pairRotary is apply_rotary_pos_emb of GLM.
+// pairRotary is GLM's apply_rotary_pos_emb.
 func pairRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)
 	fn.Set(&cos, cos.Unsqueeze(1))
@@ -70,7 +70,7 @@ func pairRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) 
 	return fn.Return2(qe, ke)
 }
 
-// rotateNeighbours is rotate_half of models that rotate neighbours: stack((-x2, x1)), flattened.
+// rotateNeighbours is rotate_half for models that rotate neighbouring elements: stack((-x2, x1)), flattened.
 func rotateNeighbours(x *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x)
 	d := x.Size(-1)

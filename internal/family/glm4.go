@@ -7,7 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newGLM4 makes GLM-4: GLM with norms after attention and MLP too (transformers/models/glm4/modular_glm4.py).
+// newGLM4 makes GLM-4: GLM with additional norms after attention and MLP
+// (transformers/models/glm4/modular_glm4.py).
 func newGLM4(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readGLM(c)
 	return newGLMLike(b, c, run, s, func(m *llama, _ int, at string) shadow.Module {

@@ -18,7 +18,7 @@ type gpt2 struct {
 	h        []*gpt2Block
 	lnF      *nn.LayerNorm
 	head     *causalHead
-	mask     *shadow.Tensor // of the current forward
+	mask     *shadow.Tensor // for the current forward
 }
 
 func newGPT2(b *nn.Builder, c *Config, run Run) (Model, error) {
@@ -135,7 +135,7 @@ func (a *gpt2Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// attention is that of all decoders (attention.go), except for the eager function, which is GPT-2's own.
+// attention is the attention of all decoders (attention.go), except that GPT-2 has its own eager function.
 func (a *gpt2Attention) attention(q, k, v *shadow.Tensor) (out, weights *shadow.Tensor) {
 	mask := a.m.mask
 	if a.m.run.Attention != "eager" {

@@ -9,8 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPTBigCode, the architecture of StarCoder and SantaCoder: transformers/models/gpt_bigcode/modeling_gpt_bigcode.py. It is
-// GPT-2 with linear layers, and one head of keys and values for all heads of queries.
+// GPTBigCode, the architecture of StarCoder and SantaCoder:
+// transformers/models/gpt_bigcode/modeling_gpt_bigcode.py. It is GPT-2 with linear layers and one key-value head
+// for all query heads.
 
 type gptBigCode struct {
 	net
@@ -18,7 +19,7 @@ type gptBigCode struct {
 	drop     nn.Dropout
 	h        []*gptBigCodeBlock
 	lnF      *nn.LayerNorm
-	mask     *shadow.Tensor // of the current forward
+	mask     *shadow.Tensor // for the current forward
 	head     *causalHead
 }
 
@@ -68,7 +69,7 @@ type gptBigCodeBlock struct {
 	shadow.Path
 	ln1, ln2 *nn.LayerNorm
 	attn     *gptBigCodeAttention
-	mlp      *starcoder2MLP // which has the same forward
+	mlp      *starcoder2MLP // the same forward as StarCoder2's
 }
 
 func newGPTBigCodeBlock(b *nn.Builder, c *Config, m *gptBigCode, at string, hidden int) *gptBigCodeBlock {
@@ -114,7 +115,7 @@ type gptBigCodeAttention struct {
 	m            *gptBigCode
 	cAttn, cProj *nn.Linear
 	headDim      int
-	kv           int // heads of keys and values: one, or as many as of queries
+	kv           int // key-value heads: one, or as many as query heads
 	dropout      float64
 	resid        nn.Dropout
 }
@@ -129,7 +130,7 @@ func (a *gptBigCodeAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (
 	return out, weights
 }
 
-// project makes queries (B, H, S, D), keys and values (B, 1 or H, S, D), as variables of the forward.
+// project returns queries (B, H, S, D), and keys and values (B, 1 or H, S, D), as variables of the forward.
 func (a *gptBigCodeAttention) project(fn *shadow.Frame, hidden *shadow.Tensor) (query, key, value *shadow.Tensor) {
 	B, S, H, D := hidden.Size(0), hidden.Size(1), hidden.Size(2), a.headDim
 	if a.kv > 1 {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32, which every layer masks
-// with a table of its own; a local layer has another table of the same size.
+// GPT-Neo: transformers/models/gpt_neo/modeling_gpt_neo.py. GPT-2's blocks with scores in float32. Every layer
+// has its own mask table; the table of a local layer has the same size.
 
 type gptNeo struct {
 	net
@@ -18,7 +18,7 @@ type gptNeo struct {
 	drop     nn.Dropout
 	h        []*gptNeoBlock
 	lnF      *nn.LayerNorm
-	mask     *shadow.Tensor // of the current forward
+	mask     *shadow.Tensor // for the current forward
 	head     *causalHead
 }
 
@@ -73,7 +73,7 @@ type gptNeoBlock struct {
 	shadow.Path
 	ln1, ln2 *nn.LayerNorm
 	attn     *gptNeoAttention
-	mlp      *starcoder2MLP // which has the same forward
+	mlp      *starcoder2MLP // the same forward as StarCoder2's
 }
 
 func newGPTNeoBlock(b *nn.Builder, c *Config, m *gptNeo, at string, hidden int, local bool) *gptNeoBlock {
@@ -112,7 +112,7 @@ type gptNeoAttention struct {
 	m              *gptNeo
 	k, v, q, out   *nn.Linear
 	causal         *shadow.Tensor // the buffer called bias, (P, P)
-	local          bool           // it has a window
+	local          bool           // the layer has a window
 	heads, headDim int
 	drop, resid    nn.Dropout
 }
@@ -164,7 +164,7 @@ func (a *gptNeoAttention) attention(query, key, value *shadow.Tensor) (out, weig
 	return fn.Return2(out, weights)
 }
 
-// causalTable makes the table of the tokens that each token may attend to; a local one has a window.
+// causalTable makes the table of tokens that each token may attend to; if local is set, only within a window.
 func causalTable(w *shadow.World, places int, local bool) *shadow.Tensor {
 	fn := w.Func()
 	table := fn.Let(w.Full(shadow.Bool, places, places).Tril())
@@ -174,7 +174,7 @@ func causalTable(w *shadow.World, places int, local bool) *shadow.Tensor {
 	return fn.Return(table)
 }
 
-// localLayers reads attention_types, such as [[["global", "local"], 12]]: which layers have a window.
+// localLayers reads attention_types, such as [[["global", "local"], 12]], and returns which layers have a window.
 func (c *Config) localLayers(layers int) []bool {
 	out := make([]bool, 0, layers)
 	types, _ := c.keys["attention_types"].([]any)

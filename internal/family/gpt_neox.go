@@ -19,7 +19,7 @@ type gptNeoX struct {
 	layers  []*gptNeoXLayer
 	norm    *nn.LayerNorm
 	rotary  *rotary
-	mask    *shadow.Tensor // of the current forward
+	mask    *shadow.Tensor // for the current forward
 	head    *causalHead
 }
 

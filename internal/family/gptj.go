@@ -10,7 +10,7 @@ import (
 )
 
 // GPT-J: transformers/models/gptj/modeling_gptj.py. Attention and MLP run in parallel after one norm; each attention has
-// its own table of sines and cosines; scores are computed in float32, by its own eager code.
+// its own table of sines and cosines; its own eager code computes scores in float32.
 
 type gptJ struct {
 	net
@@ -18,7 +18,7 @@ type gptJ struct {
 	drop nn.Dropout
 	h    []*gptJBlock
 	lnF  *nn.LayerNorm
-	mask *shadow.Tensor // of the current forward, as are the positions
+	mask *shadow.Tensor // for the current forward, like the positions
 	pos  *shadow.Tensor
 	head *causalHead
 }
@@ -106,7 +106,7 @@ type gptJAttention struct {
 	k, v, q, out   *nn.Linear
 	table          *shadow.Tensor // embed_positions, (P, R)
 	heads, headDim int
-	rotated        int // elements of each head
+	rotated        int // rotated elements per head
 	drop, resid    nn.Dropout
 }
 
@@ -120,7 +120,7 @@ func newGPTJAttention(b *nn.Builder, c *Config, m *gptJ, at string, hidden int) 
 	a.out = b.Linear(at+".out_proj", hidden, hidden, false)
 	a.rotated = c.Positive("rotary_dim", 64)
 	if c.null("rotary_dim") || a.rotated > a.headDim || a.rotated%2 != 0 {
-		c.fail("rotary_dim", "an even number of elements of a head")
+		c.fail("rotary_dim", "even and at most the head dimension")
 		a.rotated = 2
 	}
 	a.table = b.RegisterAt(at+".embed_positions", sinusoids(b.W, c.Positive("n_positions", 2048), a.rotated))
@@ -191,7 +191,7 @@ func mergedHeads(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x.View(B, S, H*D))
 }
 
-// gptJRotary is apply_rotary_pos_emb of GPT-J.
+// gptJRotary is GPT-J's apply_rotary_pos_emb.
 func gptJRotary(x, sin, cos *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, sin, cos)
 	fn.Set(&sin, sin.Unsqueeze(2).RepeatInterleave(2, 3))

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newGranite makes Granite: Llama with embeddings, residuals and logits multiplied by numbers
+// newGranite makes Granite: Llama with scaled embeddings, residuals and logits
 // (transformers/models/granite/modular_granite.py).
 func newGranite(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 32000})

@@ -13,7 +13,7 @@ import (
 // 0.8.5): the rotation of queries and keys, the norms, the ops between the two
 // products of an MLP, and the end of a ForCausalLM.forward.
 
-// liger reports whether Liger runs a kind of layer.
+// liger reports whether a kind of layer uses Liger's kernels.
 func (r Run) liger(part string) bool { return slices.Contains(r.Liger, part) }
 
 // checkLiger returns an error if Liger has no kernels for the model.
@@ -28,21 +28,21 @@ func (r Run) checkLiger(model string, f Facts) error {
 	if f.LigerToo {
 		return refuse(field, "Liger's kernels for %s are not simulated; remove this setting, or measure the run: snug profile -- <your command>", model)
 	}
-	return refuse(field, "Liger has no kernels for %s and does not change it; remove this setting; it has them for %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
+	return refuse(field, "Liger has no kernels for %s; remove this setting; models with kernels: %s", model, strings.Join(Types(func(f Facts) bool { return f.Liger }), ", "))
 }
 
-// checkLigerExperts returns an error for Liger's MLP if only some layers have experts: Liger expects them
-// in every layer, and fails.
+// checkLigerExperts returns an error for Liger's MLP if only some layers have experts: Liger fails unless every
+// layer has them.
 func (r Run) checkLigerExperts(s llamaShape) error {
 	for i := range s.layers {
 		if r.liger("mlp") && !s.moe.sparse(i) {
-			return refuse("liger", "layer %d has no experts, and Liger's mlp looks for them in every layer and stops; leave mlp out", i)
+			return refuse("liger", "layer %d has no experts, but Liger's mlp requires experts in every layer; remove mlp", i)
 		}
 	}
 	return nil
 }
 
-// applyRotary is apply_rotary_pos_emb, or the model's own, or Liger's instead.
+// applyRotary is apply_rotary_pos_emb, the model's own version of it, or Liger's.
 func (m *llama) applyRotary(q, k *shadow.Tensor, window int, own rotation) (*shadow.Tensor, *shadow.Tensor) {
 	r := m.rotary.of(window)
 	switch {
@@ -64,8 +64,7 @@ func (m *moeBlock) ligerExperts(hidden, index, weights *shadow.Tensor) *shadow.T
 	return fn.Return(out.ViewAs(hidden.Shape()))
 }
 
-// ligerLoss is the end of lce_forward: the loss without the logits. It replaces
-// lm_head, whose weight it reads.
+// ligerLoss is the end of lce_forward: it computes the loss without logits, directly from lm_head's weight.
 func (h *causalHead) ligerLoss(hidden *shadow.Tensor, b Batch) *shadow.Tensor {
 	fn := hidden.World().Func(hidden)
 	kept := fn.Let(hidden.Alias()) // hidden_states[:, slice_indices, :]

@@ -9,21 +9,21 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models built like Llama, with what finetune/lora.py and
-// finetune/full.py do with its logits. In October 2023, with PyTorch 2.1, the norms and the rotation were in the model's
-// own type, and keys and values were repeated before the rotation (lit-gpt 8641822); later code does both in
-// float32. Modules have transformers' names, so that the targets of adapters are the same.
+// LitGPT's GPT (litgpt 0.5.13, model.py and lora.py) for models like Llama, with the loss that finetune/lora.py
+// and finetune/full.py compute from its logits. In October 2023, with PyTorch 2.1, the norms and the rotation
+// were in the model's own type, and keys and values were repeated before the rotation (lit-gpt 8641822); later
+// code does both in float32. Modules have transformers' names, so that adapter targets are the same.
 
-// Outside is a model whose loss is computed outside its forward, by the loop that calls it.
+// Outside is a model whose loss is computed by the training loop, not by its forward.
 type Outside interface {
 	Model
 	// Outputs is the model's forward; it returns the part of the outputs that the backward reaches first.
 	Outputs(b Batch) *shadow.Tensor
-	// LossOf is the loss of the last outputs.
+	// LossOf returns the loss of the last outputs.
 	LossOf(b Batch) *shadow.Tensor
 }
 
-// LitGPTTargets are the linear layers of LitGPT's blocks, by the names of their parts.
+// LitGPTTargets are the names of the adaptable parts of LitGPT's blocks.
 var LitGPTTargets = []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
 
 // litGPT is GPT.
@@ -36,11 +36,11 @@ type litGPT struct {
 	cos, sin *shadow.Tensor
 	vocab    int
 	returned []*shadow.Tensor // what forward returned: the logits, in chunks if adapters are trained
-	logits   []*shadow.Tensor // the loop's name for them, in float32; it lives until the next forward has returned
+	logits   []*shadow.Tensor // the loop's variable for them, in float32; it lives until the next forward has returned
 }
 
-// newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings: a
-// checkpoint that ties them is loaded into both (scripts/convert_hf_checkpoint.py), and finetuning refuses
+// newLitGPT makes GPT, which keeps cosines and sines for all positions. Its head is never tied to the embeddings:
+// a tied weight in a checkpoint is loaded into both (scripts/convert_hf_checkpoint.py), and finetuning refuses
 // train.tie_embeddings.
 func newLitGPT(b *nn.Builder, run Run, s llamaShape) Model {
 	run.Reentrant = false // checkpoint_wrapper's default
@@ -65,7 +65,7 @@ func newLitGPT(b *nn.Builder, run Run, s llamaShape) Model {
 
 func (m *litGPT) Batch() Batch { return m.textBatch() }
 
-// Loss is a forward and its loss.
+// Loss runs the forward and returns its loss.
 func (m *litGPT) Loss(b Batch) *shadow.Tensor {
 	m.Outputs(b)
 	return m.LossOf(b)
@@ -143,7 +143,7 @@ func (m *litMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 type litNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
-	own    bool // in the model's type
+	own    bool // computed in the model's type
 }
 
 func newLitNorm(b *nn.Builder, run Run, at string, width int) *litNorm {

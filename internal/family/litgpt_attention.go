@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// litAttention is CausalSelfAttention: queries, keys and values are one product.
+// litAttention is CausalSelfAttention: one product computes queries, keys and values.
 type litAttention struct {
 	shadow.Path
 	m                *litGPT
@@ -32,7 +32,7 @@ func (a *litAttention) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tenso
 	q, k, v := a.parts(fn, qkv, first) // (B, H, T, D)
 	qRoped := fn.Let(a.m.rope(q))
 	kRoped := fn.Let(a.m.rope(k))
-	fn.Set(&q, shadow.Cat(-1, qRoped)) // with the rest of each head, which is empty
+	fn.Set(&q, shadow.Cat(-1, qRoped)) // the unrotated rest of each head is empty
 	fn.Set(&k, shadow.Cat(-1, kRoped))
 	if !first {
 		a.repeat(fn, &k, &v)
@@ -43,8 +43,8 @@ func (a *litAttention) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tenso
 	return a.proj.Call(y)
 }
 
-// parts splits queries, keys and values. At first they were side by side for each group of heads, which then had its keys
-// and values repeated before the rotation.
+// parts splits queries, keys and values. The first version interleaved them by group of heads, and repeated keys
+// and values before the rotation.
 func (a *litAttention) parts(fn *shadow.Frame, qkv *shadow.Tensor, first bool) (q, k, v *shadow.Tensor) {
 	B, T := qkv.Size(0), qkv.Size(1)
 	if !first {
@@ -66,7 +66,7 @@ func (a *litAttention) repeat(fn *shadow.Frame, k, v **shadow.Tensor) {
 	fn.Set(v, repeatKV(*v, a.heads/a.kv))
 }
 
-// rope is apply_rope. The angles are for as many positions as the longest sample has.
+// rope is apply_rope. The angles cover the positions of the longest sample.
 func (m *litGPT) rope(x *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func(x)
 	cos, sin := m.cos.Slice(0, 0, x.Size(2)), m.sin.Slice(0, 0, x.Size(2))

@@ -7,15 +7,15 @@ import "snug/internal/shadow"
 // litChunk is lm_head_chunk_size, and the chunk_size of chunked_cross_entropy.
 const litChunk = 128
 
-// LitGPT says that a model has LitGPT's modules and loss, and which.
+// LitGPT selects LitGPT's modules and loss, and their version.
 type LitGPT struct {
 	On    bool
-	First bool // as they were until October 2023
-	Flat  bool // under FSDP1, which casts buffers to the type of the parameters
+	First bool // the version used until October 2023
+	Flat  bool // under FSDP1, which casts buffers to the parameters' type
 }
 
-// LossOf is what the loop does with the logits: Fabric has cast them to float32, the last one predicts
-// nothing, and cross entropy is computed over chunks.
+// LossOf computes the loss as the loop does: Fabric has cast the logits to float32, the last one predicts
+// nothing, and cross entropy is computed in chunks.
 func (m *litGPT) LossOf(b Batch) *shadow.Tensor {
 	defer m.w.As(shadow.Logits)()
 	if m.w.Eval {
@@ -35,7 +35,7 @@ func (m *litGPT) LossOf(b Batch) *shadow.Tensor {
 	return fn.Return(shadow.Cat(0, losses...).Mean(false, 0))
 }
 
-// convert is the end of Fabric's forward (convert_output), and the name logits in the loop.
+// convert is the end of Fabric's forward (convert_output), with the loop's variable logits.
 func (m *litGPT) convert() {
 	old := m.logits
 	m.logits = nil
@@ -60,8 +60,8 @@ func (m *litGPT) validationLoss(b Batch) *shadow.Tensor {
 	return fn.Return(flat.CrossEntropy(targets))
 }
 
-// chunks returns the chunks of logits and targets that chunked_cross_entropy makes: lm_head's own, or rows of the
-// whole.
+// chunks returns the chunks of logits and targets that chunked_cross_entropy makes: lm_head's own chunks, or rows
+// of all logits.
 func (m *litGPT) chunks(fn *shadow.Frame, targets *shadow.Tensor) (logits, of []*shadow.Tensor) {
 	if m.run.Lora.Rank == 0 {
 		all := fn.Let(m.logits[0].Reshape(-1, m.vocab))
@@ -78,7 +78,7 @@ func (m *litGPT) chunks(fn *shadow.Frame, targets *shadow.Tensor) (logits, of []
 	return logits, of
 }
 
-// held gives names to the parts of a list.
+// held binds each part of a list to a variable.
 func held(fn *shadow.Frame, parts []*shadow.Tensor) []*shadow.Tensor {
 	for _, p := range parts {
 		fn.Let(p)
@@ -86,8 +86,8 @@ func held(fn *shadow.Frame, parts []*shadow.Tensor) []*shadow.Tensor {
 	return parts
 }
 
-// chunksOf returns the sizes of the pieces that torch.split makes of n: all of this size but the last. For n = 0 it
-// makes one empty piece.
+// chunksOf returns the sizes of the pieces that torch.split makes of n elements: all equal to size, except for
+// the last. For n = 0 there is one empty piece.
 func chunksOf(n, size int) (sizes []int) {
 	for ; n > size; n -= size {
 		sizes = append(sizes, size)

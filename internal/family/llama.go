@@ -16,8 +16,8 @@ type llama struct {
 	net
 	embed     *nn.Embedding
 	embedDrop nn.Dropout
-	renamed   bool // what is dropped out keeps the name of the embeddings, so that these are gone
-	scaled    bool // embeddings are multiplied by a number
+	renamed   bool // the dropout's result replaces the embeddings' variable, so the embeddings are freed
+	scaled    bool // embeddings are scaled
 	layers    []shadow.Module
 	norm      shadow.Module
 	rotary    layerRotary
@@ -25,11 +25,11 @@ type llama struct {
 	head      *causalHead
 }
 
-// llamaShape holds the differences between families built like Llama.
+// llamaShape holds the differences between Llama-like families.
 type llamaShape struct {
 	hidden, layers, heads, kv, dim, inter, vocab int
 	qkvBias, oBias, mlpBias                      bool
-	headNorm                                     bool      // queries and keys are normalised, head by head
+	headNorm                                     bool      // queries and keys are normalised per head
 	moe                                          *moeShape // experts instead of the MLP
 	masks                                        layerMasks
 }
@@ -91,7 +91,8 @@ func newLlamaLike(b *nn.Builder, c *Config, run Run, s llamaShape) *llama {
 	return m
 }
 
-// readDecoder reads the keys that most decoders share; usual has the defaults, without kv if it is the number of heads.
+// readDecoder reads the keys that most decoders share. usual has the defaults; if its kv is 0, the default is the
+// number of heads.
 func readDecoder(c *Config, usual llamaShape) llamaShape {
 	s := llamaShape{
 		hidden: c.Positive("hidden_size", usual.hidden), layers: c.Int("num_hidden_layers", usual.layers),
@@ -104,7 +105,7 @@ func readDecoder(c *Config, usual llamaShape) llamaShape {
 	return s
 }
 
-// newStack makes LlamaModel up to its layers, each of which layer makes.
+// newStack makes LlamaModel up to its layers, which it makes by calling layer.
 func newStack(b *nn.Builder, run Run, s llamaShape, layer func(m *llama, i int, at string) shadow.Module) *llama {
 	m := &llama{net: net{b.W, run}, masks: &s.masks}
 	m.embed = b.Embedding("model.embed_tokens", s.vocab, s.hidden)
@@ -143,7 +144,7 @@ func (m *llama) forward(b Batch) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// dropped applies the dropout that keeps the embeddings.
+// dropped applies dropout; the embeddings stay alive.
 func (m *llama) dropped(embeds *shadow.Tensor) *shadow.Tensor {
 	if m.renamed {
 		return embeds
@@ -182,8 +183,8 @@ type llamaAttention struct {
 	window       int // 0 means no window
 	dropout      float64
 	softcap      bool
-	rotate       rotation // nil for apply_rotary_pos_emb of Llama
-	unrotated    bool     // positions do not matter
+	rotate       rotation // nil means Llama's apply_rotary_pos_emb
+	unrotated    bool     // the layer does not use positions
 	outDrop      nn.Dropout
 }
 
@@ -205,8 +206,8 @@ func (a *llamaAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shad
 	return a.attend(fn, &query, &key, value)
 }
 
-// attend is the rest of the forward, from the rotation on. It runs in the same frame, and rebinds the
-// variables of queries and keys.
+// attend is the rest of the forward, starting with the rotation. It runs in the same frame, and rebinds the
+// variables for queries and keys.
 func (a *llamaAttention) attend(fn *shadow.Frame, query, key **shadow.Tensor, value *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	B, S := value.Size(0), value.Size(2)
 	if !a.unrotated {
@@ -249,7 +250,7 @@ func (m *llamaMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return m.down.Call(m.act(m.gate.Call(x)).Mul(m.up.Call(x)))
 }
 
-// rmsNorm is LlamaRMSNorm: in float32, cast back, then scaled.
+// rmsNorm is LlamaRMSNorm: it normalises in float32, casts back, then scales.
 type rmsNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
@@ -262,7 +263,7 @@ func newRMSNorm(b *nn.Builder, run Run, at string, width int) *rmsNorm {
 
 func (n *rmsNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }
 
-// orNone applies the norm, if there is one.
+// orNone applies the norm, or returns x if n is nil.
 func (n *rmsNorm) orNone(x *shadow.Tensor) *shadow.Tensor {
 	if n == nil {
 		return x

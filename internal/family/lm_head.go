@@ -7,20 +7,19 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// lmHead is the head of masked language models: a dense layer, an activation, a
-// norm, and the decoder, which shares its weight with the word embeddings and,
-// in some families, its bias with the head itself.
+// lmHead is the head of masked language models: a dense layer, an activation, a norm, and the decoder. The
+// decoder shares its weight with the word embeddings and, in some families, its bias with the head.
 type lmHead struct {
 	shadow.Path
 	dense   *nn.Linear
 	act     func(*shadow.Tensor) *shadow.Tensor
 	norm    *nn.LayerNorm
 	decoder *nn.Linear
-	bias    *shadow.Tensor // the head's own, nil if it has none
+	bias    *shadow.Tensor // the head's own bias, or nil
 }
 
-// newBertHead is BertLMPredictionHead, and with other names RobertaLMHead and
-// MPNetLMHead: their decoder's bias is the head's own.
+// newBertHead makes BertLMPredictionHead or, with other names, RobertaLMHead and MPNetLMHead. The decoder's bias
+// is the head's own.
 func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn.Embedding) *lmHead {
 	h := newUntiedHead(b, at, dense, norm, cfg)
 	if cfg.tie {
@@ -29,7 +28,7 @@ func newBertHead(b *nn.Builder, at, dense, norm string, cfg bertConfig, word *nn
 	return h
 }
 
-// newUntiedHead makes the head alone.
+// newUntiedHead makes the head without tying it.
 func newUntiedHead(b *nn.Builder, at, dense, norm string, cfg bertConfig) *lmHead {
 	h := &lmHead{
 		Path:    shadow.Path(at),

@@ -19,18 +19,18 @@ type mamba struct {
 	layers []*mambaBlock
 	norm   *rmsNorm
 	lmHead *nn.Linear
-	mask   *shadow.Tensor // of the current batch
+	mask   *shadow.Tensor // for the current batch
 
 	maskOfOnes bool // a mask of ones is detected and dropped
 }
 
-// maxMambaLayers limits the layers that are simulated, each with its loops over tokens: four times as many as
-// the largest published model has.
+// maxMambaLayers limits the number of simulated layers, each of which loops over tokens. It is four times the
+// largest published model's.
 const maxMambaLayers = 256
 
 func newMamba(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if n := c.Int("num_hidden_layers", 32); n > maxMambaLayers {
-		return nil, fmt.Errorf("config key \"num_hidden_layers\" is %d; mamba, which runs token by token, is simulated with at most %d layers", n, maxMambaLayers)
+		return nil, fmt.Errorf("config key \"num_hidden_layers\" is %d; mamba runs token by token and is simulated with at most %d layers", n, maxMambaLayers)
 	}
 	hidden := c.Positive("hidden_size", 768)
 	rank := (hidden + 15) / 16
@@ -104,20 +104,20 @@ func (m *mamba) recurrentMask(mask *shadow.Tensor) {
 	}
 }
 
-// mambaLikeMixer is a mixer whose initial weights are computed.
+// mambaLikeMixer is a mixer that computes its initial weights.
 type mambaLikeMixer interface {
 	shadow.Module
 	initWeights()
 }
 
-// initTimeStep is the second half of init_mamba_weights: random time steps, one per channel, and their
-// inverse under softplus. expm1 takes the same memory as exp.
+// initTimeStep is the second half of init_mamba_weights: random time steps, one per channel, and their inverse
+// under softplus. expm1 allocates the same memory as exp.
 func initTimeStep(fn *shadow.Frame, w *shadow.World, width int) {
 	dt := fn.Let(w.Full(shadow.Float32, width).MulScalar().AddScalar().Exp().Clamp())
 	fn.Let(dt.Add(dt.Neg().Exp().Neg().LogPlain()))
 }
 
-// mambaBlock is MambaBlock and Mamba2Block: the residual can be kept in float32.
+// mambaBlock is MambaBlock and Mamba2Block. The residual can be kept in float32.
 type mambaBlock struct {
 	shadow.Path
 	norm  *rmsNorm
@@ -146,8 +146,7 @@ func maskPadding(x, mask *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x.Mul(mask.Unsqueeze(2)).To(dtype))
 }
 
-// causalConv is causal_conv1d_fn: x is (B, C, S), the weight (C, 1, K). The output has the length of the
-// input.
+// causalConv is causal_conv1d_fn: x is (B, C, S), the weight is (C, 1, K). The output is as long as the input.
 func causalConv(x, weight, bias *shadow.Tensor, act activation) *shadow.Tensor {
 	fn := x.World().Func(x)
 	flat := fn.Let(weight.Squeeze(1)) // (C, K)

@@ -30,8 +30,7 @@ func newMamba2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, err
 }
 
-// mamba2Mixer is Mamba2Mixer: I is its inner width, G its groups, N the size of
-// a state.
+// mamba2Mixer is Mamba2Mixer. I is its inner width, G the number of groups, N the state size.
 type mamba2Mixer struct {
 	shadow.Path
 	m                                *mamba
@@ -102,7 +101,7 @@ func (x *mamba2Mixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 type gatedNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
-	gate   *shadow.Tensor // of the current call
+	gate   *shadow.Tensor // for the current call
 }
 
 func (n *gatedNorm) Call(x *shadow.Tensor) *shadow.Tensor { return x.World().Call(n, x) }

@@ -4,9 +4,8 @@ package family
 
 import "snug/internal/shadow"
 
-// chunkScan is mamba2_chunk_scan: attention-like products inside chunks of L
-// tokens, a recurrence over the n chunks. Hidden is (B, S, H, D), dt (B, S, H),
-// b and c (B, S, G, N).
+// chunkScan is mamba2_chunk_scan: attention-like products within chunks of L tokens, and a recurrence over the n
+// chunks. hidden is (B, S, H, D), dt is (B, S, H), b and c are (B, S, G, N).
 func (x *mamba2Mixer) chunkScan(hidden, dt, a, b, c *shadow.Tensor) *shadow.Tensor {
 	w := hidden.World()
 	fn := w.Func(hidden, dt, a, b, c)
@@ -38,8 +37,7 @@ func (x *mamba2Mixer) chunkScan(hidden, dt, a, b, c *shadow.Tensor) *shadow.Tens
 	return fn.Return(out)
 }
 
-// intoChunks is reshape_into_chunks for four tensors: the old ones are freed when all
-// are done.
+// intoChunks is reshape_into_chunks for four tensors. The old tensors are freed once all four are done.
 func (x *mamba2Mixer) intoChunks(fn *shadow.Frame, pad int, names ...**shadow.Tensor) {
 	var chunks [4]*shadow.Tensor
 	for i, at := range names {
@@ -55,10 +53,9 @@ func (x *mamba2Mixer) intoChunks(fn *shadow.Frame, pad int, names ...**shadow.Te
 	}
 }
 
-// The parts below are pieces of one long function: their variables live in its
-// frame.
+// The functions below are parts of one long Python function; their variables live in its frame.
 
-// diagonal is the output of each chunk from its own tokens.
+// diagonal returns the contribution of each chunk's own tokens to its output.
 func (x *mamba2Mixer) diagonal(fn *shadow.Frame, hidden, a, b, c *shadow.Tensor) *shadow.Tensor {
 	decay := fn.Let(segmentSum(a).Exp())                                                      // (B, H, n, L, L)
 	g := fn.Let(c.Unsqueeze(3).Mul(b.Unsqueeze(2)).Sum(false, -1))                            // (B, n, L, L, H)
@@ -66,7 +63,7 @@ func (x *mamba2Mixer) diagonal(fn *shadow.Frame, hidden, a, b, c *shadow.Tensor)
 	return m.Unsqueeze(5).Mul(hidden.Unsqueeze(2)).Sum(false, 3)                              // (B, n, L, H, D)
 }
 
-// chunkStates is the state at the start of each chunk.
+// chunkStates returns the state at the start of each chunk.
 func (x *mamba2Mixer) chunkStates(fn *shadow.Frame, hidden, b, sums *shadow.Tensor) *shadow.Tensor {
 	L := sums.Size(3)
 	decay := fn.Let(sums.Slice(3, L-1, L).Sub(sums).Exp())
@@ -82,14 +79,14 @@ func (x *mamba2Mixer) chunkStates(fn *shadow.Frame, hidden, b, sums *shadow.Tens
 	return states
 }
 
-// offDiagonal is the output of each chunk from the ones before.
+// offDiagonal returns the contribution of earlier chunks to each chunk's output.
 func (x *mamba2Mixer) offDiagonal(fn *shadow.Frame, states, c, sums *shadow.Tensor) *shadow.Tensor {
 	decay := fn.Let(sums.Exp())
 	times := fn.Let(c.Unsqueeze(4).Mul(states.Unsqueeze(2))) // (B, n, L, H, D, N)
 	return times.Sum(false, -1).Mul(decay.Permute(0, 2, 3, 1).Unsqueeze(4))
 }
 
-// segmentSum is segment_sum: the sums of all segments, from a lower triangle.
+// segmentSum is segment_sum: it computes the sums of all segments from a lower triangle.
 func segmentSum(x *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	fn := w.Func(x)

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// mambaMixer is MambaMixer: I is its inner width, N the size of a state.
+// mambaMixer is MambaMixer. I is its inner width, N the state size.
 type mambaMixer struct {
 	shadow.Path
 	m                              *mamba
@@ -66,8 +66,8 @@ func (x *mambaMixer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return x.outProj.Call(out.Transpose(1, 2).To(dtype))
 }
 
-// fusedArguments makes the casts for the fused kernel, which happen before it turns out not to be
-// installed.
+// fusedArguments makes the casts for the fused kernel, which transformers makes before it finds that the kernel
+// is not installed.
 func (x *mambaMixer) fusedArguments() {
 	fn := x.m.w.Func()
 	if x.outProj.Bias != nil {
@@ -79,7 +79,7 @@ func (x *mambaMixer) fusedArguments() {
 }
 
 // selectiveScan is mamba_selective_scan: hidden, dt and z are (B, I, S), b and c
-// (B, N, S). Each token's state is made from the one before.
+// (B, N, S). Each token's state is computed from the previous one.
 func selectiveScan(hidden, dt, a, b, c, d, z, bias *shadow.Tensor) *shadow.Tensor {
 	w, dtype := hidden.World(), hidden.DType()
 	fn := w.Func(hidden, dt, a, b, c, d, z, bias)

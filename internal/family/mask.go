@@ -11,9 +11,9 @@ import (
 // Attention masks of decoders: transformers/masking_utils.py. Those of encoders are in encoder.go.
 
 // causalMask is create_causal_mask, or create_sliding_window_causal_mask if window is not 0. SDPA gets no
-// mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a
-// float mask, flash attention none. pos is the position ids; without a mask they are searched for packed
-// sequences, unless they are nil or a cache is filled.
+// mask if its causal flag is enough: a mask of ones is detected and dropped. Eager attention gets a float mask,
+// flash attention none. pos holds the position ids; without a mask they are searched for packed sequences, unless
+// pos is nil or a cache is filled.
 func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Tensor {
 	fn := n.w.Func(embeds, mask, pos)
 	if mask != nil {
@@ -35,15 +35,15 @@ func (n net) causalMask(embeds, mask, pos *shadow.Tensor, window int) *shadow.Te
 		if mask == nil || !n.run.Calling.masks() {
 			return fn.Return(nil)
 		}
-		n.allOnes(mask) // of the part that a cache does not fill, which is all of it
+		n.allOnes(mask) // transformers checks only the part that the cache does not fill, here all of it
 	}
 	return fn.Return(n.boolMask(embeds, mask, window))
 }
 
-// layerMasks holds the masks of one forward pass, for models in which some layers have a sliding window.
-// The model's frame holds them.
+// layerMasks holds the masks of one forward pass, for models in which some layers have a sliding window. The
+// model's frame owns them.
 type layerMasks struct {
-	windows []int // of each layer, 0 for none
+	windows []int // window of each layer, 0 for none
 	window  int   // the window that a mask is made for, 0 for none
 	both    bool  // with a window, the full mask is made too
 	full    *shadow.Tensor
@@ -76,8 +76,7 @@ func (l *layerMasks) of(window int) *shadow.Tensor {
 	return l.full
 }
 
-// window reads sliding_window. Unlike a missing key, null means
-// none.
+// window reads sliding_window. Null means no window; a missing key means def.
 func (c *Config) window(def int) int {
 	if _, there := c.keys["sliding_window"]; there {
 		def = 0
@@ -85,13 +84,12 @@ func (c *Config) window(def int) int {
 	return c.Int("sliding_window", def)
 }
 
-// layerWindows returns the window of each layer: by the key layer_types, or by the
-// family's own rule.
+// layerWindows returns the window of each layer, according to the key layer_types or the family's own rule.
 func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int {
 	out := make([]int, layers)
 	types := c.Strings("layer_types")
 	if types != nil && len(types) < layers {
-		c.fail("layer_types", "one for each layer")
+		c.fail("layer_types", "a list with one entry for each layer")
 		types = nil
 	}
 	for i := range out {
@@ -102,8 +100,8 @@ func (c *Config) layerWindows(layers, window int, slides func(i int) bool) []int
 	return out
 }
 
-// findPacked is find_packed_sequence_indices: positions that jump would show several packed sequences.
-// Ours never jump.
+// findPacked is find_packed_sequence_indices: positions that jump indicate several packed sequences. Simulated
+// positions never jump.
 func findPacked(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	S := pos.Size(1)
@@ -117,7 +115,7 @@ func findPacked(pos *shadow.Tensor) {
 	fn.Return(nil)
 }
 
-// allOnes is fast_all, which checks whether a mask has only ones.
+// allOnes is fast_all, which checks whether a mask is all ones.
 func (n net) allOnes(mask *shadow.Tensor) {
 	if mask != nil {
 		shadow.Item(mask.Sum(false, 0, 1).Compare("eq"))
@@ -131,7 +129,8 @@ func (n net) eagerMask(embeds, padding *shadow.Tensor, window int) *shadow.Tenso
 	return fn.Return(n.floatMask(embeds.DType(), mask))
 }
 
-// floatMask is the mask that eager attention adds: zero where a token may attend, the lowest number elsewhere.
+// floatMask returns the mask that eager attention adds: zero where a token may attend, the lowest number
+// elsewhere.
 func (n net) floatMask(dt shadow.DType, mask *shadow.Tensor) *shadow.Tensor {
 	zero := n.w.Full(dt)
 	return shadow.WhereBoth(mask, zero, n.w.Full(dt))
@@ -143,8 +142,8 @@ func (n net) boolMask(embeds, padding *shadow.Tensor, window int) *shadow.Tensor
 	return n.sdpaMask(embeds, padding, causalPattern(window))
 }
 
-// pattern is a mask function without padding: which of the keys (1, 1, 1, S)
-// the queries (1, 1, S, 1) may look at.
+// pattern is a mask function without padding: it returns which keys (1, 1, 1, S) the queries (1, 1, S, 1) may
+// attend to.
 type pattern func(q, kv *shadow.Tensor) *shadow.Tensor
 
 // causalPattern is true for earlier tokens, within the window if there is one.
@@ -160,8 +159,7 @@ func causalPattern(window int) pattern {
 	}
 }
 
-// sdpaMask is the end of sdpa_mask: a pattern over the positions, and around it
-// the padding.
+// sdpaMask is the end of sdpa_mask: a pattern over the positions, combined with the padding.
 func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tensor {
 	fn := n.w.Func(padding)
 	B, S := embeds.Size(0), embeds.Size(1)
@@ -173,7 +171,7 @@ func (n net) sdpaMask(embeds, padding *shadow.Tensor, look pattern) *shadow.Tens
 	return fn.Return(mask.Expand(B, -1, S, S))
 }
 
-// without removes padding from a pattern: and_masks again.
+// without removes padding from a pattern, with another and_masks.
 func (look pattern) without(padding, batch, q, kv *shadow.Tensor) *shadow.Tensor {
 	fn := q.World().Func(batch, q, kv)
 	if padding == nil {

@@ -59,7 +59,7 @@ func newQwen3MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return newLlamaLike(b, c, run, s), nil
 }
 
-// experts reads the number of experts; files use either name.
+// experts reads the number of experts; configs use either name.
 func (c *Config) experts(key string, def int) int {
 	for _, k := range []string{key, "num_local_experts", "num_experts"} {
 		if c.Has(k) {
@@ -69,14 +69,14 @@ func (c *Config) experts(key string, def int) int {
 	return def
 }
 
-// noRouterLogits notes an error if the load-balancing loss is on, which keeps the logits of every router.
+// noRouterLogits records an error if the load-balancing loss is on, which keeps the logits of every router.
 func (c *Config) noRouterLogits() {
 	if c.Bool("output_router_logits", false) {
-		c.fail("output_router_logits", "false: the load-balancing loss is not simulated")
+		c.fail("output_router_logits", "false, because the load-balancing loss is not simulated")
 	}
 }
 
-// chosenFit notes an error if a token would use more experts than there are.
+// chosenFit records an error if a token would use more experts than the model has.
 func (c *Config) chosenFit(m *moeShape) {
 	if m.chosen > m.experts {
 		c.fail("num_experts_per_tok", "at most the number of experts")

@@ -31,7 +31,7 @@ type modernBert struct {
 
 func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if c.Bool("sparse_prediction", false) {
-		return nil, errors.New("modernbert with sparse_prediction is not simulated: its logits depend on the labels")
+		return nil, errors.New("modernbert with sparse_prediction is not simulated, because the number of logits depends on the labels")
 	}
 	hidden := c.Positive("hidden_size", 768)
 	layers := c.Int("num_hidden_layers", 22)
@@ -73,7 +73,7 @@ func newModernBert(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 func (m *modernBert) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is ModernBertForMaskedLM.forward, or that of another head, or an embedder's loss over
+// Loss is the forward of ModernBertForMaskedLM or of a model with another head, or an embedding loss over
 // ModernBertModel.
 func (m *modernBert) Loss(b Batch) *shadow.Tensor {
 	if m.classes != nil {
@@ -113,8 +113,8 @@ func (m *modernBert) forward(b Batch) *shadow.Tensor {
 	return fn.Return(hidden)
 }
 
-// modernBertLayer is ModernBertEncoderLayer. The first has no norm before its
-// attention: the embeddings end in one.
+// modernBertLayer is ModernBertEncoderLayer. The first has no norm before its attention, because the embeddings
+// end with one.
 type modernBertLayer struct {
 	shadow.Path
 	attnNorm, mlpNorm *nn.LayerNorm
@@ -190,7 +190,7 @@ func (a *modernBertAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (
 	return out, weights
 }
 
-// applyRotaryWide is ModernBERT's apply_rotary_pos_emb: in float32 and back.
+// applyRotaryWide is ModernBERT's apply_rotary_pos_emb: it rotates in float32 and casts back.
 func applyRotaryWide(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	dtype := q.DType()
 	fn := q.World().Func(q, k, cos, sin)
@@ -201,7 +201,7 @@ func applyRotaryWide(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Ten
 	return fn.Return2(qe.To(dtype), ke.To(dtype))
 }
 
-// modernBertMLP is a gated MLP, with both halves from one product.
+// modernBertMLP is a gated MLP that computes both halves in one product.
 type modernBertMLP struct {
 	shadow.Path
 	in, out *nn.Linear

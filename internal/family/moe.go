@@ -10,19 +10,19 @@ import (
 )
 
 // Mixtures of experts, as transformers runs them by default
-// (integrations/moe.py, grouped_mm): tokens are sorted by expert and all
-// experts work in one grouped product, so no size depends on the routing.
+// (integrations/moe.py, grouped_mm): tokens are sorted by expert and all experts run in one grouped product, so
+// no size depends on the routing.
 
 // moeShape holds the differences between families with experts.
 type moeShape struct {
 	experts, chosen, inter int
 	every                  int          // one in this many layers has experts
-	dense                  []int        // layers that have none
-	routerFirst            bool         // the order of the constructor
+	dense                  []int        // layers without experts
+	routerFirst            bool         // the constructor makes the router first
 	normalised             bool         // the chosen weights sum to one
-	scores                 shadow.DType // type of the weights; None is the logits' own
-	block                  string       // the block's name in a layer, in transformers 4
-	linears                [3]string    // an expert's layers there: gate, up, down
+	scores                 shadow.DType // type of the weights; None means the logits' type
+	block                  string       // name of the block in a layer, in transformers 4
+	linears                [3]string    // names of an expert's linear layers in transformers 4: gate, up, down
 }
 
 // sparse reports whether layer i has experts.
@@ -65,7 +65,7 @@ func (m *moeBlock) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tens
 	return hidden.Reshape(B, S, H)
 }
 
-// route is the TopKRouter: it returns each token's experts and their weights.
+// route is TopKRouter: it returns each token's experts and their weights.
 func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.Tensor) {
 	fn := hidden.World().Func(hidden)
 	fn.Set(&hidden, hidden.Reshape(-1, hidden.Size(-1)))
@@ -83,7 +83,7 @@ func (m *moeBlock) route(hidden *shadow.Tensor) (logits, weights, index *shadow.
 	return fn.Return3(logits, top, index)
 }
 
-// softmax runs in float32: Mixtral casts first, Qwen3 passes the type to softmax.
+// softmax runs in float32. Mixtral casts first, Qwen3 passes the type to softmax.
 func (m *moeBlock) softmax(logits *shadow.Tensor) *shadow.Tensor {
 	if m.scores == shadow.None {
 		return logits.Softmax(shadow.Float32)
@@ -124,7 +124,7 @@ func (m *moeBlock) forwardExperts(hidden, index, weights *shadow.Tensor) *shadow
 	return fn.Return(final.To(dtype))
 }
 
-// groupedLinear is _grouped_linear. Autocast does not handle grouped products: the input is cast to the
+// groupedLinear is _grouped_linear. Autocast does not handle grouped products, so the input is cast to the
 // weight's type.
 func groupedLinear(x, weight, offsets *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, weight)

@@ -10,14 +10,14 @@ import (
 )
 
 // Mixtures of experts as transformers 4 runs them (models/mixtral/modeling_mixtral.py, 4.36 to 4.57): each
-// expert is a module with its own linear layers, which bitsandbytes quantizes like any others, and experts
-// work one after the other on the tokens that chose them. How many that is depends on the values; here
-// every expert gets the same number.
+// expert is a module with its own linear layers, which bitsandbytes quantizes like any other, and experts run one
+// after the other on the tokens that chose them. The number of tokens per expert depends on the values; here it
+// is the same for all experts.
 
 // expertModules is the first release in which one parameter holds all experts.
 const expertModules = 500
 
-// newExperts makes the experts of a layer as the run's release has them.
+// newExperts makes a layer's experts as in the run's release of transformers.
 func newExperts(b *nn.Builder, run Run, layer string, hidden int, s moeShape, act activation) shadow.Module {
 	if run.Transformers == 0 || run.Transformers >= expertModules {
 		return newMoeBlock(b, run, layer+".mlp", hidden, s, act)
@@ -66,7 +66,7 @@ func (m *expertList) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return final.Reshape(B, S, H)
 }
 
-// tokens returns how many of all tokens choose expert i, if experts are chosen evenly.
+// tokens returns how many tokens choose expert i if experts are chosen evenly.
 func (m *moeShape) tokens(all, i int) int {
 	n := all * m.chosen / m.experts
 	if i < all*m.chosen%m.experts {
@@ -75,7 +75,7 @@ func (m *moeShape) tokens(all, i int) int {
 	return n
 }
 
-// expert is one iteration of the loop over experts: n tokens go through it, and are added to the result.
+// expert is one iteration of the loop over experts: it runs n tokens and adds their outputs to the result.
 func (m *expertList) expert(mlp *llamaMLP, n int, hidden, weights, final *shadow.Tensor) {
 	w := hidden.World()
 	fn := w.Func()

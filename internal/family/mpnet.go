@@ -9,9 +9,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// MPNet: transformers/models/mpnet/modeling_mpnet.py. BERT with one learned
-// bias of relative positions that every layer adds to its scores, which are
-// always computed in full.
+// MPNet: transformers/models/mpnet/modeling_mpnet.py. BERT with one learned relative position bias that every
+// layer adds to its scores. Attention never uses a fused kernel.
 
 type mpnet struct {
 	net
@@ -57,7 +56,7 @@ func newMPNet(b *nn.Builder, c *Config, run Run) (Model, error) {
 
 func (m *mpnet) Batch() Batch { return m.encoderBatch(m.classes) }
 
-// Loss is MPNetForMaskedLM.forward, or that of another head, or an embedder's loss over MPNetModel.
+// Loss is the forward of MPNetForMaskedLM or of a model with another head, or an embedding loss over MPNetModel.
 func (m *mpnet) Loss(b Batch) *shadow.Tensor {
 	return m.encoderLoss(encoded{hidden: m.forward(b), mask: b.Mask}, m.head, m.classes, b, m.vocab)
 }
@@ -154,7 +153,7 @@ type mpnetAttention struct {
 	q, k, v, o *nn.Linear
 	headDim    int
 	dropout    nn.Dropout
-	bias       *shadow.Tensor // of the current forward
+	bias       *shadow.Tensor // for the current forward
 }
 
 func (a *mpnetAttention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

@@ -10,8 +10,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// MPT: transformers/models/mpt/modeling_mpt.py. Positions are a bias on the scores, no layer has a bias, and attention is
-// always its own eager code.
+// MPT: transformers/models/mpt/modeling_mpt.py. Positions are a bias on the scores, layers have no biases, and
+// attention always runs MPT's own eager code.
 
 type mpt struct {
 	net
@@ -20,7 +20,7 @@ type mpt struct {
 	normF  *nn.LayerNorm
 	heads  int
 	places int            // max_seq_len
-	alibi  *shadow.Tensor // of the current forward, as is the mask
+	alibi  *shadow.Tensor // for the current forward, like mask
 	mask   *shadow.Tensor
 	head   *causalHead
 }
@@ -70,7 +70,7 @@ func (m *mpt) forward(b Batch) *shadow.Tensor {
 func (m *mpt) buildAlibi() *shadow.Tensor {
 	fn := m.w.Func()
 	alibi := fn.Let(m.w.Empty(shadow.Dims(1, 1, 1, m.places), shadow.Int32))
-	power := 1 << bits.Len(uint(m.heads-1)) // the smallest power of 2 that is not below heads
+	power := 1 << bits.Len(uint(m.heads-1)) // the smallest power of 2 that is at least heads
 	base := fn.Let(m.w.Arange(power).Float())
 	fn.Set(&base, base.MulScalar())
 	powers := base.ScalarPow().Hold()
@@ -164,7 +164,7 @@ type mptMLP struct {
 	shadow.Path
 	up, down *nn.Linear
 	drop     nn.Dropout
-	residual *shadow.Tensor // of the current call
+	residual *shadow.Tensor // for the current call
 }
 
 func (m *mptMLP) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor {

@@ -9,9 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// An embedder of records with several text fields: one BERT with LoRA for each
-// field, their means joined, a mixture of experts and a projection; trained to
-// bring an anchor and its positives together, and away from its negatives.
+// An embedding model for records with several text fields: one BERT with LoRA for each field, their mean-pooled
+// outputs concatenated, a mixture of experts and a projection. It is trained to move an anchor towards its
+// positives and away from its negatives.
 
 type multiEncoder struct {
 	net
@@ -22,7 +22,7 @@ type multiEncoder struct {
 
 func newMultiEncoder(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Positives < 1 || run.Negatives < 1 {
-		return nil, refuse("positives", "a multi-encoder needs positives and negatives of at least 1")
+		return nil, refuse("positives", "a multi-encoder needs at least 1 positive and 1 negative")
 	}
 	channels := c.Positive("channels", 4)
 	hidden := c.Positive("hidden_size", 384)
@@ -67,10 +67,10 @@ func encoderConfig(c *Config) bertConfig {
 	return cfg
 }
 
-// Batch is empty: the loss makes its tokens.
+// Batch is empty, because Loss makes the tokens.
 func (m *multiEncoder) Batch() Batch { return Batch{} }
 
-// Loss is the contrastive loss of anchors against positives and negatives.
+// Loss returns the contrastive loss of anchors against positives and negatives.
 func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	rows, P, N, S := m.run.Batch, m.run.Positives, m.run.Negatives, m.run.Seq
@@ -89,7 +89,7 @@ func (m *multiEncoder) Loss(Batch) *shadow.Tensor {
 	return fn.Return(sp.Neg().Add(shadow.Cat(1, sp, sn).LogSumExp()).Mean(false, 0, 1))
 }
 
-// embed runs each field through its encoder, and the results through the experts.
+// embed runs each field through its encoder, and the combined results through the experts.
 func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func()
 	outs := make([]*shadow.Tensor, len(m.encoders))
@@ -100,8 +100,7 @@ func (m *multiEncoder) embed(toks []*shadow.Tensor, mask *shadow.Tensor) *shadow
 	return fn.Return(m.proj.Call(m.w.Call(m.moe, shadow.Cat(-1, outs...))))
 }
 
-// mixture is a dense mixture of experts: every expert sees every row, and the
-// best few are used.
+// mixture is a dense mixture of experts: every expert processes every row, and the best few are used.
 type mixture struct {
 	shadow.Path
 	gate    *nn.Linear

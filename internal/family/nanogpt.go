@@ -9,9 +9,9 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only if the config asks for
-// them, and a loss without a shift, because targets are a separate tensor. train.py builds it on the CPU,
-// so the head shares the embedding's weight before either has memory on the GPU.
+// nanoGPT: karpathy/nanoGPT, model.py. It is GPT-2 with linear layers, biases only if the config enables them,
+// and an unshifted loss, because targets are a separate tensor. train.py builds it on the CPU, so the head shares
+// the embedding's weight before either has memory on the GPU.
 
 type nanoGPT struct {
 	net
@@ -45,7 +45,7 @@ func newNanoGPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// nanoRefuses returns an error for settings that model.py has no code for.
+// nanoRefuses returns an error for settings that model.py does not support.
 func nanoRefuses(run Run) error {
 	switch {
 	case run.Checkpointing:
@@ -58,7 +58,7 @@ func nanoRefuses(run Run) error {
 	return nil
 }
 
-// Batch is get_batch: x, and the tokens that follow as y.
+// Batch is get_batch: x, and the following tokens as y.
 func (m *nanoGPT) Batch() Batch {
 	x := m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)
 	return Batch{IDs: x, Labels: m.w.Input(shadow.Int64, m.run.Batch, m.run.Seq)}
@@ -74,7 +74,7 @@ func (m *nanoGPT) Loss(b Batch) *shadow.Tensor {
 // Eval is model.eval(), or model.train().
 func (m *nanoGPT) Eval(on bool) { m.eval = on }
 
-// Groups is configure_optimizers: matrices decay, vectors do not.
+// Groups is configure_optimizers: weight decay applies to matrices but not to vectors.
 func (m *nanoGPT) Groups(params []*shadow.Tensor) [][]*shadow.Tensor {
 	var decay, rest []*shadow.Tensor
 	for _, p := range params {
@@ -104,7 +104,7 @@ func (m *nanoGPT) Forward(b Batch) (*shadow.Tensor, *shadow.Tensor) {
 	return fn.Return2(logits, loss)
 }
 
-// drop is each nn.Dropout of the model: all have the same probability.
+// drop stands for every nn.Dropout of the model; all have the same probability.
 func (m *nanoGPT) drop(x *shadow.Tensor) *shadow.Tensor { return x.Dropout(m.dropping()) }
 
 // dropping is dropout if self.training else 0.
@@ -184,11 +184,11 @@ func (p *nanoMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return x
 }
 
-// NanoGPT is the name of nanoGPT's loop and of its model.
+// NanoGPT names both nanoGPT's training loop and its model.
 const NanoGPT = "nanogpt"
 
-// AsNanoGPT is a config as nanoGPT builds that model: its own, or GPT-2, which model.py's from_pretrained fills
-// with biases and the whole vocabulary. It is nil for any other.
+// AsNanoGPT returns the config with which nanoGPT builds a model: its own, or GPT-2's, to which model.py's
+// from_pretrained adds biases and the whole vocabulary. It returns nil for any other model.
 func AsNanoGPT(config map[string]any) map[string]any {
 	switch config["model_type"] {
 	case NanoGPT:

@@ -14,7 +14,7 @@ func newOLMo(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s.qkvBias = c.Bool("attention_bias", false)
 	s.oBias = s.qkvBias
 	if c.Has("clip_qkv") {
-		c.fail("clip_qkv", "null: what it does is not simulated")
+		c.fail("clip_qkv", "null, because its effect is not simulated")
 	}
 	act := c.activation("hidden_act", "silu")
 	m := newStack(b, run, s, func(m *llama, _ int, at string) shadow.Module {
@@ -34,7 +34,7 @@ func newOLMo(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// olmoAttention is OlmoAttention, and with its norms Olmo2Attention.
+// olmoAttention is OlmoAttention or, with norms, Olmo2Attention.
 type olmoAttention struct {
 	*llamaAttention
 	qNorm, kNorm *olmo2Norm
@@ -60,7 +60,7 @@ func (n olmoNorm) Forward(_ *shadow.Frame, hidden *shadow.Tensor) *shadow.Tensor
 	return hidden.To(shadow.Float32).LayerNorm(nil, nil).To(dtype)
 }
 
-// singleRotary is apply_rotary_pos_emb of OLMo: with angles in float32, and the results cast back.
+// singleRotary is OLMo's apply_rotary_pos_emb: it rotates with float32 angles and casts the results back.
 func singleRotary(q, k, cos, sin *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)
 	dtype := q.DType()

@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// OLMo 2: transformers/models/olmo2/modular_olmo2.py. It is OLMo with RMS norms, which come after attention and
-// MLP, and norms of all queries and of all keys.
+// OLMo 2: transformers/models/olmo2/modular_olmo2.py. It is OLMo with RMS norms after attention and MLP, and
+// norms over all queries and all keys.
 
 func newOLMo2(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 50304})
@@ -64,7 +64,7 @@ func (l *olmo2Layer) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.Te
 	return hidden
 }
 
-// olmo2Norm is Olmo2RMSNorm: scaled in float32, then cast back.
+// olmo2Norm is Olmo2RMSNorm: it scales in float32, then casts back.
 type olmo2Norm struct {
 	shadow.Path
 	weight *shadow.Tensor
@@ -74,7 +74,7 @@ func newOLMo2Norm(b *nn.Builder, at string, width int) *olmo2Norm {
 	return &olmo2Norm{shadow.Path(at), b.Parameter(at+".weight", width)}
 }
 
-// orNone applies the norm, if there is one.
+// orNone applies the norm, or returns x if n is nil.
 func (n *olmo2Norm) orNone(x *shadow.Tensor) *shadow.Tensor {
 	if n == nil {
 		return x

@@ -5,7 +5,7 @@ package family
 import "snug/internal/shadow/nn"
 
 // newOLMo3 makes OLMo 3: OLMo 2 with a sliding window in three of four layers, and separate rotary angles for the
-// two kinds (transformers/models/olmo3/modular_olmo3.py).
+// two kinds of layers (transformers/models/olmo3/modular_olmo3.py).
 func newOLMo3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 4096, layers: 32, heads: 32, inter: 11008, vocab: 50304})
 	window := c.window(4096)

@@ -17,7 +17,7 @@ type opt struct {
 	projectIn, projectOut *nn.Linear // if embeddings are narrower than layers
 	norm                  *nn.LayerNorm
 	layers                []*optLayer
-	mask                  *shadow.Tensor // of the current forward
+	mask                  *shadow.Tensor // for the current forward
 	head                  *causalHead
 }
 
@@ -43,7 +43,7 @@ func newOPT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// newOPTNorm makes an nn.LayerNorm, which may be without parameters.
+// newOPTNorm makes an nn.LayerNorm; without affine it has no parameters.
 func newOPTNorm(b *nn.Builder, at string, width int, affine bool) *nn.LayerNorm {
 	if !affine {
 		return &nn.LayerNorm{Path: shadow.Path(at)}
@@ -95,7 +95,7 @@ type optLayer struct {
 	fc1, fc2       *nn.Linear
 	act            activation
 	drop           nn.Dropout
-	before         bool // norms come before attention and MLP
+	before         bool // norms precede attention and MLP
 }
 
 func newOPTLayer(b *nn.Builder, c *Config, m *opt, at string, hidden int, before, affine bool) *optLayer {

@@ -4,40 +4,40 @@ package family
 
 import "snug/internal/shadow"
 
-// Outputs holds the results of a model's forward. A loop that binds it to a name keeps all of it.
+// Outputs holds the results of a model's forward. A loop that binds it to a variable keeps all of them alive.
 type Outputs struct {
 	Loss   *shadow.Tensor // nil without labels
 	Logits *shadow.Tensor
 	Hidden *shadow.Tensor   // the last hidden states, of a model without a head
-	Pooled *shadow.Tensor   // the first token's state through another layer, if the model has one
-	Masked bool             // padding was masked, since the batch's mask has zeros
-	Chunks []*shadow.Tensor // the logits in pieces of the sequence, in place of Logits
+	Pooled *shadow.Tensor   // the pooler's output for the first token, if the model has a pooler
+	Masked bool             // padding was masked, because the batch's mask has zeros
+	Chunks []*shadow.Tensor // the logits split along the sequence, instead of Logits
 	Cache  []*shadow.Tensor // keys and values of each layer, if use_cache is on
-	States []*shadow.Tensor // the input of the first block and the output of each, if output_hidden_states is on
+	States []*shadow.Tensor // the first block's input and each block's output, if output_hidden_states is on
 }
 
-// Calling says how the current forward is called. All parts of a run share it.
+// Calling describes how the current forward is called. All parts of a run share it.
 type Calling struct {
 	Keep          *Outputs         // receives the results; nil if the loop uses only the loss, and trains without a cache
 	Cache         bool             // use_cache, transformers' default
 	Base          bool             // the model is called without its head
 	Last          bool             // logits_to_keep is 1: only the last token gets logits
-	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes over and extends
-	Grow          int              // tokens by which it extends them
+	Past          []*shadow.Tensor // keys and values of earlier tokens, which the forward takes ownership of and extends
+	Grow          int              // number of tokens by which it extends them
 	States        bool             // output_hidden_states
 	Checkpointing bool
-	Unchecked     bool           // gradient_checkpointing_disable() was called, whatever the run says
+	Unchecked     bool           // gradient_checkpointing_disable() was called, overriding the run
 	Padded        bool           // the batch's attention mask has zeros
 	Reentrant     *bool          // use_reentrant of checkpointing; nil leaves it to Run
-	Every         int            // one block in this many is checkpointed, starting with the first; 0 means each
+	Every         int            // one in this many blocks is checkpointed, starting with the first; 0 means all
 	Chunks        int            // torchtune's num_output_chunks
-	SkipLogits    bool           // Liger's loss makes no logits in an evaluation either
-	padding       *shadow.Tensor // the mask of the padding, in encoders
-	block         int            // the next block of the current forward
+	SkipLogits    bool           // Liger's loss skips the logits in evaluation too
+	padding       *shadow.Tensor // the padding mask, in encoders
+	block         int            // index of the next block of the current forward
 	Items         *shadow.Tensor // num_items_in_batch, by which transformers' losses divide their sum; nil for the mean
 }
 
-// skips reports whether the next block is not checkpointed although others are.
+// skips reports whether the next block is excluded from checkpointing.
 func (c *Calling) skips() bool {
 	if c == nil || c.Every < 2 {
 		return false
@@ -54,14 +54,14 @@ func (c *Calling) averaged(loss *shadow.Tensor) *shadow.Tensor {
 	return loss.Div(c.Items)
 }
 
-// keepLogits holds the logits for the caller of the model.
+// keepLogits keeps the logits for the model's caller.
 func (c *Calling) keepLogits(logits *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Logits = logits.Hold()
 	}
 }
 
-// keepChunk holds a piece of the logits.
+// keepChunk keeps a piece of the logits.
 func (c *Calling) keepChunk(logits *shadow.Tensor) {
 	if c.Keep == nil {
 		logits.Drop()
@@ -70,7 +70,7 @@ func (c *Calling) keepChunk(logits *shadow.Tensor) {
 	c.Keep.Chunks = append(c.Keep.Chunks, logits.Hold())
 }
 
-// keepHidden holds the last hidden states, and reports whether nothing else was asked for.
+// keepHidden keeps the last hidden states, and reports whether nothing else was requested.
 func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	if c == nil || c.Keep == nil {
 		return false
@@ -79,7 +79,7 @@ func (c *Calling) keepHidden(hidden *shadow.Tensor) bool {
 	return true
 }
 
-// ends reports whether the forward ends without a head, and holds its results.
+// ends reports whether the forward ends without a head, and if so keeps its results.
 func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
 	if c == nil || !c.Base || !c.keepHidden(hidden) {
 		return false
@@ -90,8 +90,8 @@ func (c *Calling) ends(hidden, pooled *shadow.Tensor) bool {
 	return true
 }
 
-// keepState holds the output of a block and, before the first one, its input, as transformers' hooks of
-// output_hidden_states do. A model with two stacks of blocks has none here.
+// keepState keeps the output of a block and, before the first one, its input, as transformers'
+// output_hidden_states hooks do. It does nothing for a model with two stacks of blocks.
 func (n net) keepState(input, output *shadow.Tensor) {
 	c := n.run.Calling
 	if c == nil || !c.States || c.Keep == nil || n.run.Head == Seq2SeqLM {
@@ -114,14 +114,14 @@ func (c *Calling) tieState(hidden *shadow.Tensor) {
 	old.Drop()
 }
 
-// keepPooled holds the pooler's output.
+// keepPooled keeps the pooler's output.
 func (c *Calling) keepPooled(pooled *shadow.Tensor) {
 	if c != nil && c.Keep != nil {
 		c.Keep.Pooled = pooled.Hold()
 	}
 }
 
-// checkpoints reports whether blocks are checkpointed in the current forward; in an evaluation they are not.
+// checkpoints reports whether blocks are checkpointed in the current forward, which they never are in evaluation.
 func (n net) checkpoints() bool {
 	if n.w.Eval {
 		return false
@@ -140,7 +140,7 @@ func (n net) reentrant() bool {
 	return n.run.Reentrant
 }
 
-// masks reports whether the batch's mask has zeros, so that padding must be masked, and notes that it is.
+// masks reports whether the batch's mask has zeros, so that padding must be masked, and records that in Keep.
 func (c *Calling) masks() bool {
 	if c == nil || !c.Padded {
 		return false
@@ -151,7 +151,7 @@ func (c *Calling) masks() bool {
 	return true
 }
 
-// paddingOf returns the mask of the padding, or nil if there is none.
+// paddingOf returns the padding mask, or nil if there is none.
 func (c *Calling) paddingOf() *shadow.Tensor {
 	if c == nil {
 		return nil

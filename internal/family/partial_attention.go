@@ -7,13 +7,13 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// partialAttention is what PhiAttention and StableLmAttention share: their own forward rotates the first elements of
-// each head.
+// partialAttention is shared by PhiAttention and StableLmAttention, whose own forward rotates the first elements
+// of each head.
 type partialAttention struct {
 	shadow.Path
 	m                *llama
 	q, k, v, o       *nn.Linear
-	qNorm, kNorm     shadow.Module // nil for none
+	qNorm, kNorm     shadow.Module // nil if there is no norm
 	headDim, rotated int
 	dropout          float64
 }

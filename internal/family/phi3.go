@@ -102,7 +102,7 @@ func (a *phi3Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (*shado
 	return out, weights
 }
 
-// rotate is apply_rotary_pos_emb, or Liger's instead.
+// rotate is apply_rotary_pos_emb, or Liger's version.
 func (a *phi3Attention) rotate(query, key *shadow.Tensor) (*shadow.Tensor, *shadow.Tensor) {
 	r := a.m.rotary.of(a.window)
 	if a.m.run.liger("rope") {

@@ -7,11 +7,11 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newQwen2MoE makes Qwen2 with experts in place of its MLPs, and one expert that every token goes through
+// newQwen2MoE makes Qwen2 with experts in place of its MLPs, and one expert shared by every token
 // (transformers/models/qwen2_moe/modular_qwen2_moe.py).
 func newQwen2MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Transformers != 0 && run.Transformers < expertModules {
-		return nil, refuse("versions.transformers", "qwen2_moe is not simulated as transformers 4 runs it; use 5")
+		return nil, refuse("versions.transformers", "qwen2_moe is simulated only for transformers 5; use 5")
 	}
 	s := readDecoder(c, llamaShape{hidden: 2048, layers: 24, heads: 16, kv: 16, inter: 5632, vocab: 151936})
 	s.qkvBias = c.Bool("qkv_bias", true)
@@ -48,8 +48,8 @@ func newQwen2MoE(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// qwen2MoEMasks returns the masks. The sliding one is made even if no layer uses it, with a window of no tokens, which
-// takes as much memory as any other.
+// qwen2MoEMasks returns the masks. The sliding-window mask is made even if no layer uses it, with a window of 0
+// tokens, which takes as much memory as any other.
 func qwen2MoEMasks(c *Config, layers int) layerMasks {
 	if !c.Bool("use_sliding_window", false) {
 		return layerMasks{windows: make([]int, layers), window: 1, both: true}

@@ -4,10 +4,10 @@ package family
 
 import "fmt"
 
-// Refusal means that a family does not support a run: either the original does not, or its behaviour has
-// not been studied.
+// Refusal is the error for a run that a family does not support: either the original does not, or its behaviour
+// has not been studied.
 type Refusal struct {
-	Field string // the field that asks for it: "model.head"
+	Field string // the field at fault: "model.head"
 	Why   string // what is not supported
 }
 

@@ -21,8 +21,8 @@ type resNet struct {
 	fc      *nn.Linear
 }
 
-// residual makes one block, given its input channels, its width, the stride of its
-// downsampling, and whether its input must be converted to the shape of its output.
+// residual makes one block, given its input channels, width, downsampling stride, and whether its input must be
+// converted to the output's shape.
 type residual func(b *nn.Builder, at string, in, planes, stride int, down bool) (m shadow.Module, out int)
 
 func newResNet(b *nn.Builder, block residual, blocks ...int) shadow.Module {

@@ -14,14 +14,13 @@ import (
 // rotary is LlamaRotaryEmbedding.
 type rotary struct {
 	invFreq  *shadow.Tensor
-	measures bool           // it checks the length of the sequence each time
-	single   bool           // cosines and sines stay in float32
-	pairs    bool           // each frequency is that of two neighbours, as in Cohere
-	cos, sin *shadow.Tensor // of the current forward
+	measures bool           // each forward checks the length of the sequence
+	single   bool           // cosines and sines remain in float32
+	pairs    bool           // two neighbouring elements share each frequency, as in Cohere
+	cos, sin *shadow.Tensor // for the current forward
 }
 
-// newRotary makes the frequencies for heads with dim rotated elements. kind says how positions are
-// scaled.
+// newRotary makes the frequencies for heads with dim rotated elements. kind is the type of position scaling.
 func newRotary(b *nn.Builder, c *Config, dim int, kind string) *rotary {
 	if dim%2 != 0 && c.err == nil {
 		c.err = fmt.Errorf("rotary embeddings rotate %d elements of each head; the number must be even", dim)
@@ -40,20 +39,20 @@ func frequencies(w *shadow.World, dim int) *shadow.Tensor {
 	return fn.Return(powers.MulScalar().MulScalar())
 }
 
-// layerRotary holds the rotary embeddings of a model: one that all layers share, or
-// one for each type of layer. Like layerMasks, it is used once in each forward.
+// layerRotary holds a model's rotary embeddings: one shared by all layers, or one for each type of layer. Like
+// layerMasks, it is used once per forward.
 type layerRotary struct {
 	full    *rotary
 	sliding *rotary // for the layers with a sliding window
 }
 
-// sharedRotary makes one for all layers.
+// sharedRotary makes one rotary embedding for all layers.
 func sharedRotary(b *nn.Builder, c *Config, dim int) layerRotary {
 	r := newRotary(b, c, dim, c.ropeType())
 	return layerRotary{r, r}
 }
 
-// rotaryByType makes one for each type of layer in the model, in the order of the types' names.
+// rotaryByType makes a rotary embedding for each type of layer in the model, sorted by the types' names.
 func rotaryByType(b *nn.Builder, c *Config, dim int, windows []int) (l layerRotary) {
 	if slices.Contains(windows, 0) {
 		l.full = newRotary(b, c, dim, c.ropeTypeOf("full_attention"))
@@ -73,9 +72,8 @@ func (l *layerRotary) inFloat32() {
 	}
 }
 
-// create computes the angles of a forward, which the model's frame holds. If
-// there are two, transformers iterates over a set, in an order that differs between
-// processes.
+// create computes the angles of a forward, held by the model's frame. With two types of layers, transformers
+// iterates over a set, so their order differs between processes.
 func (l *layerRotary) create(fn *shadow.Frame, hidden, pos *shadow.Tensor) {
 	for _, r := range slices.Compact([]*rotary{l.full, l.sliding}) {
 		if r != nil {
@@ -104,7 +102,7 @@ func (c *Config) ropeKey(key string) any {
 	return nil
 }
 
-// ropeType returns how positions are scaled; only some types need memory for it.
+// ropeType returns the type of position scaling; only some types need memory.
 func (c *Config) ropeType() string {
 	kind, ok := c.ropeKey("rope_type").(string)
 	if !ok {
@@ -113,7 +111,7 @@ func (c *Config) ropeType() string {
 	return kind
 }
 
-// ropeTypeOf returns how positions are scaled in a type of layer, if each has its own parameters.
+// ropeTypeOf returns the type of position scaling for a type of layer, if each has its own parameters.
 func (c *Config) ropeTypeOf(layerType string) string {
 	own, ok := c.ropeKey(layerType).(map[string]any)
 	if !ok {
@@ -122,8 +120,8 @@ func (c *Config) ropeTypeOf(layerType string) string {
 	return NewConfig(map[string]any{"rope_parameters": own}).ropeType()
 }
 
-// rotaryDim returns how many elements of a head are rotated: the fraction in
-// rope_parameters, or in a key of the config itself.
+// rotaryDim returns how many elements of a head are rotated, from the fraction in rope_parameters or in a key of
+// the config itself.
 func (c *Config) rotaryDim(dim int, key string, part float64) int {
 	part = c.Float(key, part)
 	if f, ok := c.ropeKey("partial_rotary_factor").(float64); ok {
@@ -136,8 +134,7 @@ func (c *Config) rotaryDim(dim int, key string, part float64) int {
 	return max(int(float64(dim)*part), 1)
 }
 
-// measure does what dynamic_rope_update does before the forward: the largest
-// position is read back.
+// measure is the part of dynamic_rope_update before the forward: it reads back the largest position.
 func (r *rotary) measure(pos *shadow.Tensor) {
 	fn := pos.World().Func(pos)
 	length := fn.Let(pos.Max().AddScalar())
@@ -168,7 +165,7 @@ func (r *rotary) forward(x, pos *shadow.Tensor) (cos, sin *shadow.Tensor) {
 	return fn.Return2(cos.To(dtype), sin.To(dtype))
 }
 
-// twice returns the frequencies for all elements of a head.
+// twice repeats the frequencies to cover all elements of a head.
 func (r *rotary) twice(freqs *shadow.Tensor) *shadow.Tensor {
 	if r.pairs {
 		return freqs.RepeatInterleave(2, -1)
@@ -199,8 +196,7 @@ func rotateHalf(x *shadow.Tensor) *shadow.Tensor {
 }
 
 // applyPartialRotary is apply_rotary_pos_emb for models that rotate only the first
-// elements of each head. late is GPT-NeoX's order: both
-// rotations before the first cat.
+// elements of each head. late selects GPT-NeoX's order: both rotations before the first cat.
 func applyPartialRotary(q, k, cos, sin *shadow.Tensor, late bool) (*shadow.Tensor, *shadow.Tensor) {
 	fn := q.World().Func(q, k, cos, sin)
 	fn.Set(&cos, cos.Unsqueeze(1))

@@ -10,8 +10,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// TestRotaryByType compares layers and parameters with the resulting rotary embeddings: one for each type
-// of layer in the model, scaled by that type's own parameters, or by the old key for all of them.
+// TestRotaryByType checks that each type of layer in the model gets a rotary embedding, scaled by that type's own
+// parameters or by the old key shared by all types.
 func TestRotaryByType(t *testing.T) {
 	byType := map[string]any{"rope_parameters": map[string]any{
 		"full_attention": map[string]any{"rope_type": "dynamic"}, "sliding_attention": map[string]any{"rope_type": "default"},

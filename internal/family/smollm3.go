@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// newSmolLM3 makes SmolLM3: Llama with layers that ignore positions, one in four, which may have a sliding window
+// newSmolLM3 makes SmolLM3: Llama in which one layer in four ignores positions and may have a sliding window
 // (transformers/models/smollm3/modular_smollm3.py).
 func newSmolLM3(b *nn.Builder, c *Config, run Run) (Model, error) {
 	s := readDecoder(c, llamaShape{hidden: 2048, layers: 36, heads: 16, kv: 4, inter: 11008, vocab: 128256})
@@ -44,7 +44,7 @@ func (c *Config) rotatedLayers(layers int) []bool {
 	out := make([]bool, layers)
 	list, every := c.Ints("no_rope_layers"), c.Positive("no_rope_layer_interval", 4)
 	if list != nil && len(list) < layers {
-		c.fail("no_rope_layers", "one for each layer")
+		c.fail("no_rope_layers", "a list with one entry for each layer")
 		list = nil
 	}
 	for i := range out {

@@ -38,7 +38,7 @@ type stableLayer struct {
 	shadow.Path
 	attn                *stableAttention
 	mlp                 *llamaMLP
-	inputNorm, postNorm *nn.LayerNorm // no postNorm if attention and MLP run in parallel
+	inputNorm, postNorm *nn.LayerNorm // postNorm is nil if attention and MLP run in parallel
 	drop                nn.Dropout
 }
 

@@ -21,7 +21,7 @@ type t5 struct {
 
 func newT5(b *nn.Builder, c *Config, run Run) (Model, error) {
 	if run.Attention == "flash" {
-		return nil, refuse("attention", "t5 has no flash attention: its position bias needs sdpa or eager")
+		return nil, refuse("attention", "t5 does not support flash attention because of its position bias; use sdpa or eager")
 	}
 	vocab, width := c.Positive("vocab_size", 32128), c.Positive("d_model", 512)
 	layers := c.Int("num_layers", 6)
@@ -61,7 +61,7 @@ func shiftRight(labels *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(ids)
 }
 
-// t5Stack is T5Stack: the encoder, or the decoder.
+// t5Stack is T5Stack, the encoder or the decoder.
 type t5Stack struct {
 	net
 	embed   *nn.Embedding
@@ -83,9 +83,9 @@ func newT5Stack(b *nn.Builder, c *Config, n net, at string, layers int) *t5Stack
 	return s
 }
 
-// forward is T5Stack.forward. The first block makes the position biases, which the
-// others share. The decoder keeps a cache of keys and values even in training,
-// which lives as long as the output: in the caller's frame.
+// forward is T5Stack.forward. The first block makes the position biases, which the other blocks share. The
+// decoder keeps a cache of keys and values even in training. The cache lives as long as the output, in the
+// caller's frame.
 func (s *t5Stack) forward(caller *shadow.Frame, ids, mask, encoder *shadow.Tensor) *shadow.Tensor {
 	fn := s.w.Func(ids, encoder)
 	embeds := fn.Let(s.embed.Call(ids))
@@ -136,12 +136,11 @@ func newT5Block(b *nn.Builder, c *Config, s *t5Stack, at string, first bool) *t5
 	return l
 }
 
-// t5Call is one call of a block, with its arguments and results besides the
-// hidden states.
+// t5Call is one call of a block: its arguments and results besides the hidden states.
 type t5Call struct {
 	*t5Block
 	bias, cross, encoder *shadow.Tensor
-	madeBias, madeCross  *shadow.Tensor // held for the stack, from the first block
+	madeBias, madeCross  *shadow.Tensor // made by the first block, held for the stack
 	cache                *shadow.Frame
 	ran                  bool
 }

@@ -7,7 +7,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// t5Attention is T5Attention, which adds a learned bias for each distance to the scores.
+// t5Attention is T5Attention, which adds to the scores a learned bias for each distance.
 type t5Attention struct {
 	shadow.Path
 	net
@@ -18,11 +18,11 @@ type t5Attention struct {
 	decoder    bool
 	dropout    float64
 
-	// of the current call
+	// for the current call
 	states *shadow.Tensor  // the states that cross-attention attends to
 	bias   **shadow.Tensor // position_bias, made if it does not exist
 	block  *shadow.Frame   // holds the bias once it exists
-	cache  *shadow.Frame   // holds keys and values; nil for no cache
+	cache  *shadow.Frame   // holds keys and values; nil without a cache
 }
 
 func newT5Attention(b *nn.Builder, c *Config, s *t5Stack, at string, relative bool) *t5Attention {
@@ -68,7 +68,7 @@ func (a *t5Attention) Forward(fn *shadow.Frame, hidden *shadow.Tensor) (out, wei
 	return out, weights
 }
 
-// positionBias returns the bias, or zeros in a cross-attention. Checkpointing makes them require a gradient.
+// positionBias returns the bias, or zeros for cross-attention. With checkpointing the zeros require a gradient.
 func (a *t5Attention) positionBias(query *shadow.Tensor, S, K int) *shadow.Tensor {
 	if a.relative != nil {
 		return a.computeBias(S, K)
@@ -92,8 +92,7 @@ func (a *t5Attention) computeBias(S, K int) *shadow.Tensor {
 	return fn.Return(values) // (1, H, S, K)
 }
 
-// bucket is _relative_position_bucket: short distances have a bucket each, long
-// ones share.
+// bucket is _relative_position_bucket: each short distance has its own bucket, long ones share buckets.
 func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 	fn := a.w.Func(relative)
 	var buckets *shadow.Tensor
@@ -115,7 +114,7 @@ func (a *t5Attention) bucket(relative *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(buckets)
 }
 
-// attention is the attention function of the run, with a bias.
+// attention runs the selected attention function with a bias.
 func (a *t5Attention) attention(q, k, v, bias *shadow.Tensor, causal bool) (out, weights *shadow.Tensor) {
 	if a.run.Attention == "eager" {
 		mask := a.stack.causal

@@ -17,7 +17,7 @@ func clampHalf(hidden *shadow.Tensor) *shadow.Tensor {
 	return hidden.ClampInfinities()
 }
 
-// t5LayerNorm scales without a bias and without the mean.
+// t5LayerNorm is T5LayerNorm, which has no bias and subtracts no mean.
 type t5LayerNorm struct {
 	shadow.Path
 	weight *shadow.Tensor
@@ -39,7 +39,7 @@ func (n *t5LayerNorm) Forward(fn *shadow.Frame, hidden *shadow.Tensor) *shadow.T
 	return n.weight.Mul(hidden)
 }
 
-// t5FF is T5LayerFF with either kind of dense layers.
+// t5FF is T5LayerFF with either kind of dense layer.
 type t5FF struct {
 	shadow.Path
 	wi, wi1, wo *nn.Linear
@@ -63,7 +63,7 @@ func newT5FF(b *nn.Builder, c *Config, at string, dropout nn.Dropout) *t5FF {
 	return f
 }
 
-// t5Activation returns the function that feed_forward_proj names.
+// t5Activation returns the function named by feed_forward_proj.
 func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor {
 	switch strings.TrimPrefix(proj, "gated-") {
 	case "relu":
@@ -76,7 +76,7 @@ func (c *Config) t5Activation(proj string) func(x *shadow.Tensor) *shadow.Tensor
 		}
 		return (*shadow.Tensor).GELU
 	}
-	c.fail("feed_forward_proj", "relu, gelu or silu, gated- or not")
+	c.fail("feed_forward_proj", "relu, gelu or silu, optionally with the prefix gated-")
 	return (*shadow.Tensor).ReLU
 }
 

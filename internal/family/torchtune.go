@@ -11,7 +11,7 @@ import (
 
 // torchtune's decoders (torchtune 0.6.1): modules/transformer.py, attention.py, feed_forward.py, rms_norm.py and
 // the builders of models/llama2, llama3, llama3_1, llama3_2, mistral, qwen2. All are Llama with the same modules;
-// only the rotary embedding of Qwen2 differs. It is in torchtune_rope.go.
+// only Qwen2's rotary embedding differs (torchtune_rope.go).
 
 // tuneDecoder is TransformerDecoder.
 type tuneDecoder struct {
@@ -24,10 +24,10 @@ type tuneDecoder struct {
 	packed tunePacked // the mask and positions of the current forward
 }
 
-// tunePacked is what a packed batch brings besides its tokens; mask and positions are nil for other batches.
+// tunePacked holds what a packed batch has besides its tokens. Both fields are nil for other batches.
 type tunePacked struct{ mask, positions *shadow.Tensor }
 
-// Roped is a model whose rotary embedding a program can compute again.
+// Roped is a model whose rotary embedding can be recomputed.
 type Roped interface {
 	// RopeInit is rope_init() of the rotary embedding.
 	RopeInit()
@@ -36,7 +36,7 @@ type Roped interface {
 // RopeInit implements Roped.
 func (m *tuneDecoder) RopeInit() { m.rope.init() }
 
-// newTorchtune makes the decoder as the builders do: the layers come before the embedding.
+// newTorchtune makes the decoder in the builders' order: the layers before the embedding.
 func newTorchtune(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
 	m := &tuneDecoder{net: net{b.W, run}}
 	m.rope = newTuneRope(b, c, s.dim)
@@ -60,7 +60,7 @@ func newTorchtune(b *nn.Builder, c *Config, run Run, s llamaShape) Model {
 
 func (m *tuneDecoder) Batch() Batch { return m.textBatch() }
 
-// Loss is forward. The loss is computed outside the model, so there is none here.
+// Loss runs the forward. It returns nil, because the loss is computed outside the model.
 func (m *tuneDecoder) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func(b.IDs)
 	m.packed = tunePacked{b.Mask, b.Positions}
@@ -73,7 +73,7 @@ func (m *tuneDecoder) Loss(b Batch) *shadow.Tensor {
 	return fn.Return(nil)
 }
 
-// unembed keeps the logits for the caller: all of them in float32, or in pieces in their own type.
+// unembed keeps the logits for the caller: all of them in float32, or in chunks in their own type.
 func (m *tuneDecoder) unembed(h *shadow.Tensor) {
 	defer m.w.As(shadow.Logits)()
 	fn := m.w.Func(h)
@@ -98,7 +98,7 @@ func (m *tuneDecoder) logits(h *shadow.Tensor) *shadow.Tensor {
 	return m.output.Call(h)
 }
 
-// chunkSizes returns the sizes of the pieces that torch.chunk makes of n: equal ones, then the rest.
+// chunkSizes returns the sizes of the pieces that torch.chunk makes of n elements: equal ones, then the rest.
 func chunkSizes(n, parts int) (sizes []int) {
 	for size := (n + parts - 1) / parts; n > 0; n -= size {
 		sizes = append(sizes, min(size, n))
@@ -152,7 +152,7 @@ func (m *tuneMLP) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	return h
 }
 
-// tuneNorm is RMSNorm: in float32, and cast back.
+// tuneNorm is RMSNorm: computed in float32, then cast back.
 type tuneNorm struct {
 	shadow.Path
 	scale *shadow.Tensor

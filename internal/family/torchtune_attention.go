@@ -7,14 +7,14 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// tuneAttention is MultiHeadAttention (torchtune 0.6.1, modules/attention.py). Keys and values are copied for
+// tuneAttention is MultiHeadAttention (torchtune 0.6.1, modules/attention.py). It copies keys and values for
 // every query head.
 type tuneAttention struct {
 	shadow.Path
 	m          *tuneDecoder
 	q, k, v, o *nn.Linear
 	headDim    int
-	groups     int // query heads per head of keys and values
+	groups     int // query heads per key-value head
 	dropout    float64
 }
 

@@ -18,7 +18,7 @@ type tuneRope struct {
 	dim, length  int
 	base         float64
 	scaled       bool           // Llama3ScaledRoPE
-	halves       bool           // Qwen2's: the halves of a head are rotated, in the model's type
+	halves       bool           // Qwen2's version, which rotates the halves of a head in the model's type
 	theta, cache *shadow.Tensor // buffers
 }
 
@@ -51,7 +51,7 @@ func quotient(t *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(t.MulScalar().MulScalar())
 }
 
-// register is register_buffer, in place of what is there.
+// register is register_buffer, replacing any existing buffer.
 func (r *tuneRope) register(at **shadow.Tensor, t *shadow.Tensor) {
 	old := *at
 	*at = r.b.Register(t)
@@ -73,7 +73,7 @@ func (r *tuneRope) build() {
 	fn.Return(nil)
 }
 
-// listed joins two tensors that are in a list, whose items Python drops from the end.
+// listed joins two tensors in a list; Python drops a list's items from the end.
 func listed(dim int, join func(int, ...*shadow.Tensor) *shadow.Tensor, first, second *shadow.Tensor) *shadow.Tensor {
 	first.Hold()
 	second.Hold()
@@ -83,7 +83,7 @@ func listed(dim int, join func(int, ...*shadow.Tensor) *shadow.Tensor, first, se
 	return out
 }
 
-// scale is apply_scaling. It treats one frequency at a time; a comparison decides what is computed for it.
+// scale is apply_scaling. It processes one frequency at a time, with a comparison that decides how to scale it.
 func (r *tuneRope) scale(freqs *shadow.Tensor) *shadow.Tensor {
 	const short, long = 8192.0 / 4, 8192.0 // wavelengths
 	w := r.b.W
@@ -109,7 +109,7 @@ func (r *tuneRope) scale(freqs *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(w.Full(shadow.Float32, r.dim/2))
 }
 
-// rotate is the rotary embedding's forward, for x of (B, S, H, D).
+// rotate is the rotary embedding's forward, for x (B, S, H, D).
 func (m *tuneDecoder) rotate(x *shadow.Tensor) *shadow.Tensor {
 	fn := m.w.Func(x)
 	table := fn.Let(m.rope.rows(x.Size(1), m.packed.positions))
@@ -119,8 +119,7 @@ func (m *tuneDecoder) rotate(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(rotatePairs(fn, x, table))
 }
 
-// rows returns the table's rows for the tokens of a batch: the first seq rows, or those at positions if it is not
-// nil.
+// rows returns the table's rows for a batch's tokens: the first seq rows, or those at positions if it is not nil.
 func (r *tuneRope) rows(seq int, positions *shadow.Tensor) *shadow.Tensor {
 	if positions == nil {
 		return r.cache.Slice(0, 0, seq).Unsqueeze(0)

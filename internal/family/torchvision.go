@@ -12,7 +12,7 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// torchvision's models are known by name: they have no configuration.
+// torchvision maps names to models; they have no configuration.
 var torchvision = map[string]func(b *nn.Builder) shadow.Module{
 	"resnet18":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 2, 2, 2, 2) },
 	"resnet34":       func(b *nn.Builder) shadow.Module { return newResNet(b, basicBlock, 3, 4, 6, 3) },
@@ -31,7 +31,7 @@ const (
 	imageNetSide      = 224
 )
 
-// Named builds a model that has a name and no config, such as torchvision/resnet50.
+// Named builds a model that has a name but no config, such as torchvision/resnet50.
 func Named(b *nn.Builder, name string, run Run) (Model, error) {
 	mk := torchvision[strings.TrimPrefix(name, torchvisionPrefix)]
 	if !strings.HasPrefix(name, torchvisionPrefix) || mk == nil {
@@ -58,9 +58,8 @@ func NamedModels() []string {
 	return out
 }
 
-// imageClassifier trains a torchvision model on images of ImageNet's size:
-// F.cross_entropy(model(pixel_values), labels). The images have the type of the
-// weights, as convolutions require.
+// imageClassifier trains a torchvision model on images of ImageNet's size: F.cross_entropy(model(pixel_values),
+// labels). The images have the weights' type, as convolutions require.
 type imageClassifier struct {
 	net
 	model shadow.Module
@@ -75,7 +74,7 @@ func (m *imageClassifier) Batch() Batch {
 	}
 }
 
-// Loss is the cross entropy of the model's logits.
+// Loss returns the cross entropy of the model's logits.
 func (m *imageClassifier) Loss(b Batch) *shadow.Tensor {
 	fn := m.w.Func()
 	logits := fn.Let(m.w.Call(m.model, b.Pixels)) // (B, classes)

@@ -19,7 +19,7 @@ var torchvisionParams = map[string]int{
 
 func TestTorchvisionParameters(t *testing.T) {
 	if len(torchvisionParams) != len(torchvision) {
-		t.Errorf("%d models have a number here, %d are known", len(torchvisionParams), len(torchvision))
+		t.Errorf("%d models have a parameter count here, %d are known", len(torchvisionParams), len(torchvision))
 	}
 	for name, want := range torchvisionParams {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
@@ -67,7 +67,7 @@ func TestNamedUnknown(t *testing.T) {
 		b := &nn.Builder{W: shadow.NewWorld(kernel.Rules{}), DType: shadow.Float32}
 		_, err := Named(b, name, Run{Shape: &Shape{Batch: 1}})
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "torchvision/resnet50") {
-			t.Errorf("Named(%q): %v; want an error that names it and what is known", name, err)
+			t.Errorf("Named(%q): %v; want an error with the name and the known names", name, err)
 		}
 	}
 }

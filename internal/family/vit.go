@@ -49,7 +49,7 @@ func newViT(b *nn.Builder, c *Config, run Run) (Model, error) {
 	return m, nil
 }
 
-// labels returns the number of classes; files list them by name.
+// labels returns the number of classes; configs usually list them by name.
 func (c *Config) labels() int {
 	if names, ok := c.keys["id2label"].(map[string]any); ok && !c.Has("num_labels") {
 		return max(len(names), 1)
@@ -89,8 +89,7 @@ func (m *vit) forward(pixels *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(m.norm.Call(hidden))
 }
 
-// vitEmbeddings holds patches of the image, a class token before them, and
-// positions.
+// vitEmbeddings combines image patches, a class token before them, and positions.
 type vitEmbeddings struct {
 	shadow.Path
 	class, positions *shadow.Tensor

@@ -2,12 +2,12 @@
 
 package kernel
 
-// The memory of this kernel. AttentionBackend in attention.go decides when it is chosen.
+// This file computes the kernel's memory; AttentionBackend in attention.go decides when it is chosen.
 
-// The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention):
-// for float32, and for masks that the other kernels do not support.
+// The memory-efficient kernel (aten/src/ATen/native/transformers/cuda/mem_eff_attention), used for float32 and
+// for masks that the other kernels do not support.
 
-// EfficientForward returns the memory of the forward pass: wide heads in 16 bits are summed in float32.
+// EfficientForward returns the memory of the forward pass. Wide 16-bit heads are summed in float32.
 func (r Rules) EfficientForward(a Attention) Figure {
 	sums := uint64(a.rows() * a.Width * 4)
 	switch {
@@ -19,12 +19,12 @@ func (r Rules) EfficientForward(a Attention) Figure {
 	return r.between(EfficientAttention, 0, 0, 0)
 }
 
-// EfficientBackward returns the accumulators of the backward pass. The tile depends on the head's width, and
-// for 16-bit types grows beyond 64. Wide 16-bit heads have accumulators for the gradients of keys and
-// values too.
+// EfficientBackward returns the accumulators of the backward pass. The tile is larger for wide heads: above 128
+// elements, or above 64 in 16-bit types. 16-bit heads above 128 also have accumulators for the gradients of keys
+// and values.
 //
-// A card with less shared memory than an H200 may get the smaller tile where the H200 has the larger;
-// 16-bit heads that do not fit into it then have the other accumulators.
+// A card with less shared memory than an H200 may use the smaller tile where the H200 uses the larger. 16-bit
+// heads that do not fit into it then need the additional accumulators.
 func (r Rules) EfficientBackward(a Attention) Figure {
 	tile, half := 64, a.Type.half()
 	if a.Width > 128 || a.Width > 64 && half {
@@ -36,9 +36,9 @@ func (r Rules) EfficientBackward(a Attention) Figure {
 	return r.between(EfficientAttention, a.accumulators(tile, half && a.Width > 128), least, most)
 }
 
-// accumulators returns the bytes of the accumulators: for the queries' gradient a lock of 16 bytes and a
-// float32 tile of that many rows, for each head, block of queries and part of the head; with all, also
-// those of keys and values.
+// accumulators returns the bytes of the accumulators. For the queries' gradient, each head, block of queries and
+// part of a head has a 16-byte lock and a float32 tile of the given rows; with all, keys and values have them
+// too.
 func (a Attention) accumulators(rows int, all bool) uint64 {
 	cols := (a.Width + 63) / 64 * 64
 	if a.Width > 128 {

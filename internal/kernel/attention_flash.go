@@ -4,17 +4,17 @@ package kernel
 
 import "math"
 
-// The memory of this kernel. AttentionBackend in attention.go decides when it is chosen.
+// This file computes the kernel's memory; AttentionBackend in attention.go decides when it is chosen.
 
-// The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11). It
-// takes heads that are a multiple of eight wide.
+// The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11). It supports head widths that are a
+// multiple of eight.
 
 // FlashPadding returns the number of elements by which a head is padded.
 func FlashPadding(width int) int { return (8 - width%8) % 8 }
 
-// FlashSplits returns the size of the partial results of the forward pass if keys are split over blocks because
-// the queries alone leave the card idle: one number per row, and a row of the result; zeros if keys are
-// not split.
+// FlashSplits returns the sizes of the forward pass's partial results if keys are split across blocks because the
+// queries alone do not fill the card: one number per row, and a row of the result. Both are 0 if keys are not
+// split.
 func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
 	if a.Dropout {
 		return 0, 0
@@ -34,7 +34,7 @@ func (r Rules) FlashSplits(a Attention) (sums, results uint64) {
 	return rows * 4, rows * flashWidth(uint64(a.Width)) * 4
 }
 
-// flashSplitCount returns the fewest splits that fill the card nearly as well as the best number does
+// flashSplitCount returns the smallest number of splits that fills the card nearly as well as the best number
 // (num_splits_heuristic).
 func flashSplitCount(blocks, slots, keyBlocks int) int {
 	if float64(blocks) >= 0.8*float64(slots) {
@@ -59,7 +59,7 @@ func flashSplitCount(blocks, slots, keyBlocks int) int {
 	return 1
 }
 
-// flashWidth returns the head's width as the kernel rounds it.
+// flashWidth returns the head width rounded up as in the kernel.
 func flashWidth(d uint64) uint64 {
 	if d > 128 {
 		return (d + 63) / 64 * 64
@@ -68,8 +68,8 @@ func flashWidth(d uint64) uint64 {
 }
 
 // FlashBackward returns the memory of the backward pass: one number per query and head, the queries' gradient
-// in float32, and with grouped heads, if not zero, twice the gradient of keys or values for every query
-// head, which are then summed.
+// in float32, and with grouped heads the gradients of keys and values for every query head, which are then
+// summed. wide is the size of one of these, or 0.
 func FlashBackward(a Attention) (delta, dq, wide uint64) {
 	rows := uint64(a.Batch*a.Heads) * ((uint64(a.Queries) + 127) / 128 * 128)
 	if a.KeyHeads != a.Heads {

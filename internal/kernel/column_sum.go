@@ -2,9 +2,9 @@
 
 package kernel
 
-// ColumnSum returns the workspace of the kernel that sums a contiguous matrix over its rows, as for a linear
-// layer's bias gradient: the buffer that blocks share and their semaphores, or zeros if one block
-// handles a column.
+// ColumnSum returns the workspace of the kernel that sums a contiguous matrix over its rows, for example for a
+// linear layer's bias gradient: the buffer that blocks share and their semaphores, or zeros if one block handles
+// a column.
 func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores uint64) {
 	if rows <= 0 || columns <= 0 {
 		return 0, 0
@@ -13,7 +13,7 @@ func (r Rules) ColumnSum(rows, columns, elementBytes int) (buffer, semaphores ui
 	it.shape, it.in, it.out = Dims{rows, columns}, Dims{columns, 1}, Dims{0, 1}
 	it.coalesce()
 	if !it.narrow() {
-		return 0, 0 // cut into several launches; none of them is large
+		return 0, 0 // split into several launches, none of them large
 	}
 	b, s := it.global(ReduceSum(elementBytes), r.SMs)
 	return uint64(b), uint64(s)

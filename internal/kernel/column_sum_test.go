@@ -4,7 +4,7 @@ package kernel
 
 import "testing"
 
-// Sizes read from recordings of BERT and ViT on an H200.
+// TestColumnSum compares sizes with recordings of BERT and ViT on an H200.
 func TestColumnSum(t *testing.T) {
 	tests := []struct {
 		rows, columns, bytes int

@@ -4,9 +4,9 @@ package kernel
 
 // cuDNN's workspaces.
 //
-// For each convolution cuDNN's heuristics choose a kernel by shape, type,
-// layout and card, and PyTorch takes the memory that the kernel asks for from
-// its caching allocator, for the length of the call. Recordings show what it consists of:
+// For each convolution cuDNN's heuristics choose a kernel by shape, type, layout and card, and PyTorch allocates
+// the workspace that the kernel requests from its caching allocator for the duration of the call. Recordings show
+// what the workspace contains:
 //
 //   - Tensor core kernels need channels last, a multiple of eight of them in 16
 //     bits and of four in float32. Images and weights in any other layout are copied into the workspace:
@@ -14,20 +14,20 @@ package kernel
 //   - A 1x1 convolution can run on channels first as one product per image: no
 //     copies, but the weight's gradient then has one float32 part per image.
 //   - If the output is small and the sum long, several blocks share it and
-//     each leaves a float32 part. This is what makes weight gradients take more.
+//     each leaves a float32 part. That is why weight gradients need more.
 //   - Depthwise weight gradients keep one part per image, or in float32 copies
-//     of both images. Most depthwise convolutions run without cuDNN, in
-//     PyTorch's own kernels, which take no workspace: all but float16 on channels first.
+//     of both images. Most depthwise convolutions (all but float16 with channels first)
+//     run in PyTorch's own kernels, which need no workspace.
 //
-// Which of these a shape gets cannot be computed from outside, so it is measured: cudnn_workspaces.txt.
-// All parts are constant or proportional to the batch, so between two measured sizes with the same kernel
-// a straight line is exact. If the kernel changes between them, the larger of the two is taken. The table
-// is read in convolution_table.go; convolutions that are not in it are in convolution_near.go.
+// Which of these applies to a shape cannot be computed from outside, so it was measured: cudnn_workspaces.txt.
+// All parts are constant or proportional to the batch, so between two measured sizes with the same kernel a
+// straight line is exact. If the kernel changes between them, the larger of the two is used. convolution_table.go
+// reads the table; convolution_near.go handles convolutions that are not in it.
 
 // ConvKind is one of a convolution's three products.
 type ConvKind int
 
-// The three, as cuDNN calls them.
+// The three products, with cuDNN's names.
 const (
 	FProp ConvKind = iota // the output
 	DGrad                 // the input's gradient
@@ -38,7 +38,7 @@ var convKinds = [...]string{"fprop", "dgrad", "wgrad"}
 
 func (k ConvKind) String() string { return convKinds[k] }
 
-// Pair is a length in both directions of an image.
+// Pair is a length in both dimensions of an image.
 type Pair struct {
 	H int // along height
 	W int // along width
@@ -49,11 +49,11 @@ func square(n int) Pair { return Pair{n, n} }
 // Conv is one of a convolution's products, over images in a batch.
 type Conv struct {
 	Kind                     ConvKind // which product
-	Type                     Type     // of the elements
+	Type                     Type     // element type
 	Last                     bool     // channels last
-	Batch, Channels, Filters int      // sizes; Channels is those of the input
-	Size, Kernel             Pair     // of an image and of a filter
-	Stride, Padding, Groups  int      // the same in both directions
+	Batch, Channels, Filters int      // sizes; Channels is the number of input channels
+	Size, Kernel             Pair     // size of an image, and of a filter
+	Stride, Padding, Groups  int      // the same in both dimensions
 }
 
 // convCall is one of a convolution's products, without its batch size.
@@ -83,12 +83,12 @@ func (c Conv) shape() convShape {
 // BatchBytes is a workspace at one batch size.
 type BatchBytes struct {
 	Batch int    // samples
-	Bytes uint64 // of the workspace
+	Bytes uint64 // size of the workspace
 }
 
-// Convolution returns the size of cuDNN's workspace. On a card that was not measured the lower bound is zero.
-// The upper bound is a copy of every tensor plus, for weight gradients, partial sums from every
-// multiprocessor; seven in eight measured convolutions stay below it.
+// Convolution returns the size of cuDNN's workspace. On an unmeasured card the lower bound is zero, and the upper
+// bound is a copy of every tensor plus, for weight gradients, partial sums from every multiprocessor; seven in
+// eight measured convolutions are below it.
 func (r Rules) Convolution(c Conv) Figure {
 	most := c.shape().bytes(c.Type.Bytes(), c.Batch).copies + littleBytes
 	if c.Kind == WGrad {
@@ -117,7 +117,7 @@ func (c Conv) workspace() uint64 {
 	return c.copies()
 }
 
-// workspaceAt returns the workspace at any batch size, from the two measured sizes around it or the two
+// workspaceAt returns the workspace at any batch size, based on the two measured sizes around it or the two
 // nearest.
 func workspaceAt(points []BatchBytes, batch int) uint64 {
 	hi := min(1, len(points)-1)
@@ -139,20 +139,20 @@ func workspaceAt(points []BatchBytes, batch int) uint64 {
 	return max(a.scaled(batch), b.scaled(batch))
 }
 
-// scaled returns the workspace at another batch, as if all of it were proportional to the batch; for a
-// larger batch that is an upper bound.
+// scaled returns the workspace at another batch size, as if all of it were proportional to the batch; for a
+// larger batch this is an upper bound.
 func (p BatchBytes) scaled(batch int) uint64 {
 	return p.Bytes * uint64(batch) / uint64(p.Batch)
 }
 
-// sameKernel reports whether two sizes can have come from one kernel: the
-// workspace grows with the batch, and at most as fast.
+// sameKernel reports whether two sizes may come from the same kernel: the workspace grows with the batch, but no
+// faster.
 func sameKernel(a, b BatchBytes) bool {
 	return a.Batch < b.Batch && a.Bytes <= b.Bytes && b.Bytes <= a.scaled(b.Batch)+a.scaled(b.Batch)/8+1024
 }
 
-// copies returns the workspace of a convolution that is like no measured one: everything is copied to
-// channels last, and a weight's gradient is summed in parts.
+// copies returns the workspace of a convolution unlike any measured one: everything is copied to channels last,
+// and a weight's gradient is summed in parts.
 func (c Conv) copies() uint64 {
 	step := 16 / c.Type.Bytes()
 	in := c.Channels / c.Groups
@@ -172,10 +172,10 @@ func (c Conv) copies() uint64 {
 	return uint64(bytes)
 }
 
-// MaxConvPartials is the size of the partial sums of a weight's gradient when every multiprocessor has
-// them: half a tile of 128 by 128 each.
+// MaxConvPartials is the size of a weight gradient's partial sums if every multiprocessor has them: half a tile
+// of 128 by 128 each.
 const MaxConvPartials = 120 * 64 << 10
 
-// ConvPartials returns the most that partial sums of a weight's gradient were seen to take, where the gradient
-// has weight bytes in float32: thirteen copies, or one from every multiprocessor.
+// ConvPartials returns the largest size observed for a weight gradient's partial sums: thirteen copies of the
+// gradient, whose float32 size is weight bytes, or one from every multiprocessor.
 func (r Rules) ConvPartials(weight uint64) uint64 { return min(13*weight, MaxConvPartials) }

@@ -7,7 +7,7 @@ import "slices"
 // ConvWorkspace is the workspace of one convolution by batch size.
 type ConvWorkspace []BatchBytes
 
-// At returns the workspace at a batch size, measured or between measured ones.
+// At returns the workspace at a batch size, measured or interpolated.
 func (w ConvWorkspace) At(batch int) uint64 {
 	if len(w) == 0 {
 		return 0
@@ -15,7 +15,7 @@ func (w ConvWorkspace) At(batch int) uint64 {
 	return workspaceAt(w, batch)
 }
 
-// ConvSizes is a convolution as its tensors' sizes show it, in elements. Zero is unknown.
+// ConvSizes describes a convolution by the sizes of its tensors in elements. Zero means unknown.
 type ConvSizes struct {
 	In     int // elements of one input image
 	Out    int // elements of one output image
@@ -34,11 +34,11 @@ func MeasuredConvs(s ConvSizes) []ConvShape {
 	return out
 }
 
-// Sizes returns the sizes of its tensors.
+// Sizes returns the sizes of the convolution's tensors.
 func (c ConvShape) Sizes() ConvSizes { return c.shape.sizes() }
 
-// Workspace returns the measured workspace of a kind of product with elements of width bytes, or nil.
-// half selects float16 instead of bfloat16 where they differ.
+// Workspace returns the measured workspace of a kind of product with the given element size, or nil. half selects
+// float16 instead of bfloat16 if they differ.
 func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWorkspace {
 	table := measuredWorkspaces()
 	if elementBytes != 2 {
@@ -52,7 +52,7 @@ func (c ConvShape) Workspace(kind ConvKind, elementBytes int, half bool) ConvWor
 	return table.points(convCall{kind, BFloat16, c.shape})
 }
 
-// like returns the shapes with these sizes, those with channels first before those with channels last.
+// like returns the shapes with these sizes, channels first before channels last.
 func (t *convTable) like(s ConvSizes) []convShape {
 	if s.In > 0 {
 		return t.bySizes[s]
@@ -90,7 +90,7 @@ func (c convShape) out() Pair {
 	}
 }
 
-// compare returns the order of two shapes: negative, 0 or positive.
+// compare returns a negative, zero or positive number, for sorting shapes.
 func (c convShape) compare(d convShape) int {
 	key := func(c convShape) []int {
 		last := 0

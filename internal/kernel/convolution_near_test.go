@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// everyNth lists measured shapes of square images, channels first, in order.
+// everyNth lists every nth measured shape with square images and channels first, in order.
 func everyNth(n int) (out []convShape) {
 	var all []convShape
 	for _, shapes := range measuredWorkspaces().bySizes {
@@ -23,7 +23,7 @@ func everyNth(n int) (out []convShape) {
 	return out
 }
 
-// Sizes alone nearly always identify the convolution.
+// TestGuessConv checks that sizes alone nearly always identify the convolution.
 func TestGuessConv(t *testing.T) {
 	right, all := 0, 0
 	for _, c := range everyNth(7) {
@@ -33,14 +33,15 @@ func TestGuessConv(t *testing.T) {
 		}
 	}
 	if float64(right) < 0.9*float64(all) {
-		t.Errorf("%d of %d are guessed", right, all)
+		t.Errorf("guessed only %d of %d", right, all)
 	}
 	if _, ok := GuessConv(ConvSizes{In: 7919, Out: 104729, Weight: 31}); ok {
-		t.Error("primes make a convolution")
+		t.Error("a convolution was guessed from prime sizes")
 	}
 }
 
-// If one convolution is left out, similar ones give its workspace in a large batch.
+// TestNear checks that without a convolution's own measurements, similar ones predict its workspace at a large
+// batch.
 func TestNear(t *testing.T) {
 	for kind, share := range map[ConvKind]float64{FProp: 0.85, DGrad: 0.85, WGrad: 0.65} {
 		right, all := 0, 0
@@ -62,13 +63,13 @@ func TestNear(t *testing.T) {
 			}
 		}
 		if all < 20 || float64(right) < share*float64(all) {
-			t.Errorf("%s: %d of %d are right", kind, right, all)
+			t.Errorf("%s: only %d of %d are right", kind, right, all)
 		}
 		t.Logf("%s: %d of %d", kind, right, all)
 	}
 }
 
-// Copies are scaled; the rest is taken as it is.
+// TestCarry checks that copies are scaled and the rest is kept.
 func TestCarry(t *testing.T) {
 	small := convShape{channels: 64, filters: 64, size: square(8), kernel: square(3), stride: square(1), padding: square(1), dilation: square(1), groups: 1}
 	large := small

@@ -13,14 +13,13 @@ import (
 //go:embed cudnn_workspaces.txt
 var cudnnTable string
 
-// convTable is cudnn_workspaces.txt: the convolutions of its rows. The rows themselves are parsed on
-// request.
+// convTable is cudnn_workspaces.txt, indexed by convolution. Its rows are parsed on demand.
 type convTable struct {
 	rows    map[convShape]string // the lines of the file for each shape
 	bySizes map[ConvSizes][]convShape
 }
 
-// measuredWorkspaces returns the table, and opens it the first time.
+// measuredWorkspaces returns the table, reading it on first use.
 var measuredWorkspaces = sync.OnceValue(func() *convTable {
 	t := &convTable{rows: map[convShape]string{}, bySizes: map[ConvSizes][]convShape{}}
 	if err := t.open(cudnnTable); err != nil {
@@ -88,8 +87,7 @@ func parsePair(text string) (p Pair, err error) {
 	return p, err
 }
 
-// points returns the workspaces of a call by batch size, nil if it was not
-// measured.
+// points returns the workspaces of a call by batch size, or nil if it was not measured.
 func (t *convTable) points(c convCall) ConvWorkspace {
 	_, row, ok := strings.Cut(t.rows[c.convShape], " "+c.kind.String()+" "+c.dtype.String()+" ")
 	if !ok {

@@ -17,7 +17,7 @@ func TestWorkspaceTable(t *testing.T) {
 		}
 	}
 	if got := len(table.rows); got != shapes {
-		t.Errorf("%d convolutions from %d headings: some stand twice", got, shapes)
+		t.Errorf("%d convolutions from %d headings: some appear twice", got, shapes)
 	}
 	for shape, rows := range table.rows {
 		if out := shape.out(); out.H < 1 || out.W < 1 {
@@ -32,14 +32,14 @@ func TestWorkspaceTable(t *testing.T) {
 			}
 			for i := range points[1:] {
 				if points[i].Batch >= points[i+1].Batch {
-					t.Errorf("%+v: batch sizes do not rise", shape)
+					t.Errorf("%+v: batch sizes are not increasing", shape)
 				}
 			}
 		}
 	}
 }
 
-// typeNamed returns the type of that name.
+// typeNamed returns the type with the given name.
 func typeNamed(name string) Type {
 	return Type(slices.IndexFunc(types[:], func(t struct {
 		name  string
@@ -50,7 +50,7 @@ func typeNamed(name string) Type {
 }
 
 func TestWorkspaceAt(t *testing.T) {
-	copies := []BatchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // 200000 and 200000 an image, and 16
+	copies := []BatchBytes{{4, 1000_016}, {8, 1800_016}, {16, 3400_016}} // two images of 200000 bytes each per sample, and 16
 	changes := []BatchBytes{{4, 400_000}, {8, 0}, {16, 8_000_000}}
 	for _, c := range []struct {
 		name   string
@@ -72,15 +72,15 @@ func TestWorkspaceAt(t *testing.T) {
 	}
 }
 
-// A convolution that the table lacks copies its images and weight.
+// TestWorkspaceOfUnmeasured checks that a convolution missing from the table copies its images and weight.
 func TestWorkspaceOfUnmeasured(t *testing.T) {
 	c := Conv{Type: BFloat16, Batch: 2, Channels: 3, Filters: 16, Size: square(100), Kernel: square(5), Stride: 1, Padding: 2, Groups: 1}
 	const copies = (2*8*100*100+16*8*5*5+2*16*100*100)*2 + 16
 	if got := h200.Convolution(c).N; got != copies {
-		t.Errorf("forward takes %d, want %d", got, copies)
+		t.Errorf("forward needs %d, want %d", got, copies)
 	}
 	c.Kind = WGrad
 	if got := h200.Convolution(c).N; got <= copies {
-		t.Errorf("the weight's gradient takes %d, want more than the copies alone", got)
+		t.Errorf("the weight's gradient needs %d, want more than the copies alone", got)
 	}
 }

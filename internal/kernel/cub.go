@@ -2,9 +2,9 @@
 
 package kernel
 
-// What CUB asks for, as recorded with CUDA 13 on an H200: pieces rounded up to 256 bytes and 255 to align
-// the first. The number of items per block is tuned for each architecture and changes with CUB, so on
-// other cards it may be any number in CUB's policies.
+// CUB's temporary storage, as recorded with CUDA 13 on an H200: pieces rounded up to 256 bytes, plus 255 bytes to
+// align the first. The number of items per block is tuned for each architecture and changes with CUB, so on other
+// cards it may be any number in CUB's policies.
 const (
 	onesweepTile = 4608 // items a block sorts
 	singleTile   = 2304 // items that one block sorts alone
@@ -21,8 +21,8 @@ func (r Rules) Sort(n, bits int) Figure {
 	return r.between(Sorting, sortBytes(n, bits, singleTile, onesweepTile), sortBytes(n, bits, largestTile, largestTile), sortBytes(n, bits, smallestTile, smallestTile))
 }
 
-// sortBytes returns the bytes of a histogram for each pass of eight bits, of the state that blocks share,
-// of counters, and with several passes of a second buffer of keys and values.
+// sortBytes returns the total size of a histogram for each pass of eight bits, the state that blocks share,
+// counters, and, with several passes, a second buffer of keys and values.
 func sortBytes(n, bits, single, tile int) uint64 {
 	if n <= single {
 		return 1
@@ -35,17 +35,17 @@ func sortBytes(n, bits, single, tile int) uint64 {
 	return bytes
 }
 
-// Scan returns the workspace of a running sum over n numbers of width bytes.
+// Scan returns the workspace of a running sum over n numbers of width bytes each.
 func (r Rules) Scan(n, width int) Figure { return r.scan(n, scanTile, width) }
 
-// Unique returns the workspace for finding the runs of equal numbers among n numbers of width bytes.
+// Unique returns the workspace for finding the runs of equal numbers among n numbers of width bytes each.
 func (r Rules) Unique(n, width int) Figure { return r.scan(n, uniqueTile, width) }
 
 func (r Rules) scan(n, tile, width int) Figure {
 	return r.between(Sorting, scanBytes(n, tile, width), scanBytes(n, largestTile, width), scanBytes(n, smallestTile, width))
 }
 
-// scanBytes returns the bytes of the state of each tile and of 32 more.
+// scanBytes returns the size of the state of each tile and of 32 more tiles.
 func scanBytes(n, tile, width int) uint64 {
 	return 256 + align256(uint64((CeilDiv(n, tile)+32)*2*width)) + 255
 }

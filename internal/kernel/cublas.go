@@ -2,10 +2,9 @@
 
 package kernel
 
-// cuBLAS workspaces (aten/src/ATen/cuda/CublasHandlePool.cpp). One per handle
-// and CUDA stream, taken from the caching allocator at the first product and
-// kept. Handles belong to threads, so a training process has one set for the
-// forward pass and one for the backward pass.
+// cuBLAS workspaces (aten/src/ATen/cuda/CublasHandlePool.cpp). There is one per handle and CUDA stream, allocated
+// from the caching allocator at the first product and kept. Handles belong to threads, so a training process has
+// one set for the forward pass and one for the backward pass.
 
 const (
 	cublasDefault   = 8519680  // 2 × 4 MiB and 8 × 16 KiB
@@ -13,13 +12,14 @@ const (
 	cublasLtDefault = 1 << 20
 )
 
-// On AMD's cards ROCm's libraries have 32 MiB, and 128 on gfx94x and gfx95x; for products with a bias 76.
+// On AMD cards ROCm's libraries use 32 MiB, or 128 MiB on gfx94x and gfx95x; for products with a bias they use 76
+// MiB.
 const (
 	hipblas   = 128 << 20
 	hipblasLt = 76 << 20
 )
 
-// Cublas returns the size of a workspace. Versions 2.2 and 2.3 set none.
+// Cublas returns the size of a workspace. PyTorch 2.2 and 2.3 set none.
 func (r Rules) Cublas() Figure {
 	bytes := uint64(cublasDefault)
 	switch {
@@ -34,12 +34,11 @@ func (r Rules) Cublas() Figure {
 	return r.between(Products, bytes, cublasDefault, cublasHopper)
 }
 
-// IsCublas reports whether a workspace has this size on some card. It is for recordings whose card is not
-// known.
+// IsCublas reports whether a workspace has this size on some card. It is for recordings from unknown cards.
 func IsCublas(bytes uint64) bool { return bytes == cublasDefault || bytes == cublasHopper }
 
-// CublasLt returns the workspace of cuBLASLt for a product with a bias, besides the plain one, and whether
-// it is kept like the plain one or taken for each product. From 2.12 on both share one workspace.
+// CublasLt returns the additional workspace of cuBLASLt for a product with a bias, and whether it is kept like
+// the plain one or allocated for each product. Since 2.12 both share one workspace.
 func (r Rules) CublasLt() (bytes Figure, kept bool) {
 	n := uint64(cublasLtDefault)
 	if r.Torch >= 212 {

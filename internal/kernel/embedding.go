@@ -3,21 +3,20 @@
 package kernel
 
 // The gradient of an embedding (aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu,
-// 2.11). Up to 3072 indices one kernel adds rows directly. Above that indices are
-// sorted, equal ones form segments, segments are cut into parts of ten rows, each
-// part is summed, and the parts of a segment are added.
+// 2.11). Up to 3072 indices, one kernel adds rows directly. Beyond that, indices are sorted, equal ones form
+// segments, segments are split into parts of ten rows, each part is summed, and the parts of a segment are added.
 
 // EmbeddingSorts reports whether this many indices are sorted first.
 func EmbeddingSorts(indices int) bool { return indices > 3072 }
 
-// EmbeddingParts returns the largest number of segments, and of parts of them, that n indices into rows rows
-// make. Memory is allocated for these.
+// EmbeddingParts returns the largest possible number of segments, and of their parts, for n indices into a table
+// with the given rows. Memory is allocated for this number.
 func EmbeddingParts(n, rows int) (segments, parts int) {
 	segments = min(n, rows)
 	return segments, n/10 + segments
 }
 
-// EmbeddingFused reports whether parts are added into the table directly, in float32: if one block per
+// EmbeddingFused reports whether parts are added directly to the table, in float32. They are if one block per
 // segment would leave the card idle.
 func (r Rules) EmbeddingFused(segments, parts, width int) bool {
 	warped := (width + 31) / 32 * 32

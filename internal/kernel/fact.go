@@ -4,24 +4,24 @@ package kernel
 
 // What is known for which card.
 //
-// A rule that was read in the sources of PyTorch or bitsandbytes holds on every card that they support,
-// and states the versions that differ. A rule that was measured, because the library is closed, holds for
-// the kind of card and the version of the measurement: an H200 with PyTorch 2.11 (CUDA 13.0, cuDNN 9.19).
-// Elsewhere its figure is the best guess, with bounds that hold whatever the library does there. The
-// distance between the bounds is how much the missing fact can matter.
+// A rule taken from the sources of PyTorch or bitsandbytes holds on every card that they support, and states the
+// versions that differ. A rule that was measured, because the library is closed, holds for the measured kind of
+// card and version: an H200 with PyTorch 2.11 (CUDA 13.0, cuDNN 9.19). Elsewhere its figure is the best guess,
+// with bounds that hold whatever the library does there. The distance between the bounds is how much the missing
+// fact can matter.
 
-// Fact is something that is known only for some cards and versions.
+// Fact is something known only for some cards and versions.
 type Fact uint8
 
-// The facts. None is for a rule that holds everywhere.
+// The facts. None means that a rule holds everywhere.
 const (
 	None               Fact = iota // everything is known
-	Convolutions                   // cuDNN's workspaces for them
-	CudnnAttention                 // the memory of its attention
-	EfficientAttention             // which tiles the memory-efficient kernel has
-	Sorting                        // how many items a block of CUB's sorts and scans
-	NormSums                       // when norms' gradients are summed in two passes
-	Products                       // memory that the library for matrix products keeps
+	Convolutions                   // cuDNN's workspaces for convolutions
+	CudnnAttention                 // the memory of cuDNN's attention
+	EfficientAttention             // the tiles of the memory-efficient kernel
+	Sorting                        // how many items one block of CUB's sorts and scans processes
+	NormSums                       // when the gradients of norms are summed in two passes
+	Products                       // memory kept by the matrix product library
 	Recurrences                    // cuDNN's memory for recurrent layers
 	Facts                          // the number of facts
 )
@@ -43,31 +43,31 @@ func (r Rules) Known(f Fact) bool {
 		return true // CublasHandlePool.cpp, 2.1 to 2.12
 	case NormSums:
 		return r.Torch == measuredTorch
-	case Convolutions: // cuDNN's heuristics depend on the number of multiprocessors too
+	case Convolutions: // cuDNN's heuristics also depend on the number of multiprocessors
 		return r.Torch == measuredTorch && r.Capability == measuredCapability && r.SMs == measuredSMs
 	}
 	return r.Torch == measuredTorch && r.Capability == measuredCapability
 }
 
-// The card and version that the measured rules were measured on.
+// The card and version on which rules were measured.
 const (
 	measuredTorch      = 211
 	measuredCapability = 90
 	measuredSMs        = 132
 )
 
-// Figure is the result of a rule: a number of bytes or of something else. If it is not known for the
-// card, Least and Most are its bounds, and Lacks is the missing fact.
+// Figure is the result of a rule, in bytes or another unit. If it is not known for the card, Least and Most are
+// its bounds, and Lacks is the missing fact.
 type Figure struct {
 	N           uint64 // the best guess
 	Least, Most uint64 // the bounds
-	Lacks       Fact   // the fact that is not known; None if the figure is exact
+	Lacks       Fact   // the unknown fact; None if the figure is exact
 }
 
 // exactly returns a figure that holds everywhere.
 func exactly(n uint64) Figure { return Figure{N: n, Least: n, Most: n} }
 
-// between returns a figure that follows from a fact, with bounds if the fact is not known.
+// between returns a figure that depends on a fact, with bounds if the fact is unknown.
 func (r Rules) between(f Fact, n, least, most uint64) Figure {
 	if r.Known(f) {
 		return exactly(n)
@@ -83,7 +83,7 @@ func (f Figure) Times(n uint64) Figure {
 // Open returns the distance between the bounds.
 func (f Figure) Open() uint64 { return f.Most - f.Least }
 
-// Side selects the figure to use.
+// Side selects which of a Figure's numbers to use.
 type Side uint8
 
 // The sides.
@@ -93,7 +93,7 @@ const (
 	Most               // the upper bound
 )
 
-// On returns the figure on one side.
+// On returns the number selected by s.
 func (f Figure) On(s Side) uint64 {
 	switch s {
 	case Least:

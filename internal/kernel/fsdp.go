@@ -14,8 +14,8 @@ const (
 )
 
 // SplitWithSizes returns the table for splitting rows into chunks of the given bytes: three entries per split,
-// one per block, and the blocks' running sum. Each block moves several tiles if there would be too
-// many blocks.
+// one per block, and the blocks' running sum. Each block moves several tiles if there would otherwise be too many
+// blocks.
 func (r Rules) SplitWithSizes(chunks []int, rows int) uint64 {
 	tiles := blocksOf(chunks, splitTile)
 	most := r.SMs * r.threadsPerSM() / splitThreads * 2

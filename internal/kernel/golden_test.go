@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// The file testdata/golden.txt.gz holds what each rule gives for a grid of shapes,
-// cards and versions, a line a case: the rule's name, its arguments, a colon, and
-// the figures. It was written when the rules were part of the simulator, and those
-// were held against recordings of an H200: nothing in it may change by accident.
+// The file testdata/golden.txt.gz contains the results of each rule for a grid of shapes, cards and versions, one
+// case per line: the rule's name, its arguments, a colon, and the figures. It was written when the rules were
+// part of the simulator, which was checked against recordings of an H200, so nothing in it may change by
+// accident.
 
-// golden is a line's arguments, read one after the other.
+// golden reads a line's arguments one after the other.
 type golden struct {
 	words []string
 	bad   error
@@ -25,7 +25,7 @@ type golden struct {
 
 func (g *golden) text() string {
 	if len(g.words) == 0 {
-		g.bad = fmt.Errorf("a line that ends too early")
+		g.bad = fmt.Errorf("the line ends too early")
 		return ""
 	}
 	word := g.words[0]
@@ -71,7 +71,7 @@ func dims(n []int) (d Dims) {
 	return d
 }
 
-// listed are figures, those that are zero left out.
+// listed formats figures, omitting zeros.
 func listed(n ...uint64) string {
 	var out []string
 	for _, x := range n {
@@ -84,7 +84,7 @@ func listed(n ...uint64) string {
 
 var h200 = Rules{Torch: 211, Capability: 90, SMs: 132}
 
-// rules maps the name of a line to its rule.
+// rules maps the first word of a line to its rule.
 var rules = map[string]func(g *golden) string{
 	"reduce": func(g *golden) string {
 		r, k := g.card(), Reduction{g.int(), g.int()}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kernel has the rules of the CUDA kernels that PyTorch runs: which kernel it chooses for a
-// shape, and how many bytes of workspace the kernel takes. It computes numbers from numbers: it knows
-// nothing about tensors, streams or recordings, and imports no other package of snug.
+// Package kernel has the rules for the CUDA kernels that PyTorch runs: which kernel it chooses for a shape, and
+// how many bytes of workspace the kernel needs. It computes numbers from numbers: it has no tensors, streams or
+// recordings, and imports no other package of snug.
 //
-// Each file covers one kind of kernel. Its comment gives the source of the rule: most were read in source
-// code and hold on every card; some were measured, and name the card (fact.go).
+// Each file covers one kind of kernel. Its comment gives the source of the rule: most were taken from source code
+// and hold on every card; some were measured, and name the card (fact.go).
 package kernel
 
-// Rules are the facts that decide which kernels run: the card and the library versions.
+// Rules holds what determines which kernels run: the card and the library versions.
 type Rules struct {
 	Torch        int // 211 for 2.11
 	BitsAndBytes int // 50 for 0.50
@@ -16,10 +16,10 @@ type Rules struct {
 	SMs          int // multiprocessors
 
 	Unnamed bool // the card was not named; the other fields are assumptions
-	Foreign bool // not a CUDA card: the other fields are the nearest equivalents
+	Foreign bool // not a CUDA card; the other fields are the nearest equivalents
 }
 
-// Type is the element type of a kernel, as far as the choice of kernel depends on it.
+// Type is the element type of a kernel, as far as it affects the choice of kernel.
 type Type uint8
 
 // The types.
@@ -42,7 +42,7 @@ func (t Type) Bytes() int { return types[t].bytes }
 // half reports whether the type has 16 bits.
 func (t Type) half() bool { return t != Float32 }
 
-// threadsPerSM returns how many threads a multiprocessor holds.
+// threadsPerSM returns the maximum number of threads on a multiprocessor.
 func (r Rules) threadsPerSM() int {
 	switch r.Capability {
 	case 75:

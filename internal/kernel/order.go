@@ -2,7 +2,7 @@
 
 package kernel
 
-// MaxDims is the most dimensions that a tensor of a simulated run has.
+// MaxDims is the maximum number of dimensions of a simulated tensor.
 const MaxDims = 6
 
 // Dims are the sizes of dimensions, or their strides in elements.

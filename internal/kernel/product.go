@@ -4,19 +4,19 @@ package kernel
 
 import "math"
 
-// productTiles are the rectangles of results that one multiprocessor works on in a matrix product, and the
-// share of the best rate that each reaches: small ones load more for each operation.
+// productTiles are the tiles of the result that one multiprocessor computes in a matrix product, and the share of
+// the peak rate that each reaches: small tiles load more data per operation.
 var productTiles = [...]struct {
 	rows, cols int
 	share      float64
 }{{256, 128, 1}, {128, 256, 1}, {192, 192, 1}, {128, 128, 0.92}, {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.55}}
 
-// productStart is how many steps along the summed dimension a tile takes to begin and to end.
+// productStart is the overhead of starting and finishing a tile, in steps along the summed dimension.
 const productStart = 64
 
-// ProductWaste returns the factor by which a product of b matrices with m by n results, each a sum of k,
-// takes longer than at the card's rate: edges fill whole tiles, tiles fill the card in whole waves, and each
-// takes time to begin. cuBLAS chooses the tile for which that is least.
+// ProductWaste returns the factor by which b products of m by k and k by n matrices are slower than the card's
+// rate: edges fill whole tiles, tiles fill the card in whole waves, and each tile takes time to start. cuBLAS
+// chooses the tile that minimises this.
 func ProductWaste(b, m, n, k, sms int) float64 {
 	best := math.Inf(1)
 	for _, t := range productTiles {
@@ -32,8 +32,8 @@ func ProductWaste(b, m, n, k, sms int) float64 {
 
 // Grouped returns the workspace of the CUTLASS kernel that multiplies each group of rows by its own matrix, in
 // bfloat16 on Hopper and data-centre Blackwell: its arguments (pointers in pairs, shapes, strides), and
-// four tensor maps for each multiprocessor. On other cards and for other types ok is false: cuBLAS
-// multiplies one group after the other.
+// four tensor maps for each multiprocessor. On other cards and for other types ok is false, and cuBLAS multiplies
+// one group after the other.
 func (r Rules) Grouped(t Type, groups int) (args, maps uint64, ok bool) {
 	if t != BFloat16 || r.Capability/10 != 9 && r.Capability/10 != 10 {
 		return 0, 0, false
@@ -42,7 +42,7 @@ func (r Rules) Grouped(t Type, groups int) (args, maps uint64, ok bool) {
 }
 
 // AddsIntoProduct reports whether a product of factors of type t can be added to an existing result of
-// type into (addmm with out=). From 2.8 on, 16-bit factors can add into float32.
+// type into (addmm with out=). Since 2.8, products of 16-bit factors can be added to float32.
 func (r Rules) AddsIntoProduct(t, into Type) bool {
 	wide := into == Float32 && r.Torch >= 208
 	return t.half() && r.Capability >= 80 && (wide || into == t)

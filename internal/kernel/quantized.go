@@ -2,23 +2,23 @@
 
 package kernel
 
-// Where bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into
-// memory, and where it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on the
-// rows of the input that its authors measured, by card and by shape. A test compares every limit with the
-// original. Larger numbers of rows: quantized_most.go.
+// When bitsandbytes 0.50 multiplies by a quantized weight in one kernel, without dequantizing into memory, and
+// when it dequantizes first (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): limits on the input's rows that
+// its authors measured, by card and by shape. A test compares every limit with the original. Limits for more rows
+// are in quantized_most.go.
 
 const (
 	fusedFloor   = 4    // rows up to which one kernel is always used
 	fusedMost    = 1536 // rows beyond which it never is
 	smallWeight  = 4 << 20
-	fusedColumns = 64 // columns that a block of threads computes
+	fusedColumns = 64 // columns computed by a thread block
 	quantBlock   = 64 // numbers that share a scale
 )
 
 // fusing is one product: rows of x times the weight (n, k), on a card.
 type fusing struct {
 	rows, n, k int
-	blocks     int // of threads
+	blocks     int // number of thread blocks
 	sms, arch  int
 }
 
@@ -34,7 +34,7 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 		return true
 	case t == Float32, f.arch < 75, f.arch < 80 && t != Float16: // no kernel for tensor cores
 		return rows < 8
-	case f.arch == 87, f.arch/10 == 11: // not measured
+	case f.arch == 87, f.arch/10 == 11: // not measured by the authors
 		return false
 	case f.arch/10 == 10:
 		return f.blackwell()
@@ -48,10 +48,10 @@ func (r Rules) Fuses4bit(t Type, rows, n, k int) bool {
 	return rows <= f.most()
 }
 
-// hbm reports whether the card has the faster kind of memory.
+// hbm reports whether the card has high-bandwidth memory.
 func (f fusing) hbm() bool { return f.arch == 80 || f.arch/10 == 9 }
 
-// blackwell is Fuses4bit for the Blackwell cards of data centres, 10.0 and 10.3.
+// blackwell is Fuses4bit for data-centre Blackwell cards, 10.0 and 10.3.
 func (f fusing) blackwell() bool {
 	switch {
 	case f.blocks >= 3*f.sms:
@@ -62,7 +62,7 @@ func (f fusing) blackwell() bool {
 	return false
 }
 
-// small returns the most rows for a weight of less than four million numbers.
+// small returns the maximum number of rows for a weight of less than four million numbers.
 func (f fusing) small() int {
 	if 2*f.k < f.n {
 		return f.smallFlat()

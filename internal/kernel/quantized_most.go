@@ -2,7 +2,7 @@
 
 package kernel
 
-// most returns the most rows, from 8 to 512, for a weight that is not small.
+// most returns the maximum number of rows, from 8 to 512, for a weight that is not small.
 func (f fusing) most() int {
 	switch {
 	case f.arch == 75:
@@ -21,7 +21,7 @@ func (f fusing) most() int {
 	return f.ada()
 }
 
-// pick returns one of two numbers.
+// pick returns yes if cond is true, otherwise no.
 func pick(cond bool, yes, no int) int {
 	if cond {
 		return yes
@@ -87,7 +87,7 @@ func (f fusing) geforce50() int {
 	return pick(f.k > 2*f.n && f.blocks > 64, 16, 8)
 }
 
-// ada returns the most rows for 8.9, and for cards that are not known.
+// ada returns the maximum number of rows for 8.9, and for unknown cards.
 func (f fusing) ada() int {
 	tall := f.k > 2*f.n
 	switch {

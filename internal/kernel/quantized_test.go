@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestFuses4bit compares the choice of kernel with that of bitsandbytes 0.50.2: each line of the file is a
-// card, a type, the shape of a weight, and those of the tried rows that one kernel handles
-// (_gemm_4bit_use_custom_cuda called with them).
+// TestFuses4bit compares the choice of kernel with that of bitsandbytes 0.50.2: each line of the file is a card,
+// a type, the shape of a weight, and the row counts for which _gemm_4bit_use_custom_cuda selects one kernel.
 func TestFuses4bit(t *testing.T) {
 	tried := []int{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 23, 24, 32, 33, 48, 49, 64, 65, 96, 97, 128, 129, 192, 193, 256, 257, 320, 321, 384, 385, 512, 513, 1536, 1537}
 	types := map[string]Type{"bf16": BFloat16, "fp16": Float16, "fp32": Float32}
@@ -49,9 +48,9 @@ func TestFuses4bit(t *testing.T) {
 	}
 }
 
-// A weight whose inputs are no whole number of blocks is always dequantized.
+// TestFuses4bitWantsWholeBlocks checks that a weight whose inputs do not fill whole blocks is always dequantized.
 func TestFuses4bitWantsWholeBlocks(t *testing.T) {
 	if (Rules{Capability: 90, SMs: 132}).Fuses4bit(BFloat16, 1, 4096, 4100) {
-		t.Error("4100 inputs are no whole number of blocks")
+		t.Error("4100 inputs, which do not fill whole blocks, use one kernel")
 	}
 }

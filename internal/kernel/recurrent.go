@@ -3,11 +3,12 @@
 package kernel
 
 // Recurrent layers with cuDNN 9.19, measured on an H200 over 2,700 layers; 600 of them are in testdata/recurrent.jsonl.
-// What cuDNN keeps for the backward pass was found to the byte (in two layers, to 44 bytes). Its workspace is 8 MiB for
-// each layer and direction, a copy of the weights, and a number of buffers: some as large as the input of all steps,
-// some as large as the output of one direction for all steps, some as large as a state. Several phases of the work
-// share this memory, so the largest counts. Nearly four in five workspaces are right to the byte. The rest are mostly deep
-// layers over many steps, where cuDNN needs up to a quarter less, and a few that need up to 4 % more.
+// The memory cuDNN keeps for the backward pass is exact (in two layers, within 44 bytes). Its workspace is 8 MiB
+// for each layer and direction, a copy of the weights, and several buffers: some as large as the input of all
+// steps, some as large as the output of one direction for all steps, some as large as a state. Several phases
+// share this memory, so the largest phase determines its size. Nearly four in five workspaces are exact. The rest
+// are mostly deep layers with many steps, for which cuDNN needs up to a quarter less, and a few that need up to 4
+// % more.
 
 // RecurrentLayer is a call of nn.LSTM, nn.GRU or nn.RNN.
 type RecurrentLayer struct {
@@ -16,14 +17,14 @@ type RecurrentLayer struct {
 	Layers, Directions                int
 	Steps, Batch                      int
 	Element                           uint64 // bytes of an element
-	Dropout, Training, Backward, Flat bool   // Flat: the weights are parts of one tensor
+	Dropout, Training, Backward, Flat bool   // Flat means that the weights are parts of one tensor
 }
 
-// buffers is the memory of one phase: how many buffers there are of each size.
+// buffers is the memory of one phase: the number of buffers of each size.
 type buffers struct{ inputs, outputs, states int }
 
-// small reports whether PyTorch asks for cuDNN's persistent kernels for small states: use_rnn_persist_small_h in
-// native/cudnn/RNN.cpp, 2.1 to 2.12. Weights that are not parts of one tensor are never small.
+// small reports whether PyTorch requests cuDNN's persistent kernels for small states: use_rnn_persist_small_h in
+// native/cudnn/RNN.cpp, 2.1 to 2.12. It is false unless the weights are parts of one tensor.
 func (l RecurrentLayer) small() bool {
 	limit := 192
 	if l.Gates == 1 {
@@ -38,7 +39,7 @@ func (l RecurrentLayer) small() bool {
 	return l.Flat && l.Hidden <= limit
 }
 
-// phases returns the buffers of the phases. The first is the forward pass.
+// phases returns the buffers of each phase. The first phase is the forward pass.
 func (l RecurrentLayer) phases() []buffers {
 	more := 0 // buffers between layers
 	if l.Layers > 1 {
@@ -95,8 +96,8 @@ func (l RecurrentLayer) weights() uint64 {
 	return uint64(l.Directions*l.Gates*l.Hidden*(first+(l.Layers-1)*later)) * l.Element
 }
 
-// RecurrentReserve returns the bytes that are kept for the backward pass: the gates and the cell of every step, what
-// passes between the layers, and bits for dropout there.
+// RecurrentReserve returns the bytes kept for the backward pass: the gates and the cell of every step, the values
+// passed between layers, and bits for the dropout there.
 func (r Rules) RecurrentReserve(l RecurrentLayer) Figure {
 	kept := map[int]int{4: 5, 3: 6, 1: 1}[l.Gates]
 	elements := l.Steps * l.Batch * l.Hidden * l.Directions
@@ -107,5 +108,6 @@ func (r Rules) RecurrentReserve(l RecurrentLayer) Figure {
 	return r.between(Recurrences, n, n-n/4, n+n/4)
 }
 
-// RecurrentDropout returns the bytes of the random state that the first dropout between layers makes, and which stays.
+// RecurrentDropout returns the bytes of the random state that the first dropout between layers allocates. The
+// state is kept.
 func (r Rules) RecurrentDropout() uint64 { return uint64(r.SMs) * (48 << 10) }

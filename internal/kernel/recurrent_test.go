@@ -10,8 +10,8 @@ import (
 )
 
 // TestRecurrentLayers compares the rules with 600 layers measured on an H200: gates, bytes of an element, whether the
-// weights are one tensor, input, hidden, layers, directions, batch, steps, dropout, training; then the workspace, what is
-// kept, and the workspace of the backward pass.
+// weights are one tensor, input, hidden, layers, directions, batch, steps, dropout, training; then the workspace,
+// the reserve, and the workspace of the backward pass.
 func TestRecurrentLayers(t *testing.T) {
 	f, err := os.Open("testdata/recurrent.jsonl")
 	if err != nil {
@@ -54,6 +54,6 @@ func TestRecurrentLayers(t *testing.T) {
 		t.Errorf("%d layers were read, want 600: %v", layers, err)
 	}
 	if exact*4 < all*3 {
-		t.Errorf("%d of %d workspaces are exact, want three in four", exact, all)
+		t.Errorf("%d of %d workspaces are exact, want at least three in four", exact, all)
 	}
 }

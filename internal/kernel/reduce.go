@@ -7,11 +7,10 @@ import "math/bits"
 // The workspace of a reduction kernel (aten/src/ATen/native/cuda/Reduce.cuh and TensorIterator.cpp,
 // 2.11).
 //
-// Each output is first assigned to one thread, or to one block if there is more work. If that leaves the
-// card half empty, several blocks share an output: they put their partial results into a buffer and count
-// themselves in semaphores. Both come from the caching allocator. The choice depends on the shape as the
-// iterator sees it: reduced dimensions first, each group ordered by stride, and adjacent dimensions
-// merged where they are contiguous.
+// Each output is first assigned to one thread, or to one block if there is more work. If that leaves the card
+// half empty, several blocks share an output: they write their partial results to a buffer and count completed
+// blocks in semaphores. Both come from the caching allocator. The choice depends on the iterator's shape: reduced
+// dimensions first, each group ordered by stride, and adjacent dimensions merged if they are contiguous.
 
 // Reduction holds the template arguments of the kernel.
 type Reduction struct {
@@ -19,15 +18,15 @@ type Reduction struct {
 	Unroll int // elements that a thread loads at once (vt0)
 }
 
-// The kinds of reductions whose accumulator does not depend on the input type: a value with
-// its index, and Welford's mean and variance.
+// Reductions whose accumulator does not depend on the input type: a value with its index, and Welford's mean and
+// variance.
 var (
 	ReduceIndex   = Reduction{Acc: 16, Unroll: 4} // max, min, argmax and argmin
 	ReduceWelford = Reduction{Acc: 16, Unroll: 2} // var and std, by Welford's algorithm
 )
 
-// ReduceSum returns the reduction of sum, mean and norm over elements of this many bytes: 16-bit types
-// accumulate in float32.
+// ReduceSum returns the reduction of sum, mean and norm over elements of the given size. 16-bit types accumulate
+// in float32.
 func ReduceSum(bytes int) Reduction { return Reduction{Acc: max(bytes, 4), Unroll: 4} }
 
 // ReduceSame returns a reduction that accumulates in the input's own type: amax, any, all.
@@ -36,20 +35,20 @@ func ReduceSame(bytes int) Reduction { return Reduction{Acc: bytes, Unroll: 4} }
 // Reduced describes the input and output of a reduction.
 type Reduced struct {
 	N            int           // dimensions
-	Size, Stride Dims          // of the input
+	Size, Stride Dims          // of the input, by dimension
 	Over         [MaxDims]bool // the dimensions that are reduced
-	In, Out      int           // bytes of an element that is read, and of one that is written
-	Narrows      bool          // it reads and writes halves, and accumulates in float32
+	In, Out      int           // size of an input element and of an output element, in bytes
+	Narrows      bool          // inputs and outputs are 16-bit, accumulated in float32
 }
 
 // ReduceLaunch is the memory of one launch, in bytes.
 type ReduceLaunch struct {
 	Buffer     uint64 // bytes of the buffer that thread blocks share
-	Semaphores uint64 // bytes of the semaphores with which they wait for each other
+	Semaphores uint64 // bytes of the semaphores that synchronize the blocks
 }
 
-// Reduce returns the memory of a reduction: for its whole duration, the accumulators of 16-bit types that
-// need several launches, and in turn the workspace of each launch. Launches without a workspace are
+// Reduce returns the memory of a reduction: the accumulators of 16-bit types that need several launches, which
+// live as long as the reduction, and the workspace of each launch in turn. Launches without a workspace are
 // omitted.
 func (r Rules) Reduce(k Reduction, x Reduced) (accumulators uint64, launches []ReduceLaunch) {
 	for _, n := range x.Size[:x.N] {
@@ -65,8 +64,8 @@ func (r Rules) Reduce(k Reduction, x Reduced) (accumulators uint64, launches []R
 	return accumulators, r.split(k, it, nil)
 }
 
-// split appends the launches of a reduction. It halves an iterator that 32 bits cannot index, along the
-// dimension that reaches furthest.
+// split appends the launches of a reduction. It halves an iterator that 32 bits cannot index, along the dimension
+// with the largest extent.
 func (r Rules) split(k Reduction, it reduceIter, launches []ReduceLaunch) []ReduceLaunch {
 	if it.narrow() {
 		if buffer, semaphores := it.global(k, r.SMs); buffer > 0 {
@@ -88,8 +87,8 @@ func (r Rules) split(k Reduction, it reduceIter, launches []ReduceLaunch) []Redu
 	return r.split(k, second, r.split(k, first, launches))
 }
 
-// reduceIter is a TensorIterator for a reduction: strides in elements, those of
-// the output zero where a dimension is reduced.
+// reduceIter is a TensorIterator for a reduction. Strides are in elements; the output's are zero in reduced
+// dimensions.
 type reduceIter struct {
 	n         int
 	shape     Dims
@@ -118,7 +117,7 @@ func newReduceIter(x *Reduced) reduceIter {
 	return it
 }
 
-// coalesce joins neighbouring dimensions that lie together in both tensors.
+// coalesce joins neighbouring dimensions that are contiguous in both tensors.
 func (it *reduceIter) coalesce() {
 	if it.n <= 1 {
 		return
@@ -245,8 +244,8 @@ func (it *reduceIter) global(k Reduction, sms int) (buffer, semaphores int) {
 	return buffer, 4 * grid
 }
 
-// blockShape returns the shape of a block: powers of two, at most a warp wide unless the block would stay
-// small (set_block_dimension).
+// blockShape returns the shape of a block: powers of two, at most a warp wide unless the block would be too small
+// (set_block_dimension).
 func blockShape(dim0, dim1, most int) (width, height int) {
 	a, b := most, most
 	if dim0 < most {

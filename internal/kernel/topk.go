@@ -2,16 +2,16 @@
 
 package kernel
 
-// topk over several blocks for each slice: native/cuda/TensorTopK.cu, namespace mbtopk.
+// topk with several blocks per slice: native/cuda/TensorTopK.cu, namespace mbtopk.
 
 const (
-	topkThreads = 256 // threads of a block
-	topkDigits  = 256 // values of one digit of the radix select
-	topkBlocks  = 6   // blocks on a multiprocessor: its registers over 40 for each thread
+	topkThreads = 256 // threads per block
+	topkDigits  = 256 // values of one radix-select digit
+	topkBlocks  = 6   // blocks per multiprocessor: its registers divided by 40 per thread
 )
 
-// TopK returns the buffers of topk over slices of a number of elements, in the order in which they are
-// allocated, and the workspace of the two running sums after them. There are none if one block does each slice.
+// TopK returns the buffers of topk over slices of the given size, in the order in which they are allocated, and
+// the workspace of the two running sums that follow. There are none if one block handles each slice.
 func (r Rules) TopK(slices, size, elementBytes int) (buffers []uint64, sums Figure) {
 	if !manyBlocks(slices, size) {
 		return nil, Figure{}
@@ -21,7 +21,7 @@ func (r Rules) TopK(slices, size, elementBytes int) (buffers []uint64, sums Figu
 	for _, n := range []int{slices * elementBytes, 2 * slices * 4, 2 * slices * max(elementBytes, 4), blocks * topkDigits * 2, slices * topkDigits * 4, blocks * 4, blocks * 4} {
 		buffers = append(buffers, uint64(n))
 	}
-	return buffers, r.Scan(blocks, 8) // of sums and the slices they belong to
+	return buffers, r.Scan(blocks, 8) // over sums and the slices they belong to
 }
 
 // manyBlocks is should_use_multiblock, whose bounds come from measurements.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestTopK has the buffers of a recording on an H200: the 64 largest of 49152 logits of 2048 tokens in bfloat16.
+// TestTopK compares the buffers with a recording on an H200: the 64 largest of 49152 bfloat16 logits for 2048
+// tokens.
 func TestTopK(t *testing.T) {
 	buffers, sums := h200.TopK(2048, 49152, 2)
 	if want := []uint64{4096, 16384, 16384, 3145728, 2097152, 24576, 24576}; !slices.Equal(buffers, want) {

@@ -8,21 +8,21 @@ import (
 	"snug/internal/stream"
 )
 
-// body describes what each iteration of a loop does.
+// body describes one iteration of a loop.
 type body struct {
 	loop  *stream.Loop
 	steps []step
-	owned []uint32 // allocations that steps refer to: those that outlive their iteration or belong to others
+	owned []uint32 // IDs of allocations that steps refer to: those that outlive their iteration or belong to others
 	class *class
 }
 
 // step is one event of an iteration.
 type step struct {
 	kind  stepKind
-	bytes uint64 // requested
+	bytes uint64 // requested bytes
 	queue uint16
-	what  int32 // the index among the iteration's allocations, or in body.owned
-	far   int   // how many iterations away the freed allocation was made
+	what  int32 // index among the iteration's allocations, or in body.owned
+	far   int   // iteration that made the freed allocation, relative to this one
 }
 
 type stepKind uint8
@@ -34,11 +34,10 @@ const (
 	freeOwned
 )
 
-// class is the set of loops that do the same, in other layers or steps, with the
-// shortcuts through them.
+// class is a set of equal loops, in different layers or steps, with their shortcuts.
 type class struct {
-	shortcuts map[uint64][]*shortcut // by the hash of the preceding iteration
-	deadEnds  map[uint64]int         // hashes at which a shortcut ended and none begins
+	shortcuts map[uint64][]*shortcut // by the hash of the previous iteration
+	deadEnds  map[uint64]int         // hashes at which a shortcut ended and none starts
 }
 
 // lead is the distance, in iterations, from either end of a loop beyond which everything an iteration
@@ -71,7 +70,7 @@ func (p *Player) bodyOf(l *stream.Loop) *body {
 	return b
 }
 
-// slot returns the number of an allocation that steps refer to.
+// slot returns the index of an allocation in b.owned, adding it if necessary.
 func (b *body) slot(slots map[uint32]int32, id uint32) int32 {
 	n, ok := slots[id]
 	if !ok {
@@ -166,8 +165,8 @@ func (p *Player) short(l *stream.Loop) error {
 	return nil
 }
 
-// inside reports whether the next iterations are far enough from the ends of the loop that everything
-// they free was allocated in loops.
+// inside reports whether the next iterations are so far from the ends of the loop that everything they free was
+// allocated in loops.
 func (b *body) inside(done, turns int) bool {
 	return done >= lead && done+turns <= b.loop.Times-lead
 }
@@ -229,8 +228,7 @@ func (p *Player) owned(b *body, i, copy int) (place, error) {
 	return p.single[id], nil
 }
 
-// forget drops the records of allocations that this loop has freed: all but perhaps those of the
-// outermost iterations.
+// forget drops the records of allocations that this loop has freed. The outermost iterations may be an exception.
 func (p *Player) forget(b *body) {
 	for _, s := range b.steps {
 		if s.kind != freeOwned {

@@ -2,8 +2,8 @@
 
 package loops
 
-// Chart holds the highest memory in each column of a chart. The columns divide the events [From, To) of the
-// unfolded trace evenly.
+// Chart holds the peak memory in each column of a chart. The columns divide the events [From, To) of the unfolded
+// trace evenly.
 type Chart struct {
 	From, To            int      // the events shown
 	Allocated, Reserved []uint64 // bytes by column
@@ -22,7 +22,7 @@ func (c *Chart) Note(i int, allocated, reserved uint64) {
 	c.Reserved[k] = max(c.Reserved[k], reserved)
 }
 
-// whole reports whether a range of events lies in one column, or outside the chart.
+// whole reports whether a range of events is within one column, or outside the chart.
 func (c *Chart) whole(at, events int) bool {
 	last := at + events - 1
 	if at < c.From || last >= c.To {

@@ -2,7 +2,7 @@
 
 package loops
 
-// compact drops the roles of pieces that appear and disappear within a shortcut, unless something depended on
+// compact drops the roles of pieces that appear and disappear within a shortcut, unless something depends on
 // their places.
 func (s *shortcut) compact() {
 	now := make([]int32, len(s.roles))

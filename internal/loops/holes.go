@@ -13,15 +13,15 @@ type hole struct {
 	seg  int32
 }
 
-// holes holds the free blocks of one pool and CUDA stream, by size. Sizes that fit into a segment for small
-// tensors have a bin each, which is found directly.
+// holes contains the free blocks of one pool and CUDA stream, by size. Sizes that fit into a segment for small
+// tensors have their own bins, which are indexed directly.
 type holes struct {
-	fine  [fineMost / fineBins]*[fineBins]bin // by size below fineMost, made when needed
-	any   [fineMost / 64]uint64               // which sizes have holes
-	words [fineMost / 64 / 64]uint64          // which words of any are not zero
-	sizes []uint64                            // other sizes, sorted
+	fine  [fineMost / fineBins]*[fineBins]bin // bins for sizes below fineMost, allocated on demand
+	any   [fineMost / 64]uint64               // bitmap of sizes that have holes
+	words [fineMost / 64 / 64]uint64          // bitmap of nonzero words of any
+	sizes []uint64                            // larger sizes, sorted
 	other []*bin
-	idle  []*bin // empty bins
+	idle  []*bin // empty bins for reuse
 }
 
 const (
@@ -29,11 +29,11 @@ const (
 	fineBins = 512
 )
 
-// bin holds the holes of one size. Holes of segments with a shared layout are found through the layout. For
-// the others it has a count and a heap with the lowest address on top. The heap may contain holes that no
-// longer exist, so the segment must be checked.
+// bin contains the holes of one size. Holes of segments with a shared layout are found through the layout. For
+// the others it has a count and a heap ordered by address. The heap may contain holes that no longer exist, so
+// the segment must be checked.
 type bin struct {
-	layouts []int32 // layouts with such a hole that have members
+	layouts []int32 // layouts with a hole of this size that have members
 	own     int
 	heap    []hole
 }
@@ -68,7 +68,8 @@ func (h *holes) newBin() *bin {
 	return b
 }
 
-// next returns the first size, from the given one on, that has holes; nil if there is none.
+// next returns the smallest size, at least the given one, that has holes, and its bin. The bin is nil if there is
+// none.
 func (h *holes) next(size uint64) (uint64, *bin) {
 	if size < fineMost {
 		if at, ok := h.nextFine(size); ok {
@@ -126,7 +127,7 @@ func (h *holes) emptied(size uint64, b *bin) {
 	}
 }
 
-// add adds a hole of a segment with its own layout.
+// add adds a hole in a segment with its own layout.
 func (h *holes) add(size uint64, x hole) {
 	b := h.bin(size)
 	b.own++
@@ -143,7 +144,7 @@ func (h *holes) drop(size uint64) {
 	}
 }
 
-// join adds a layout that has members now.
+// join adds a layout that now has members.
 func (h *holes) join(size uint64, layout int32) {
 	b := h.bin(size)
 	b.layouts = append(b.layouts, layout)
@@ -192,8 +193,8 @@ func (b *bin) pop() hole {
 	return top
 }
 
-// seek returns the best fit: the smallest hole of a set that is large enough, and among
-// those the one with the lowest address.
+// seek returns the best fit: the smallest hole of a set that is large enough, or of several the one with the
+// lowest address.
 func (p *Player) seek(set int32, size uint64) (got uint64, at hole, ok bool) {
 	got, b := p.sets[set].next(size)
 	if b == nil {
@@ -222,7 +223,7 @@ func (p *Player) ownHole(b *bin, set int32, size uint64) (hole, bool) {
 		}
 		b.pop()
 	}
-	panic("loops: a hole was counted that is not there")
+	panic("loops: a counted hole does not exist")
 }
 
 // isHole reports whether there is a hole of this size at x.

@@ -4,20 +4,20 @@ package loops
 
 import "slices"
 
-// layout describes how segments of one set are divided into blocks. Many segments share one.
+// layout describes how a segment is divided into blocks. Many segments of a set can share one.
 type layout struct {
 	marks   []mark
 	sum     uint64
 	set     int32
-	holes   []extent // its free blocks, in order
-	members members  // the segments that have it
-	next    int32    // another layout with the same sum
+	holes   []extent // free blocks, in order
+	members members  // segments that have this layout
+	next    int32    // another layout with the same hash
 }
 
 // extent is a free block of a layout.
 type extent struct{ at, size uint64 }
 
-// layouts holds the shared layouts, each once.
+// layouts holds the shared layouts without duplicates.
 type layouts struct {
 	shared []layout
 	bySum  map[uint64]int32
@@ -87,7 +87,7 @@ func (p *Player) enter(s *segment, i int32) {
 	}
 }
 
-// leave ends a segment's membership in a layout; the segment still has the number of that layout.
+// leave ends a segment's membership in its layout. The segment keeps the layout's number.
 func (p *Player) leave(s *segment) {
 	l := &p.shared[s.layout]
 	if l.members.remove(p.slot(s.addr)); l.members.count > 0 {
@@ -98,7 +98,7 @@ func (p *Player) leave(s *segment) {
 	}
 }
 
-// settle gives a segment the shared layout that equals its own, if there is one, and returns it.
+// settle gives a segment the shared layout equal to its own, if one exists, and returns it.
 func (p *Player) settle(s *segment) int32 {
 	if s.own != none {
 		if s.void || s.alone {
@@ -114,7 +114,7 @@ func (p *Player) settle(s *segment) int32 {
 	return s.layout
 }
 
-// internLayout returns a segment's layout as a shared one, even if the segment has its own.
+// internLayout returns a segment's layout as a shared one, even if the segment has its own layout.
 func (p *Player) internLayout(s *segment) int32 {
 	if s.own == none {
 		return s.layout
@@ -123,12 +123,12 @@ func (p *Player) internLayout(s *segment) int32 {
 	return p.intern(s.set, o.marks, o.sum)
 }
 
-// sumOf returns a block's contribution to the sum of its layout.
+// sumOf returns a block's contribution to the hash of its layout.
 func sumOf(m mark, size uint64) uint64 {
 	return scatter(uint64(m)*0x9e3779b97f4a7c15 + size)
 }
 
-// scatter spreads the bits of x over the whole result.
+// scatter mixes the bits of x.
 func scatter(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

@@ -8,25 +8,24 @@
 //
 // # How iterations are skipped
 //
-// What an allocation gets depends only on which blocks are free. So some iterations are played one by one
-// while their decisions are recorded: which segments they touched, the layouts of those before and after,
-// and the conditions under which each decision comes out the same. Such a recording is a shortcut. If all
-// its conditions hold again, the next iterations do the same again, and only their changes are
-// written down: a few segments get a new layout. If a condition fails, the next iteration is played.
+// The block that an allocation gets depends only on which blocks are free. So some iterations are played one by
+// one while their decisions are recorded: which segments they touched, the layouts of these segments before and
+// after, and the conditions under which each decision would be the same. This recording is a shortcut. If all its
+// conditions hold again, the next iterations do the same, and only their changes are applied: a few segments get
+// a new layout. If a condition fails, the next iteration is played.
 //
-// Nothing is extrapolated: a shortcut is checked each time it is taken. A check costs about ten
-// nanoseconds for each segment touched. Playing costs about fifty for each event, and a segment sees
-// hundreds of events.
+// Nothing is extrapolated: a shortcut is checked each time it is taken. A check takes about ten nanoseconds per
+// segment touched; playing takes about fifty per event, and hundreds of events touch the same segment.
 //
 // # What makes the checks cheap
 //
 // A segment's layout is a value: its blocks and whether each is in use, but not by which allocation.
-// Equal layouts are stored once (layout.go), so two layouts are compared by comparing two numbers, and a
-// thousand segments with the same layout take no more memory than one. Which allocation owns which block
-// is stored separately, in runs (owners.go).
+// Equal layouts are stored once (layout.go), so two layouts are compared by comparing two numbers, and a thousand
+// segments with the same layout need no more memory for it than one. Which allocation owns which block is stored
+// separately, in runs (owners.go).
 //
-// The package supports the default options and the versions up to 2.11, where ties between free blocks go
-// to the lower address. Package allocator handles everything else.
+// The package supports the default options and versions up to 2.11, in which the lower address wins ties between
+// free blocks. Package allocator handles everything else.
 package loops
 
 import (
@@ -52,8 +51,8 @@ func Suits(v allocator.Version, o allocator.Options) bool {
 	return !v.AtLeast(12) && (o == allocator.Options{} || o == allocator.DefaultOptions())
 }
 
-// Player plays one stream, any number of times. It reuses in the next play what it has learned about the
-// loops. It is not safe for concurrent use.
+// Player plays one stream any number of times. Later plays reuse what it has learned about the loops. It is not
+// safe for concurrent use.
 type Player struct {
 	version allocator.Version
 	stream  *stream.Folded
@@ -70,7 +69,7 @@ type Player struct {
 type process struct {
 	dev   *allocator.Driver
 	limit uint64  // limit on reserved bytes, 0 for none
-	sets  []holes // for each CUDA stream the small pool's holes, then the large one's
+	sets  []holes // holes of the small pool, then of the large pool, for each CUDA stream
 	segments
 
 	single []place   // places of allocations outside loops
@@ -79,12 +78,12 @@ type process struct {
 	watch  watch
 	trial  trial
 
-	idleRuns [][]run // of forgotten owners
+	idleRuns [][]run // memory of forgotten owners, for reuse
 
 	tally
 }
 
-// New returns a player of a stream for PyTorch v.
+// New returns a player that plays a stream with PyTorch version v.
 func New(v allocator.Version, f *stream.Folded) (*Player, error) {
 	p := &Player{
 		version: v, stream: f, asked: make([]uint64, f.Trace.Allocations()),

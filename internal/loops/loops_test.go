@@ -20,7 +20,7 @@ func TestIsTheAllocator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawModel(t).fold(t, rapid.IntRange(12, 1500).Draw(t, "turns"))
 		p := newPlayer(t, f)
-		if rapid.Bool().Draw(t, "cut") { // so that all rules for large segments are exercised
+		if rapid.Bool().Draw(t, "cut") { // exercises all rules for large segments
 			p.cutLeast, p.voidLeast = rapid.Uint64Range(1, 200_000).Draw(t, "cutLeast"), rapid.Uint64Range(1, 60_000).Draw(t, "voidLeast")
 		}
 		free := compare(t, p, 0, rapid.IntRange(1, 50).Draw(t, "columns"))
@@ -114,14 +114,14 @@ func playWhole(t rapid.TB, f *stream.Folded, limit uint64, chart *Chart, since i
 	return out
 }
 
-// TestPassesCopies checks that a step that repeats and finds the same state is skipped.
+// TestPassesCopies checks that a repeated step that finds the same state is skipped.
 func TestPassesCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
 		m.steps = 3
 		f := m.fold(t, rapid.IntRange(12, 300).Draw(t, "turns"))
 		if len(f.Trace.Copies) == 0 {
-			t.Skip("a step leaves something")
+			t.Skip("a step leaves memory allocated")
 		}
 		whole, _ := f.Unfold()
 		a, err := allocator.New(newDriver(), torch211, allocator.Options{})
@@ -143,8 +143,8 @@ func TestPassesCopies(t *testing.T) {
 	})
 }
 
-// TestPassesOver checks that only few iterations of a long loop are played. Otherwise the result would be the
-// same, but a thousand times slower.
+// TestPassesOver checks that only a few iterations of a long loop are played. If more were played, the result
+// would be the same, but a thousand times slower.
 func TestPassesOver(t *testing.T) {
 	m := model{layers: []layer{{
 		ahead: []made{{98304, 0, local}, {98304, 0, back}, {6144, 0, atEnd}},
@@ -172,6 +172,6 @@ func TestSuits(t *testing.T) {
 		}
 	}
 	if Suits(allocator.Version{Major: 2, Minor: 12}, allocator.Options{}) {
-		t.Error("2.12 has other ties")
+		t.Error("2.12, which breaks ties differently, is supported")
 	}
 }

@@ -4,16 +4,16 @@ package loops
 
 import "math/bits"
 
-// members is the set of segments with one layout, by address: a bitmap of their slots in pages, with a
-// summary word over each page and over all pages.
+// members is the set of segments with one layout, ordered by address: a paged bitmap of their slots, with a
+// summary word for each page and a summary of all pages.
 type members struct {
 	count int
 	pages []*page
-	any   []uint64 // pages that are not empty
+	any   []uint64 // bitmap of nonempty pages
 }
 
 type page struct {
-	any   uint64 // words that are not zero
+	any   uint64 // bitmap of nonzero words
 	words [64]uint64
 }
 

@@ -12,19 +12,19 @@ import (
 type model struct {
 	layers []layer
 	steps  int
-	keeps  bool // a step leaves something behind
+	keeps  bool // a step leaves memory allocated
 }
 
-// layer describes the allocations of a layer around its loops and in each iteration.
+// layer describes a layer's allocations: around its loops, and in each iteration.
 type layer struct {
-	before []uint64 // made before the loop, freed in backward
+	before []uint64 // allocated before the loop, freed in backward
 	ahead  []made
 	back   []made
-	within []uint64 // made and freed between the loops
-	flush  bool     // the cache is emptied after it
+	within []uint64 // allocated and freed between the loops
+	flush  bool     // the cache is emptied after the layer
 }
 
-// made is an allocation that an iteration makes.
+// made is an allocation made in each iteration.
 type made struct {
 	bytes uint64
 	queue uint16
@@ -34,22 +34,21 @@ type made struct {
 type fate int
 
 const (
-	local fate = iota // in its own iteration
-	next              // in the next one
-	third             // in the one after that
-	atEnd             // after the loop, in the order of the iterations
+	local fate = iota // freed in its own iteration
+	next              // in the next iteration
+	third             // in the iteration after that
+	atEnd             // after the loop, in iteration order
 	back              // in its iteration of the backward loop
 	later             // in the iteration before that
 )
 
-// drawModel draws a model whose sizes leave blocks of equal size.
+// drawModel draws a model whose sizes produce blocks of equal size.
 func drawModel(t *rapid.T) *model {
 	size := rapid.OneOf(
 		rapid.SampledFrom([]uint64{64, 512, 1024, 6144, 65536, 98304, 200 << 10, 1 << 20, 3 << 19, 3 << 20, 11 << 20, 50 << 20}),
 		rapid.Uint64Range(1, 8000), rapid.Uint64Range(1, 1<<20), rapid.Uint64Range(1<<20, 30<<20),
 	)
-	// Few sizes produce ties, and freed large blocks produce segments that iterations
-	// fill.
+	// Few distinct sizes produce ties, and freed large blocks produce segments that iterations fill.
 	sizes := rapid.SampledFrom(rapid.SliceOfN(size, 1, 5).Draw(t, "sizes"))
 	large := rapid.OneOf(size, rapid.Uint64Range(30<<20, 900<<20))
 	queue := rapid.SampledFrom([]uint16{0, 0, 0, 0, 0, 0, 1})
@@ -76,7 +75,7 @@ func drawModel(t *rapid.T) *model {
 	return m
 }
 
-// turnsRun is how many iterations are written.
+// turnsRun is the number of iterations written.
 const turnsRun = 9
 
 // fold writes the model and folds its loops to the given number of iterations.
@@ -84,7 +83,7 @@ func (m *model) fold(t rapid.TB, turns int) *stream.Folded {
 	t.Helper()
 	f, ok := m.write().Folded(stream.Fold{Middle: 5, Times: turns - turnsRun + 1})
 	if !ok {
-		t.Fatal("the turns are not alike")
+		t.Fatal("the iterations are not alike")
 	}
 	return f
 }
@@ -187,7 +186,7 @@ func (l *layer) goBack(w *writer, s layerState) {
 		}
 		w.gives(l.back, turns[:], k, local, next, third)
 	}
-	// The rest of the last iterations is freed without them, but marked as theirs.
+	// The remaining allocations of the last iterations are freed after the loop, but marked as theirs.
 	w.turn = turnsRun
 	w.giveAll(l.ahead, s.turns[turnsRun-1], next)
 	w.giveAll(l.ahead, s.turns[turnsRun-1], third)
@@ -212,8 +211,7 @@ func (w *writer) makes(all []made) (ids []uint32) {
 	return ids
 }
 
-// gives frees the allocations due in an iteration: its own, the previous one's, and those of the one
-// before that.
+// gives frees the allocations due in an iteration: its own, the previous one's, and those of the one before.
 func (w *writer) gives(all []made, turns [][]uint32, i int, goes ...fate) {
 	for back, f := range goes {
 		if i-back >= 0 {

@@ -4,16 +4,16 @@ package loops
 
 import "sort"
 
-// owners records where the copies of an allocation in a loop are. Copies made one after the other are
-// usually neighbours in a segment too, so a run of copies is stored as one.
+// owners records the places of the copies of an allocation in a loop. Consecutive copies are usually neighbours
+// in a segment too, so a run of copies is stored as one.
 type owners struct {
-	runs []run // in the order in which they were made
-	down bool  // the last copy is made first
-	last int   // the run found last
+	runs []run // in the order of allocation
+	down bool  // the last copy is allocated first
+	last int   // index of the run found last
 }
 
-// run is a sequence of copies [from, from+n) of an allocation in one segment, at equal distances. There are many
-// runs, so they are small: no segment is larger than Largest.
+// run is a sequence of copies [from, from+n) of an allocation in one segment, evenly spaced. There are many runs,
+// so the fields are small: no segment is larger than Largest.
 type run struct {
 	from, n int32
 	seg     int32 // from 1
@@ -36,7 +36,7 @@ func runOf(copy int, at place) run {
 	return run{from: int32(copy), n: 1, seg: at.seg, at: uint32(at.at)}
 }
 
-// add records the place of the next copy in the order of the loop; some may be missing.
+// add records the place of the next copy in loop order; copies may be missing.
 func (o *owners) add(copy int, at place) {
 	if n := len(o.runs); n > 0 && o.runs[n-1].extend(copy, at, o.down) {
 		return
@@ -44,7 +44,7 @@ func (o *owners) add(copy int, at place) {
 	o.runs = append(doubled(o.runs), runOf(copy, at))
 }
 
-// extend adds a copy to a run if it continues it.
+// extend adds a copy to a run if the copy continues it, and reports whether it does.
 func (r *run) extend(copy int, at place, down bool) bool {
 	next, step := r.end(), uint32(at.at-r.place(copy-1).at)
 	if down {
@@ -60,7 +60,7 @@ func (r *run) extend(copy int, at place, down bool) bool {
 	return true
 }
 
-// outermost returns the runs that hold one of the first or last copies.
+// outermost returns the runs that contain one of the first or last copies.
 func (o *owners) outermost(copies int) (out []run) {
 	for i := range o.runs {
 		if r := &o.runs[i]; int(r.from) < lead || r.end() > copies-lead {
@@ -70,7 +70,7 @@ func (o *owners) outermost(copies int) (out []run) {
 	return out
 }
 
-// find returns the run that holds a copy, or nil.
+// find returns the run that contains a copy, or nil.
 func (o *owners) find(copy int) *run {
 	if o == nil {
 		return nil

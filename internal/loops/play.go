@@ -10,27 +10,27 @@ import (
 	"snug/internal/stream"
 )
 
-// Options are the choices of a play. The zero value plays to the end and watches
-// nothing. Events are those of the folded trace.
+// Options configures a play. The zero value plays to the end and records nothing extra. Event indices refer to
+// the folded trace.
 type Options struct {
 	// Limit is torch.cuda.set_per_process_memory_fraction in bytes, 0 for none.
 	Limit uint64
-	// Most limits the work of a play; 0 means no limit. A played event counts 1, a recorded one 2, and a
-	// segment that a shortcut touches or a flush returns 1. So the limit does not depend on the machine.
+	// Most limits the work of a play; 0 means no limit. A played event costs 1, a recorded one 2, and a segment
+	// that a shortcut touches or a flush returns costs 1. So the limit does not depend on the machine.
 	Most int
-	// MaxSegments limits the number of segments at one time, which bounds memory; 0 means no limit.
+	// MaxSegments limits the number of segments that exist at once, which bounds memory; 0 means no limit.
 	MaxSegments int
 	// MaxBytes limits the reserved bytes; 0 means no limit. Unlike running out of memory, reaching it ends
 	// the play with an error.
 	MaxBytes uint64
-	// Phases receives the highest allocated bytes of each phase, by its number. Events before the first
-	// Mark belong to phase 0.
+	// Phases receives the peak of allocated bytes in each phase, by phase number. Events before the first Mark
+	// belong to phase 0.
 	Phases []uint64
-	// PassCopies skips parts that repeat and would change nothing.
+	// PassCopies skips repeated parts that would change nothing.
 	PassCopies bool
 	// Until is the event before which to stop, if it is not 0.
 	Until int
-	// Settled is the event before which to stop if memory has not run out by then; 0 means to go on.
+	// Settled is the event before which to stop if memory has not run out by then; 0 means not to stop.
 	Settled int
 	// Since is the event from which retries are counted.
 	Since int
@@ -38,18 +38,17 @@ type Options struct {
 	Chart *Chart
 }
 
-// ErrTooLong means that a play exceeds the limits of work or segments, and ErrTooLarge that the run
-// reserves more memory than the options allow.
+// Errors for plays beyond the limits in Options.
 var (
-	ErrTooLong  = errors.New("the loops of this run are too long to be played")   // a loop needs more work than is allowed
-	ErrTooLarge = errors.New("a run with loops takes more memory than is played") // the run needs a larger card than is simulated
+	ErrTooLong  = errors.New("the loops of this run are too long to simulate")           // exceeds Options.Most or MaxSegments
+	ErrTooLarge = errors.New("a run with loops needs more memory than can be simulated") // exceeds Options.MaxBytes
 )
 
-// looksCost is the number of segments or addresses that can be examined in the time of one step.
+// looksCost is the number of segments or addresses that the driver examines per unit of work.
 const looksCost = 16
 
-// Play plays the stream in a new process. It stops at the first request that does not fit, as training
-// does, and the Result says so. Its indices are those of the unfolded trace.
+// Play plays the stream in a new process. It stops at the first request that does not fit, as training does, and
+// records that in the Result. Event indices in the Result refer to the unfolded trace.
 func (p *Player) Play(dev *allocator.Driver, o Options) (allocator.Result, error) {
 	p.begin(dev, o.Limit)
 	p.bounds = bounds{o.Most, o.MaxSegments, o.MaxBytes / quantum}
@@ -131,7 +130,7 @@ func (p *Player) Flushed() bool { return p.retries > 0 }
 // Work returns the work of the play so far; see [Options].
 func (p *Player) Work() int { return p.work + int(p.dev.Looked()/looksCost) }
 
-// PeakRequested returns the most bytes requested at once.
+// PeakRequested returns the peak of requested bytes.
 func (p *Player) PeakRequested() uint64 { return p.peakRequested }
 
 // event plays one event of the folded trace; in a loop, for the given copy.
@@ -155,7 +154,7 @@ func (p *Player) event(i, copy int) error {
 		p.phase = e.ID
 		p.notePhase(p.allocated)
 	default:
-		return fmt.Errorf("%v does not work for streams with loops", e.Kind)
+		return fmt.Errorf("%v is not supported in streams with loops", e.Kind)
 	}
 	return nil
 }

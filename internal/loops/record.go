@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// recording is a number of iterations being played, with everything that decides their outcome. The
-// segments that they touch have roles, numbered in order of first use.
+// recording is a number of iterations being played, with everything that determines their outcome. The segments
+// they touch have roles, numbered in order of first use.
 type recording struct {
 	shortcut
 	body    *body
 	broken  bool // it cannot become a shortcut
-	first   int  // the first copy
-	left    int  // iterations still to come
-	bridges bool // it ends where a shortcut begins
+	first   int  // first copy
+	left    int  // number of iterations still to come
+	bridges bool // it ends where a shortcut starts
 
-	segs  []int32 // by role
+	segs  []int32 // segments by role
 	picks []pick
-	next  owner   // owner of the block that is freed next
-	made  []place // places of allocations made and not yet freed, by owner
+	next  owner   // owner of the next block to be freed
+	made  []place // places of live allocations made by these iterations, by owner
 	holey bool    // a role is a void
 	taken []owned
 
-	below [][]uint64 // ties, by role
-	was   []piece    // each role's piece at the beginning
+	below [][]uint64 // the ties of each role
+	was   []piece    // each role's piece at the start
 	deeps []dive
 	dead  []int32 // removed pieces
 	count int     // number of roles
 
-	allocated, requested uint64 // at the beginning
+	allocated, requested uint64 // at the start
 }
 
 // owner is a copy of an allocation in the body, counted from the recording's first copy.
@@ -42,36 +42,36 @@ type owner struct {
 
 var noOwner = owner{slot: none}
 
-// owned is the place of a copy.
+// owned is a copy of an allocation and its place.
 type owned struct {
 	owner
 	role int32
 	at   uint64
 }
 
-// pick is the choice of a hole in a segment that already had a role. Segments that
-// get a role later had their holes then, too.
+// pick is the choice of a hole in a segment that already had a role. Segments that get a role later had the same
+// holes at that time.
 type pick struct {
-	role, roles int32 // the role chosen, and the number of roles then
+	role, roles int32 // the chosen role, and the number of roles at that time
 	set         int32
 	size        uint64
 }
 
-// piece is the place and the neighbours of a segment or a piece of one.
+// piece is the place and the neighbours of a segment, or of a piece of one.
 type piece struct {
 	addr       uint64
-	size       int64 // of a void
+	size       int64 // size of a void
 	prev, next int32
 }
 
 // dive is the choice of a void for a request.
 type dive struct {
 	deep
-	roles int32 // number of roles then
+	roles int32 // number of roles at that time
 	size  uint64
 }
 
-// record begins a recording of the given number of iterations.
+// record starts a recording of the given number of iterations.
 func (w *watch) record(p *Player, b *body, done, turns int) {
 	c := &w.room
 	for i := range c.below {
@@ -111,14 +111,14 @@ func (c *recording) join(p *Player, i int32, r role) int32 {
 	return s.role - 1
 }
 
-// counts counts roles, except those of pieces that are already gone.
+// counts adds n to the number of roles and abandons the recording if there are too many.
 func (c *recording) counts(n int) {
 	c.count += n
 	c.broken = c.broken || c.count > maxRoles
 }
 
-// maxRoles limits the roles of a shortcut. One with more roles touches at least a segment per iteration
-// and saves little.
+// maxRoles limits the number of roles in a shortcut. A shortcut with more touches at least one segment per
+// iteration and saves little.
 const maxRoles = 128
 
 // chosen records the choice of a hole and the conditions for it.
@@ -157,7 +157,7 @@ func (c *recording) pick(x pick) {
 	c.picks = append(c.picks, x)
 }
 
-// guard records that no segment without a role may have had a better hole.
+// guard records that no segment without a role may have a better hole.
 func (c *recording) guard(r *request, got uint64, role int32, grown bool) {
 	if grown {
 		got = math.MaxUint64
@@ -176,7 +176,7 @@ func (c *recording) guard(r *request, got uint64, role int32, grown bool) {
 	}
 }
 
-// tie records that a segment was chosen before others with a hole of the same size.
+// tie records that a segment was preferred to others with a hole of the same size.
 func (c *recording) tie(p *Player, set int32, size uint64, chosen int32) {
 	for k, i := range c.segs {
 		if s := &p.segs[i]; int32(k) != chosen && s.set == set && !s.void && hasHole(p.marks(s), size) {
@@ -210,7 +210,7 @@ func hasHole(marks []mark, size uint64) bool {
 	return false
 }
 
-// freed records a freed block. If these iterations did not make it, its place must be the same again.
+// freed records a freed block. If other iterations allocated it, its place must be the same the next time.
 func (c *recording) freed(p *Player, at place) {
 	x := c.next
 	c.next = noOwner

@@ -4,7 +4,7 @@ package loops
 
 import "slices"
 
-// A recording keeps the places of everything its iterations make and leave behind: one row per
+// A recording keeps the places of everything that its iterations allocate and leave behind: one row per
 // iteration, with a place for each allocation of the body.
 
 // cleared returns n zero places, reusing old if it is large enough.
@@ -14,7 +14,7 @@ func cleared(old []place, n int) []place {
 	return old
 }
 
-// madeAt returns the index of a copy in made, or -1 if another iteration made it.
+// madeAt returns the index of a copy in made, or -1 if these iterations did not make it.
 func (c *recording) madeAt(x owner) int {
 	turn := x.copy
 	if c.body.loop.Down {

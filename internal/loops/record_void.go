@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Only the size of a void matters, and only compared with the other holes among which a request chose. So
-// a recording keeps the range of sizes that the void may have at the beginning.
+// Only the size of a void matters, and only in comparison with the other holes considered for a request. So a
+// recording keeps the range of sizes that the void may have at the start.
 
 // beside records a piece that changes with its neighbour, or that was examined.
 func (c *recording) beside(p *Player, i int32) {
@@ -86,8 +86,7 @@ func (c *recording) voids(p *Player, r *request, got uint64, chosen int32, grown
 	}
 }
 
-// isDeeper records that a void was larger than the chosen one, and by how much it must be larger at
-// the beginning.
+// isDeeper records that a void was larger than the chosen one, and by how much it must be larger at the start.
 func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.broken = c.broken || size <= got
 	for i := range c.deeper {
@@ -99,8 +98,7 @@ func (c *recording) isDeeper(k int32, size int64, chosen int32, got, by int64) {
 	c.deeper = append(c.deeper, deeper{chosen, k, by})
 }
 
-// dive records the choice of a void: it is large enough to be cut, and smaller than
-// all other suitable holes.
+// dive records the choice of a void: it is large enough to be split, and smaller than all other suitable holes.
 func (c *recording) dive(p *Player, r *request, k int32, d int64) {
 	x := &c.roles[k]
 	x.low = max(x.low, int64(r.size)+smallMost+1-d)
@@ -122,7 +120,7 @@ func (c *recording) smaller(x *role, holes []extent, size uint64, d int64) {
 	}
 }
 
-// guardVoid records that no segment without a role may have had a better hole.
+// guardVoid records that no segment without a role may have a better hole.
 func (c *recording) guardVoid(r *request, v deep) {
 	k := slices.IndexFunc(c.guards, func(g guard) bool { return g.set == r.set && g.size == r.size })
 	if k < 0 {
@@ -137,8 +135,8 @@ func (c *recording) guardVoid(r *request, v deep) {
 	g.voids = append(g.voids, v)
 }
 
-// laterVoids compares chosen voids with segments that got a role later, and
-// checks that a possible size is left for each void.
+// laterVoids compares chosen voids with segments that got a role later, and checks that each void has a possible
+// size.
 func (c *recording) laterVoids(p *Player) {
 	for _, k := range c.deeps {
 		for j := k.roles; j < int32(len(c.roles)); j++ {
@@ -154,7 +152,7 @@ func (c *recording) laterVoids(p *Player) {
 	}
 }
 
-// linked records the neighbours of each piece, at the beginning and at the end.
+// linked records the neighbours of each piece, at the start and at the end.
 func (c *recording) linked(p *Player) {
 	for k, i := range c.segs {
 		s, w, r := &p.segs[i], &c.was[k], &c.roles[k]

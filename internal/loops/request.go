@@ -30,7 +30,7 @@ func (r *request) cuts(size uint64) bool {
 	return rest > smallMost || rest != 0 && r.set%2 == 0
 }
 
-// segment returns the size of the new segment for a request that fits nowhere.
+// segment returns the size of the new segment for a request that fits in no hole.
 func (r *request) segment() uint64 {
 	switch {
 	case r.size <= smallMost:
@@ -91,7 +91,7 @@ func (p *Player) take(r *request, got uint64, x hole, grown bool) place {
 	return at
 }
 
-// free frees a block that was requested with this many bytes.
+// free frees a block that was allocated for a request of the given bytes.
 func (p *Player) free(at place, bytes uint64) {
 	if at.seg == 0 {
 		return
@@ -117,7 +117,7 @@ func (p *Player) free(at place, bytes uint64) {
 	h.add(o.marks[j+1].at()-from, hole{s.addr + from, i})
 }
 
-// grow takes a segment from the device. If the device has no more, it flushes the cache and tries again.
+// grow allocates a segment from the device. If the device is full, it flushes the cache and retries.
 func (p *Player) grow(r *request) (int32, error) {
 	if i := p.segment(r); i != none {
 		return i, nil
@@ -134,7 +134,7 @@ func (p *Player) grow(r *request) (int32, error) {
 	}
 }
 
-// segment asks the device for a segment, once.
+// segment requests a segment from the device, without retrying.
 func (p *Player) segment(r *request) int32 {
 	size := r.segment()
 	if p.limit > 0 && (p.held+size)*quantum > p.limit {
@@ -149,8 +149,8 @@ func (p *Player) segment(r *request) int32 {
 	return i
 }
 
-// flush returns every unused segment: the large pool's first, and within a pool by CUDA stream, size and
-// address.
+// flush returns every unused segment to the device: the large pool's first, and within a pool by CUDA stream,
+// size and address.
 func (p *Player) flush() {
 	p.watch.stop(p)
 	var whole []int32

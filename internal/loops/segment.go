@@ -4,9 +4,8 @@ package loops
 
 import "slices"
 
-// mark is the start of a block in a segment, in quanta, with the lowest bit set if it is
-// in use. A block ends where the next one begins; a used mark at the end of the
-// segment ends the last one.
+// mark is the start of a block in a segment, in quanta, with the lowest bit set if it is in use. A block ends at
+// the next mark; a used mark at the end of the segment ends the last block.
 type mark uint64
 
 func (m mark) at() uint64 { return uint64(m >> 1) }
@@ -17,33 +16,32 @@ func freeMark(at uint64) mark { return mark(at << 1) }
 
 func usedMark(at uint64) mark { return mark(at<<1 | 1) }
 
-// none stands for no layout and no segment.
+// none means no layout or no segment.
 const none = -1
 
 // segment is a range of device memory, divided into blocks. Adjacent free blocks
 // are always merged.
 type segment struct {
 	addr   uint64 // in quanta
-	set    int32  // its set of holes (pool and CUDA stream); none once it was returned
-	layout int32  // its layout, if it is a shared one
-	own    int32  // or its own layout
-	role   int32  // in the current recording, from 1
-	turn   int32  // when it was touched last
-	prev   int32  // the pieces of the same segment before and after it, if it is cut
+	set    int32  // its set of holes (pool and CUDA stream); none once it has been returned
+	layout int32  // its shared layout, if it has one
+	own    int32  // otherwise its own layout
+	role   int32  // role in the current recording, from 1
+	turn   int32  // when it was last touched
+	prev   int32  // previous and next piece of the same segment, if it is divided
 	next   int32
-	void   bool // a free piece
+	void   bool // it is a free piece
 	alone  bool // its layout is never shared
-	apart  bool // its holes do not count while a shortcut is tried
+	apart  bool // its holes are ignored while a shortcut is tried
 }
 
-// ownLayout is the layout of one segment, which may change.
+// ownLayout is a layout of one segment that can be modified.
 type ownLayout struct {
 	marks []mark
-	sum   uint64 // over its blocks, updated as they change
+	sum   uint64 // hash of its blocks, updated as they change
 }
 
-// segments holds all segments. Each has a slot by its address; the lowest address
-// has the highest slot.
+// segments holds all segments. Each has a slot according to its address; the lowest address has the highest slot.
 type segments struct {
 	segs  []segment
 	gone  []int32 // indices of returned segments
@@ -51,17 +49,17 @@ type segments struct {
 	idle  []int32 // unused indices of owns
 	top   uint64  // an address above all segments, in quanta
 	slots []int32 // the segment of each slot
-	held  uint64  // quanta of all segments
+	held  uint64  // total size of all segments, in quanta
 }
 
-// above is how far above the first segment others may lie. The driver allocates downwards from there, except
-// into small holes that it has left.
+// above is how far above the first segment others may be. The driver allocates downwards from there, except into
+// small holes it has left.
 const above = 1 << 30 / quantum
 
 // slot returns the slot of an address. No two segments share a slot.
 func (g *segments) slot(addr uint64) int { return int(g.top/smallBuffer - addr/smallBuffer) }
 
-// place is a block: its segment and offset. The zero place is none.
+// place is a block: its segment and offset. The zero place means none.
 type place struct {
 	seg int32 // from 1
 	at  uint64
@@ -92,8 +90,8 @@ func (g *segments) newSegment(addr uint64, set int32) int32 {
 	return i
 }
 
-// doubled returns a slice with space for one more element. It always doubles; append grows long slices by less,
-// and copies them more often.
+// doubled returns a slice with room for one more element. It always doubles the capacity; append grows long
+// slices by less, and copies them more often.
 func doubled[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s
@@ -117,7 +115,7 @@ func (p *Player) sum(s *segment) uint64 {
 	return p.shared[s.layout].sum
 }
 
-// edit gives a segment its own layout, so that it can be changed.
+// edit gives a segment its own layout so that it can be modified.
 func (p *Player) edit(i int32) *ownLayout {
 	s := &p.segs[i]
 	if s.own != none {
@@ -134,7 +132,7 @@ func (p *Player) edit(i int32) *ownLayout {
 	return o
 }
 
-// share gives a segment with its own layout the equal shared one.
+// share replaces a segment's own layout with an equal shared one.
 func (p *Player) share(s *segment, layout int32) {
 	if s.own == none || s.alone {
 		return
@@ -157,7 +155,7 @@ func (g *segments) newOwn() int32 {
 	return int32(len(g.owns) - 1)
 }
 
-// find returns the index of the block that begins at an offset, or would.
+// find returns the index of the block that starts at an offset, or where it would be inserted.
 func find(marks []mark, at uint64) int {
 	lo, hi := 0, len(marks)-1
 	for lo < hi {
@@ -184,8 +182,8 @@ func (o *ownLayout) use(j int, size uint64) {
 	}
 }
 
-// release frees block j and merges it with its neighbours. It returns their
-// sizes, 0 for one in use, and the index of the result.
+// release frees block j and merges it with its free neighbours. It returns the sizes of these, or 0 for one in
+// use, and the index of the result.
 func (o *ownLayout) release(j int) (before, after uint64, at int) {
 	m := o.marks
 	end := m[j+1].at()

@@ -7,89 +7,88 @@ import (
 	"slices"
 )
 
-// shortcut is what some iterations of a loop did, and the conditions under which the same number of
-// iterations does the same again.
+// shortcut records what some iterations of a loop did, and the conditions under which as many later iterations do
+// the same.
 //
-// It holds if each role has a segment with the layout of that time, no segment without a role has a hole
-// that would have been chosen instead, segments whose addresses decided a tie are in the same order, and
-// the allocations that the iterations free are at the same places.
+// It holds if each role has a segment with the recorded layout, no segment without a role has a hole that would
+// have been chosen instead, segments whose addresses decided a tie are in the same order, and the allocations
+// that the iterations free are at the same places.
 type shortcut struct {
 	turns, events int
-	start, end    uint64 // hashes of the iteration before it, and of its last one
+	start, end    uint64 // hashes of the iteration before the first, and of the last
 	roles         []role
 	guards        []guard
 	ties          []tie    // by their last role
 	deeper        []deeper // which voids must be larger than others
-	frees         []spread // the places of the blocks they free
-	leaves        []spread // the places of the blocks they leave
+	frees         []spread // places of the blocks the iterations free
+	leaves        []spread // places of the blocks they leave allocated
 
-	grows                uint64 // memory taken from the driver, in quanta
+	grows                uint64 // memory allocated from the driver, in quanta
 	lastGrowth           int    // the event of the last growth
-	allocated, requested int64  // the change
-	most, mostAsked      int64  // the most after any event
-	mostAt               int    // the first event with the most
+	allocated, requested int64  // net change
+	most, mostAsked      int64  // maximum after any event
+	mostAt               int    // the first event at the maximum
 
-	then   *shortcut // the shortcut taken after it last time
-	longer bool      // there is a shortcut for more of these iterations
+	then   *shortcut // the shortcut that followed it last time
+	longer bool      // a shortcut for more of these iterations exists
 }
 
 // role is the part that a segment, or a piece of one, plays in a shortcut.
 type role struct {
 	how           way
 	set           int32
-	before, after int32  // its layouts; after is none if it no longer exists
-	size          uint64 // draw: the request; grow: the size of the segment
-	got           uint64 // draw: the hole's size
-	at            uint64 // the block that was allocated or freed; born: the offset in the void
-	owner         owner  // locate: owner of the block
-	of            int32  // beside: the neighbour; born: the void after it
-	side          int8   // beside: -1 before it, 1 after it
-	left, right   int32  // its neighbours at the beginning: a role, none, or some other block
+	before, after int32  // layouts before and after; after is none if it no longer exists
+	size          uint64 // for draw, the requested size; for grow, the size of the segment
+	got           uint64 // for draw, the size of the hole
+	at            uint64 // the block that was allocated or freed; for born, the offset in the void
+	owner         owner  // for locate, the owner of the block
+	of            int32  // for beside, the neighbour; for born, the void after it
+	side          int8   // for beside, -1 if before it, 1 if after it
+	left, right   int32  // neighbours at the start: a role, none, or somebody
 
-	void       bool  // it is a void, and has no layouts
+	void       bool  // it is a void, which has no layouts
 	low, high  int64 // the range of its size
 	moves      int64 // change of its address
 	widens     int64 // change of its size
-	prev, next int32 // its neighbours at the end: a role, none, or some other block
+	prev, next int32 // neighbours at the end: a role, none, or somebody
 }
 
-// somebody is a neighbour without a role, which does not change.
+// somebody stands for a neighbour without a role; it does not change.
 const somebody = -2
 
-// way says how a segment becomes part of a shortcut.
+// way is how a segment becomes part of a shortcut.
 type way uint8
 
 const (
 	draw   way = iota // its hole is the best fit for a request
-	locate            // something in it is freed
+	locate            // a block in it is freed
 	grow              // it is new
 	beside            // it is next to another one
-	born              // it was filled from a void
+	born              // it was split off a void
 )
 
-// guard is the worst hole that a request of a size accepted. No other segment may have a better one; got
-// is larger than any hole if a new segment had to be made.
+// guard is the worst hole accepted for requests of a size. No other segment may have a better one. got is larger
+// than any hole if a new segment was needed.
 type guard struct {
 	set       int32
 	size, got uint64
-	roles     []int32 // the roles of that hole
-	voids     []deep  // the voids chosen as well
+	roles     []int32 // the roles with that hole
+	voids     []deep  // the voids that were also chosen
 }
 
-// tie is two roles with holes of equal size: the one with the lower address was chosen.
+// tie is a pair of roles with holes of equal size, of which the one with the lower address was chosen.
 type tie struct{ low, high int32 }
 
 // last returns the later role of the two.
 func (t tie) last() int32 { return max(t.low, t.high) }
 
-// deeper says that one void is larger than another by at least this much.
+// deeper is the condition that one void is larger than another by at least a given amount.
 type deeper struct {
 	than, role int32
 	by         int64
 }
 
-// deep is a void, and by how much larger or smaller it was when chosen than at the
-// beginning.
+// deep is a void, and the change of its size from the start until it was chosen.
 type deep struct {
 	role  int32
 	wider int64
@@ -121,11 +120,10 @@ func runsOf(all []owned, down bool) (out []spread) {
 	return out
 }
 
-// maxAlike limits the number of shortcuts that begin alike.
+// maxAlike limits the number of shortcuts with the same start.
 const maxAlike = 256
 
-// add adds a shortcut to those that begin alike: longest first, and among equally long ones the
-// newest.
+// add adds a shortcut to those with the same start: longest first, newest first among equally long ones.
 func (c *class) add(s *shortcut) {
 	all := c.shortcuts[s.start]
 	i := slices.IndexFunc(all, func(x *shortcut) bool { return x.turns <= s.turns })
@@ -139,8 +137,8 @@ func (c *class) add(s *shortcut) {
 	}
 }
 
-// jump skips iterations with a shortcut, and returns how many. If a shortcut begins as these iterations
-// did but does not hold, they are worth recording.
+// jump skips iterations with a shortcut, and returns how many. If shortcuts start here but none holds, the
+// iterations are worth recording.
 func (p *Player) jump(b *body, done int) int {
 	w := &p.watch
 	if w.rec != nil {
@@ -169,28 +167,27 @@ func (p *Player) jump(b *body, done int) int {
 	return 0
 }
 
-// isDeadEnd reports whether a shortcut led here before, from where none continues.
+// isDeadEnd reports whether a shortcut has led here before and no other continues from here.
 func (c *class) isDeadEnd(sum uint64) bool {
 	c.deadEnds[sum]++
 	return c.deadEnds[sum] > 1
 }
 
-// raise moves a shortcut to the front of those with as many iterations.
+// raise moves a shortcut to the front of those with the same number of iterations.
 func raise(all []*shortcut, i int) {
 	for ; i > 0 && all[i-1].turns == all[i].turns; i-- {
 		all[i-1], all[i] = all[i], all[i-1]
 	}
 }
 
-// suits reports whether a shortcut may be tried here. It may not if a chart would have to divide it into
-// columns.
+// suits reports whether a shortcut may be tried here. It may not if it would span several columns of a chart.
 func (p *Player) suits(s *shortcut, b *body, done int) bool {
 	return s.start == p.watch.sum && b.inside(done, s.turns) &&
 		(p.chart == nil || p.chart.whole(b.loop.At+done*len(b.steps), s.events))
 }
 
-// jumped is called after a shortcut was taken. If a short one is taken again and
-// again, a longer one is worth recording.
+// jumped is called after a shortcut was taken. If a short one is taken repeatedly, a longer one is worth
+// recording.
 func (p *Player) jumped(s *shortcut, b *body, done int) int {
 	w := &p.watch
 	if w.taken != nil {

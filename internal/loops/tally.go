@@ -11,7 +11,7 @@ type tally struct {
 	work                 int // the work of the play, see Options.Most
 	allocated, requested uint64
 	retries, before      uint64
-	counts               bool // the event from which retries count has been reached
+	counts               bool // retries are counted, because Options.Since has been reached
 	peakRequested        uint64
 	res                  allocator.Result
 	phase                uint32
@@ -51,8 +51,8 @@ func (p *Player) fall(size, asked uint64) {
 	p.requested -= asked
 }
 
-// peaks raises the peaks to the present memory if that is higher. The allocated memory was reached at event
-// at; the reserved memory last grew at event grownAt.
+// peaks raises the peaks to the current memory if it is higher. The allocated memory was reached at event at; the
+// reserved memory last grew at event grownAt.
 func (p *Player) peaks(allocated, requested uint64, at, grownAt int) {
 	if allocated > p.res.PeakAllocated {
 		p.res.PeakAllocated, p.res.PeakAllocatedAt = allocated, at
@@ -78,12 +78,12 @@ func (p *Player) note() {
 		p.chart.Note(p.at, p.allocated, p.held*quantum)
 	}
 	if c := p.watch.rec; c != nil {
-		p.work++ // recording costs as much again
+		p.work++ // recording costs as much as playing
 		c.noted(p)
 	}
 }
 
-// passed counts the iterations of a shortcut that begins at event at.
+// passed counts the iterations of a shortcut that starts at event at.
 func (p *Player) passed(s *shortcut, at int) {
 	most := uint64(int64(p.allocated) + s.most)
 	if p.chart != nil {

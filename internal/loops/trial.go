@@ -4,21 +4,21 @@ package loops
 
 import "slices"
 
-// trial is a shortcut being tried. Segments that have found a role are set
-// apart, so that only the holes of the others count.
+// trial is a shortcut being tried. Segments that match a role are set apart, so that only the holes of other
+// segments are considered.
 type trial struct {
-	segs  []int32 // by role; none for a new segment
+	segs  []int32 // segments by role; none for a new segment
 	addrs []uint64
 	even  []even
 }
 
-// even is a guard that depends on addresses, because the other hole has the same size.
+// even is a guard that depends on addresses because the other hole has the same size.
 type even struct {
 	guard *guard
 	other int32
 }
 
-// try takes a shortcut if it holds.
+// try takes a shortcut if it holds, and reports whether it did.
 func (p *Player) try(s *shortcut, b *body, done int) bool {
 	t, first := &p.trial, b.loop.Copy(done)
 	t.segs, t.addrs, t.even = t.segs[:0], t.addrs[:0], t.even[:0]
@@ -75,7 +75,7 @@ func (p *Player) cast(s *shortcut, b *body, first int) bool {
 	return true
 }
 
-// isOrdered reports whether two segments are in the recorded order, if both exist already.
+// isOrdered reports whether two segments are in the recorded order. It is true if either does not exist yet.
 func (p *Player) isOrdered(t tie) bool {
 	low, high := p.trial.segs[t.low], p.trial.segs[t.high]
 	return low == none || high == none || p.segs[low].addr < p.segs[high].addr
@@ -100,7 +100,7 @@ func (p *Player) setApart(i int32, r *role) bool {
 	return true
 }
 
-// candidate returns the only segment that can have a role, and the block in it.
+// candidate returns the only segment that can match a role, and the block in it.
 func (p *Player) candidate(r *role, b *body, first int) (seg int32, at uint64) {
 	switch r.how {
 	case locate:
@@ -124,7 +124,7 @@ func (p *Player) candidate(r *role, b *body, first int) (seg int32, at uint64) {
 	return x.seg, x.addr - p.segs[x.seg].addr
 }
 
-// takeBack ends a trial that failed.
+// takeBack undoes a failed trial.
 func (p *Player) takeBack() {
 	for _, i := range p.trial.segs {
 		if i == none {
@@ -154,7 +154,7 @@ func (p *Player) linked(s *shortcut) bool {
 	return true
 }
 
-// meets reports whether a neighbour is the one recorded for a role.
+// meets reports whether a neighbour is the segment recorded for a role.
 func (t *trial) meets(seg, role int32) bool {
 	switch role {
 	case none:
@@ -220,8 +220,8 @@ func (p *Player) isBetter(v deep, size uint64, other hole) bool {
 	return more > 0 || more == 0 && v.wider == 0 && p.segs[i].addr < other.addr
 }
 
-// placed takes new segments from the device, if there is room for them, and reports whether all segments
-// are in the recorded order; if not, it returns them.
+// placed allocates new segments from the device, if there is room for them, and reports whether all segments are
+// in the recorded order. If not, it returns them to the device.
 func (p *Player) placed(s *shortcut) bool {
 	if !p.room(s.grows) {
 		return false
@@ -238,8 +238,8 @@ func (p *Player) placed(s *shortcut) bool {
 	return false
 }
 
-// addressed finds the address of each role's segment. It returns false if the card is full
-// or another piece is too close to a new one.
+// addressed finds the address of each role's segment. It reports false if the card is full or another piece is
+// too close to a new one.
 func (p *Player) addressed(s *shortcut) bool {
 	for k := range s.roles {
 		var addr uint64
@@ -263,7 +263,7 @@ func (p *Player) addressed(s *shortcut) bool {
 	return true
 }
 
-// isLone reports whether no piece, including those about to be made, has the slot of an address.
+// isLone reports whether no piece, including new ones, occupies the slot of an address.
 func (p *Player) isLone(addr uint64) bool {
 	if p.slots[p.slot(addr)] != none {
 		return false
@@ -304,7 +304,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 		case grow:
 			t.segs[k] = p.addSegment(t.addrs[k], r.set, r.size)
 		case born:
-			if r.after != none { // otherwise it is gone by the end
+			if r.after != none { // otherwise it no longer exists at the end
 				t.segs[k] = p.newSegment(t.addrs[k], r.set)
 				p.slots[p.slot(t.addrs[k])] = t.segs[k]
 			}
@@ -325,7 +325,7 @@ func (p *Player) commit(s *shortcut, b *body, done int) {
 	p.passed(s, b.loop.At+done*len(b.steps))
 }
 
-// leaveRole gives a segment its layout at the end of its role.
+// leaveRole gives a segment the layout that its role has at the end.
 func (p *Player) leaveRole(i int32, r *role) {
 	g := &p.segs[i]
 	g.apart = false
@@ -351,7 +351,7 @@ func (p *Player) leaveRole(i int32, r *role) {
 	}
 }
 
-// neighbour returns the segment that a role is next to.
+// neighbour returns the segment of a neighbouring role.
 func (t *trial) neighbour(role int32) int32 {
 	if role == none {
 		return none

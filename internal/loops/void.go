@@ -2,27 +2,27 @@
 
 package loops
 
-// A large segment can hold thousands of blocks: memory that a layer freed, filled again token by token.
-// As one layout it would change with every iteration. So it is cut into pieces, each with its own layout
-// and with links to its neighbours:
+// A large segment can contain thousands of blocks: memory that a layer freed, filled again token by token. A
+// single layout for it would change with every iteration. So it is divided into pieces, each with its own layout
+// and links to its neighbours:
 //
 //	| used used used | used used | v o i d                        | used used |
 //
-// Free memory between pieces may be a piece too, a void, of any size. It is filled from its front: each
-// new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of
-// a piece joins the void. So finished pieces are alike, and an iteration touches only the last piece and
-// the void. All that matters about the void is whether it is larger or smaller than other holes.
+// Free memory between pieces may be a piece too, called a void, of any size. It is filled from the front: each
+// new block joins the piece before the void, until that piece has many blocks. Memory freed at the end of a piece
+// joins the void. So finished pieces are alike, and an iteration touches only the last piece and the void. The
+// only thing that matters about a void is whether it is larger or smaller than other holes.
 //
-// Two neighbours are never both free where they touch: they would be one void.
+// Two neighbours are never both free where they meet, because that memory would be one void.
 
 const (
-	cutLeast  = 512 << 20 / quantum // the smallest segment that is cut
+	cutLeast  = 512 << 20 / quantum // the smallest segment that is divided
 	voidLeast = 32 << 20 / quantum  // the smallest void
-	maxMarks  = 24                  // of a piece that still grows
+	maxMarks  = 24                  // maximum number of marks of a piece that still grows
 )
 
-// opens reports whether a request cuts a large unused segment. From then on the segment is a void
-// whenever it is unused.
+// opens reports whether a request splits a large unused segment. From then on the segment is a void whenever it
+// is unused.
 func (p *Player) opens(s *segment, r *request, got uint64) bool {
 	return !s.void && got >= p.cutLeast && r.cuts(got) && s.prev == none && s.next == none && got == p.size(s)
 }
@@ -35,7 +35,7 @@ func (p *Player) open(i int32) {
 	p.slots[p.slot(p.segs[i].addr)] = none
 }
 
-// takeFront takes a request's block from the front of a void.
+// takeFront allocates a request's block at the front of a void.
 func (p *Player) takeFront(r *request, got uint64, i int32) place {
 	size, addr := got, p.segs[i].addr
 	if r.cuts(got) {
@@ -46,7 +46,7 @@ func (p *Player) takeFront(r *request, got uint64, i int32) place {
 	return at
 }
 
-// append adds a used block before a void: to the piece there, or as a new one.
+// append adds a used block before a void: to the piece there, or as a new piece.
 func (p *Player) append(void int32, addr, size uint64) place {
 	left := p.segs[void].prev
 	p.watch.beside(p, left)
@@ -63,8 +63,8 @@ func (p *Player) append(void int32, addr, size uint64) place {
 	return place{seg: left + 1, at: at}
 }
 
-// addPiece makes a piece with its own layout between two others. If another piece has its slot, it shares
-// no layout.
+// addPiece makes a piece with its own layout between two others. If another piece has its slot, its layout is
+// never shared.
 func (p *Player) addPiece(addr uint64, set, left, right int32) int32 {
 	i := p.newSegment(addr, set)
 	s := &p.segs[i]
@@ -126,8 +126,7 @@ func (p *Player) shut(i int32) {
 	o.sum = sumOf(o.marks[0], o.marks[1].at())
 }
 
-// detach makes the hole j of a piece part of a void if the memory next to it is free;
-// otherwise it returns false.
+// detach makes hole j of a piece part of a void if the memory next to it is free, and reports whether it did.
 func (p *Player) detach(i int32, j int) bool {
 	s := &p.segs[i]
 	m := p.owns[s.own].marks
@@ -163,8 +162,7 @@ func (p *Player) endsFree(i int32, end bool) bool {
 	return !m[0].used()
 }
 
-// cut removes the hole j, the first or last, from a piece, and the piece itself
-// if nothing else is left.
+// cut removes hole j, the first or last, from a piece, and the piece itself if nothing else is left.
 func (p *Player) cut(i int32, j int) {
 	o := p.edit(i)
 	m := o.marks
@@ -209,7 +207,7 @@ func (p *Player) fill(set, before, after int32, addr, size uint64) {
 	}
 }
 
-// trim turns the hole j at an end of a piece into a void, and returns the piece next to it.
+// trim turns hole j at an end of a piece into a void, and returns the piece next to it.
 func (p *Player) trim(i int32, j int, stays, next int32, addr, size uint64) (int32, uint64, uint64) {
 	s := &p.segs[i]
 	m := p.marks(s)

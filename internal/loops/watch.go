@@ -4,29 +4,29 @@ package loops
 
 import "math/bits"
 
-// watch observes a loop as it is played and looks for iterations like earlier ones. An iteration is
-// identified by its decisions and by the layouts of the segments that it touched, as it left them. When
-// one is seen again, the iterations since then are worth recording.
+// watch observes a loop as it is played and looks for iterations like earlier ones. An iteration is identified by
+// its decisions and by the final layouts of the segments it touched. When one recurs, the iterations since then
+// are worth recording.
 type watch struct {
 	body    *body // nil outside loops
 	sum     uint64
 	touched []int32
 	stamp   int32
 
-	seen   map[uint64]int // when an iteration was last seen
-	period int            // how long ago the previous iterations were seen
-	streak int            // for how many of them this was so
-	cycle  int            // iterations still to be recorded
-	limit  int            // how many iterations are worth recording at a time
+	seen   map[uint64]int // when each iteration was last seen, by hash
+	period int            // how many iterations ago the last ones were seen
+	streak int            // number of consecutive iterations with this period
+	cycle  int            // number of iterations still to be recorded
+	limit  int            // maximum number of iterations to record at a time
 
-	taken *shortcut // the last one, if nothing has been played since
-	again int       // how often it was taken in a row
+	taken *shortcut // the last shortcut, if nothing has been played since
+	again int       // how many times it was taken in a row
 
 	rec  *recording
 	room recording // the last recording, whose memory is reused
 }
 
-// few is the number of iterations up to which a recording is worth extending, and most is the limit.
+// few is the number of iterations up to which a recording is worth extending; most is the limit.
 const (
 	few  = 48
 	most = 1 << 12
@@ -62,7 +62,7 @@ func (w *watch) turn() {
 	w.stamp++
 }
 
-// mix adds to the hash of the iteration.
+// mix adds x to the hash of the iteration.
 func (w *watch) mix(x uint64) { w.sum = bits.RotateLeft64((w.sum^x)*0x9e3779b97f4a7c15, 31) + x }
 
 func (w *watch) touch(p *Player, i int32) {
@@ -72,7 +72,7 @@ func (w *watch) touch(p *Player, i int32) {
 	}
 }
 
-// chosen records a hole that a request is about to get.
+// chosen records the hole chosen for a request.
 func (w *watch) chosen(p *Player, r *request, got uint64, at place, grown bool) {
 	if w.body == nil {
 		return
@@ -111,7 +111,7 @@ func (w *watch) born(p *Player, i, void int32) {
 	}
 }
 
-// removed records that a piece is gone. Pieces that a recording refers to are kept until it ends.
+// removed records that a piece no longer exists. Pieces that a recording refers to are kept until it ends.
 func (w *watch) removed(p *Player, i int32) {
 	if w.rec != nil {
 		w.rec.dead = append(w.rec.dead, i)
@@ -192,8 +192,8 @@ func (w *watch) turned(p *Player, done int) {
 	}
 }
 
-// recordNext records the next iterations of a cycle, a few at a time: a shortcut can only be entered at
-// its beginning.
+// recordNext records the next iterations of a cycle, a few at a time, because a shortcut can only be entered at
+// its start.
 func (w *watch) recordNext(p *Player, done int) {
 	pieces := (w.cycle + few - 1) / few
 	if pieces == 0 {
@@ -208,8 +208,8 @@ func (w *watch) recordNext(p *Player, done int) {
 	w.record(p, w.body, done, turns)
 }
 
-// keep ends a recording. If it turns out to be useless, what was seen before it is out of
-// date, so the next one needs more evidence.
+// keep ends a recording. If the recording is useless, earlier observations are out of date, so the next one needs
+// more evidence.
 func (w *watch) keep(p *Player, done int) {
 	if s := w.rec.finish(p); s != nil {
 		w.body.class.add(s)

@@ -213,7 +213,7 @@ func s0(s *setup.Setup, p *Plan) settings {
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ model, change, why string }{
 		{"mpnet-base", "checkpointing", "mpnet does not support gradient checkpointing in transformers"},
-		{"t5-small", "attention flash", "t5 has no flash attention: its position bias needs sdpa or eager"},
+		{"t5-small", "attention flash", "t5 does not support flash attention because of its position bias; use sdpa or eager"},
 	} {
 		s := run(t, map[string]any{"model": map[string]any{"name": c.model}, "batch": 2.0, "seq": 64.0, "precision": "amp-bf16"})
 		p, err := Search(Request{Setup: s, Card: card(t, "A100-80GB")})

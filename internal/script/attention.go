@@ -24,7 +24,7 @@ func attention(in *interpreter, a arguments) value {
 	k, okK := card(a, 1, "key")
 	v, okV := card(a, 2, "value")
 	if !okQ || !okK || !okV || q.Dim() != 4 {
-		in.noteTensors("scaled_dot_product_attention of tensors without exactly four dimensions", a)
+		in.noteTensors("scaled_dot_product_attention on tensors that do not have four dimensions", a)
 		return unknown{}
 	}
 	drops, _ := number(a.or(4, "dropout_p", 0.0))
@@ -39,7 +39,7 @@ func rmsNorm(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	if l, ok := a.or(1, "normalized_shape", nil).(*list); ok && len(l.items) > 1 {
-		in.note("an RMS norm over several dimensions is counted as one over the last")
+		in.note("an RMS norm over several dimensions is counted as if it were over the last one only")
 	}
 	return x.RMSNorm(optional(a, 2, "weight")).Hold()
 }
@@ -54,7 +54,7 @@ func outer(_ *interpreter, a arguments) value {
 	return x.Unsqueeze(1).Mul(y).Hold()
 }
 
-// markCausal remembers that the mask v is causal, and returns v.
+// markCausal records that the mask v is causal, and returns v.
 func (in *interpreter) markCausal(v value) value {
 	switch t := v.(type) {
 	case *hostTensor:

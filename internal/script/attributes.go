@@ -10,11 +10,11 @@ import (
 
 // attributed is a native object with its own attributes.
 type attributed interface {
-	// attr returns the attribute, owned by the caller, or false if there is none with that name.
+	// attr returns the attribute, owned by the caller, or false if it does not exist.
 	attr(in *interpreter, name string) (value, bool)
 }
 
-// getattr returns o.name; o stays the caller's.
+// getattr returns o.name; it borrows o.
 func (in *interpreter) getattr(o value, name string) value {
 	switch o := o.(type) {
 	case *instance:
@@ -176,7 +176,7 @@ func (in *interpreter) superAttr(s *super, name string) value {
 	return &bound{self: hold(s.self), name: "super." + name}
 }
 
-// setattr implements o.name = v and takes v over.
+// setattr implements o.name = v; it takes ownership of v.
 func (in *interpreter) setattr(o value, name string, v value) {
 	switch o := o.(type) {
 	case *instance:
@@ -205,7 +205,7 @@ func (in *interpreter) setattr(o value, name string, v value) {
 	drop(v)
 }
 
-// getitem returns o[key]; both stay the caller's.
+// getitem returns o[key]; it borrows both.
 func (in *interpreter) getitem(o, key value) value {
 	v := in.item(o, key)
 	switch o.(type) {
@@ -218,7 +218,7 @@ func (in *interpreter) getitem(o, key value) value {
 	return v
 }
 
-// item is getitem without the marks of tensors.
+// item is getitem, but does not mark tensors with what is known about them.
 func (in *interpreter) item(o, key value) value {
 	switch o := o.(type) {
 	case *list:
@@ -273,7 +273,7 @@ func (in *interpreter) item(o, key value) value {
 	return unknown{}
 }
 
-// textItem returns a part of a string.
+// textItem returns text[key].
 func textItem(text string, key value) value {
 	letters := []rune(text)
 	switch k := key.(type) {
@@ -343,7 +343,7 @@ func (s *slice) bounds(n int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// setitem implements o[key] = v and takes v over.
+// setitem implements o[key] = v; it takes ownership of v.
 func (in *interpreter) setitem(o, key, v value) {
 	in.puts(v, o)
 	switch o := o.(type) {

@@ -21,7 +21,7 @@ func gradOf(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	if len(roots) > 1 {
-		in.note("torch.autograd.grad is followed only for the first of its outputs; the run takes more")
+		in.note("torch.autograd.grad is followed only for its first output; the run needs more memory")
 	}
 	twice, _ := a.or(4, "create_graph", false).(bool)
 	keeps, given := a.or(3, "retain_graph", nil).(bool)
@@ -40,12 +40,12 @@ func gradOf(in *interpreter, a arguments) value {
 }
 
 // differentiate runs the backward from root. If twice is set (create_graph), the gradients that this backward
-// multiplies are kept until the next backward, which goes through their graph too.
+// multiplies are kept until the next backward, which also runs through their graph.
 func (in *interpreter) differentiate(root *shadow.Tensor, inputs []*shadow.Tensor, g *shadow.Tensor, keeps, twice bool) value {
 	if !twice {
 		return gradients(root.GradOf(inputs, g, keeps))
 	}
-	in.note("the graph of gradients that create_graph makes, and its backward, are counted roughly; the run may take a few percent less or more")
+	in.note("the gradient graph that create_graph makes, and its backward, are only approximated; the run may need a few percent more or less memory")
 	in.result.Twice = true
 	kept := in.World.KeepIncoming()
 	out := gradients(root.GradOf(inputs, g, keeps))
@@ -66,14 +66,14 @@ func gradients(grads []*shadow.Tensor) value {
 	return out
 }
 
-// runGraphs runs the backward through graphs of gradients, which are newer than the rest of the graph.
+// runGraphs runs the backward through gradient graphs, which are newer than the rest of the graph.
 func (in *interpreter) runGraphs() {
 	for _, graph := range slices.Backward(in.graphs) {
 		graph.Backward()
 	}
 }
 
-// freeGraphs frees the graphs of gradients after a backward has run through them.
+// freeGraphs frees the gradient graphs after a backward has run through them.
 func (in *interpreter) freeGraphs() {
 	for _, graph := range in.graphs {
 		graph.Drop()

@@ -14,7 +14,7 @@ import (
 // natives holds the known functions by their dotted names.
 var natives map[string]func(in *interpreter, a arguments) value
 
-// register fills the tables of natives when the first script is followed, since most runs of snug follow none.
+// register fills the native tables when the first script is followed, because most runs of snug follow none.
 var register = sync.OnceFunc(func() {
 	natives = map[string]func(*interpreter, arguments) value{}
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -177,7 +177,7 @@ func enumerated(in *interpreter, a arguments) value {
 	}
 	i, _ := a.or(1, "start", 0).(int)
 	i--
-	var kept value // enumerate reuses its tuple, which keeps the last item alive
+	var kept value // enumerate reuses its tuple, so the tuple keeps the last item alive
 	return &iterator{
 		size: of.size, data: of.data, whole: of.whole, end: func() { drop(of); drop(kept) },
 		skip: func() bool { return of.skip != nil && of.skip() },
@@ -344,7 +344,7 @@ func iterOf(in *interpreter, a arguments) value {
 }
 
 func nextOf(in *interpreter, a arguments) value {
-	if l, ok := a.or(0, "", nil).(*list); ok { // a generator expression, whose values exist already
+	if l, ok := a.or(0, "", nil).(*list); ok { // a generator expression: its values have already been computed
 		if len(l.items) == 0 {
 			return hold(a.or(1, "", unknown{}))
 		}
@@ -597,7 +597,7 @@ func typeOf(_ *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// wrapped returns the iterable that it is given, as tqdm does.
+// wrapped returns its argument, as tqdm does.
 func wrapped(_ *interpreter, a arguments) value {
 	v, ok := a.get(0, "iterable")
 	if !ok {

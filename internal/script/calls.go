@@ -38,8 +38,8 @@ func (in *interpreter) superOf() value {
 	return unknown{}
 }
 
-// arguments evaluates the arguments. The tuple or dict after a * or ** also keeps its items alive until the
-// call has ended; kept holds it.
+// arguments evaluates the arguments. The tuple or dict after * or ** keeps its items alive until the call ends;
+// it is returned in kept.
 func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value) {
 	for _, a := range list {
 		v := in.eval1(a.Value)
@@ -67,7 +67,7 @@ func (in *interpreter) arguments(list []pysrc.Arg) (args arguments, kept []value
 	return args, kept
 }
 
-// invoke calls fn, which stays the caller's, and takes the arguments over.
+// invoke calls fn. It borrows fn and takes ownership of the arguments.
 func (in *interpreter) invoke(fn value, args arguments) value {
 	if in.depth++; in.depth > maxDepth {
 		in.fail("calls are nested more than %d deep here", maxDepth)
@@ -147,17 +147,17 @@ func (in *interpreter) instanceMethod(o *instance, name string) value {
 	return nil
 }
 
-// noteTensors notes that what a call does with tensors is not followed, if it is given any.
+// noteTensors adds a note that a call is not followed if any of its arguments is a tensor.
 func (in *interpreter) noteTensors(what string, args arguments) {
 	for _, v := range append(append([]value(nil), args.pos...), args.named...) {
 		if holdsTensor(v) {
-			in.note("what %s does with tensors is not followed", what)
+			in.note("the effect of %s on tensors is not followed", what)
 			return
 		}
 	}
 }
 
-// run calls a Python function, whose parameters take the arguments over.
+// run calls a Python function, which takes ownership of the arguments.
 func (in *interpreter) run(f *function, args arguments) value {
 	hold(f)
 	f.scope.hold()
@@ -199,7 +199,7 @@ func (in *interpreter) body(f *function, s *scope) value {
 	return out
 }
 
-// generator runs the function up to its next yield each time a value is asked for.
+// generator runs the function up to its next yield each time a value is requested.
 func (in *interpreter) generator(f *function, s *scope) value {
 	seq := iter.Seq[value](func(yield func(value) bool) {
 		defer func() {
@@ -304,7 +304,7 @@ func (in *interpreter) parameters(f *function, s *scope, args arguments) {
 	}
 }
 
-// rest returns the named arguments that no parameter has taken, as a dict; it takes them over.
+// rest returns the named arguments that match no parameter as a dict, which takes ownership of them.
 func rest(args arguments, used map[string]bool) *dict {
 	d := &dict{}
 	for i, n := range args.names {
@@ -345,8 +345,8 @@ func (in *interpreter) function(params []pysrc.Param) *function {
 	return f
 }
 
-// decorated applies known decorators and those that the script defines. Others are assumed to leave the function
-// unchanged.
+// decorated applies known decorators and those that the script defines. Others are assumed not to change the
+// function.
 func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 	var out value = f
 	for i := len(ds) - 1; i >= 0; i-- {
@@ -366,7 +366,7 @@ func (in *interpreter) decorated(ds []pysrc.Expr, f *function) value {
 	return out
 }
 
-// ownDecorator calls a decorator that the script itself defines; f is taken over.
+// ownDecorator calls a decorator that the script itself defines; it takes ownership of f.
 func (in *interpreter) ownDecorator(e pysrc.Expr, f value) value {
 	by := in.eval1(e)
 	defer drop(by)
@@ -455,7 +455,7 @@ func (in *interpreter) construct(c *class, args arguments) value {
 	return o
 }
 
-// dataFields is the __init__ of a dataclass, or of a class that has none.
+// dataFields is the __init__ of a dataclass, or of a class that defines none.
 func (in *interpreter) dataFields(o *instance, c *class, args arguments) {
 	names := c.allFields()
 	for i, v := range args.pos {

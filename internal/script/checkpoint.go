@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.utils.checkpoint.checkpoint over a function of the script (torch/utils/checkpoint.py, 2.11).
+// torch.utils.checkpoint.checkpoint applied to a function of the script (torch/utils/checkpoint.py, 2.11).
 
 func registerCheckpoint() {
 	natives["torch.utils.checkpoint.checkpoint"] = checkpointed
@@ -17,7 +17,8 @@ func registerCheckpoint() {
 // checkpointOptions are the arguments of checkpoint that it does not pass on to the function.
 var checkpointOptions = []string{"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
 
-// checkpointed implements checkpoint(function, *args, use_reentrant=…, **kwargs). use_reentrant=True is the default.
+// checkpointed implements checkpoint(function, *args, use_reentrant=…, **kwargs). The default is
+// use_reentrant=True.
 func checkpointed(in *interpreter, a arguments) value {
 	fn, ok := a.get(0, "function")
 	if !ok {
@@ -30,7 +31,7 @@ func checkpointed(in *interpreter, a arguments) value {
 		}
 	}
 	if c, ok := a.get(-1, "context_fn"); ok && c != nil {
-		in.note("context_fn of a checkpoint is not followed; the run takes more if it keeps activations")
+		in.note("a checkpoint's context_fn is not followed; the run needs more memory if it keeps activations")
 	}
 	if older, ok := a.or(-1, "use_reentrant", true).(bool); older || !ok {
 		return in.checkpointOlder(fn, call)
@@ -89,7 +90,7 @@ func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 			return t
 		}
 		plain = v
-		in.note("a reentrant checkpoint over a function that returns more than one tensor is not followed; the run takes less")
+		in.note("a reentrant checkpoint of a function that returns more than one tensor is not followed; the run needs less memory")
 		return nil
 	})
 	if out == nil {
@@ -99,8 +100,8 @@ func (in *interpreter) checkpointOlder(fn value, call arguments) value {
 	return out
 }
 
-// abandoning runs f. If a checkpoint stops f early because nothing more needs to be computed again, everything that
-// the functions inside f held is dropped, as for an exception.
+// abandoning runs f. If a checkpoint stops f early because nothing more needs to be recomputed, everything held
+// by the functions inside f is dropped, as for an exception.
 func (in *interpreter) abandoning(f func() value) value {
 	scopes, pending, at := len(in.scopes), len(in.pending), in.at
 	defer func() {
@@ -113,7 +114,7 @@ func (in *interpreter) abandoning(f func() value) value {
 	return f()
 }
 
-// abandon drops the values of unfinished expressions and the names of unfinished functions, innermost first.
+// abandon drops the values of unfinished expressions and the variables of unfinished functions, innermost first.
 func (in *interpreter) abandon(scopes, pending int) {
 	for i := len(in.pending) - 1; i >= pending; i-- {
 		drop(in.pending[i])
@@ -125,7 +126,7 @@ func (in *interpreter) abandon(scopes, pending int) {
 	in.scopes = in.scopes[:scopes]
 }
 
-// pend remembers values of an expression that is not finished; finish(mark) forgets them.
+// pend records values of an unfinished expression; finish(mark) forgets them.
 func (in *interpreter) pend(vs ...value) (mark int) {
 	mark = len(in.pending)
 	in.pending = append(in.pending, vs...)

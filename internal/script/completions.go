@@ -4,7 +4,8 @@ package script
 
 import "snug/internal/shadow"
 
-// Natives for trainers that generate the answers they train on: site-packages/trl_trainer_grpo_trainer.py.
+// Native functions for trainers that generate the answers they train on:
+// site-packages/trl_trainer_grpo_trainer.py.
 
 func registerCompletions() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -18,7 +19,7 @@ func registerCompletions() {
 	}
 }
 
-// promptsBatch implements snug.prompts(): a batch of texts, which are not on the card yet.
+// promptsBatch implements snug.prompts(): a batch of texts that are not on the card yet.
 func promptsBatch(in *interpreter, _ arguments) value {
 	in.asked, in.compares = true, true
 	d := &dict{record: true, sized: true}
@@ -26,8 +27,8 @@ func promptsBatch(in *interpreter, _ arguments) value {
 	return d
 }
 
-// generatedRows implements snug.generated_rows(steps): the completions that are generated at once, for this many
-// batches.
+// generatedRows implements snug.generated_rows(steps): the number of completions generated at once, for the given
+// number of batches.
 func generatedRows(in *interpreter, a arguments) value {
 	steps, ok := a.or(0, "steps", 1).(int)
 	if !ok || steps < 1 {
@@ -36,8 +37,8 @@ func generatedRows(in *interpreter, a arguments) value {
 	return in.Batch * steps
 }
 
-// completionLength implements snug.completion_length(most): the tokens of a completion. They are as many as the
-// setup says, or as the trainer allows, if the sample has room for them and a prompt.
+// completionLength implements snug.completion_length(most): the number of tokens in a completion. It comes from
+// the setup or the trainer's limit, but leaves room for a prompt in the sample.
 func completionLength(in *interpreter, a arguments) value {
 	if in.Completion > 0 {
 		return in.answer()
@@ -54,21 +55,21 @@ func promptLength(in *interpreter, a arguments) value {
 	return max(1, in.Seq-n)
 }
 
-// How many events a generation may have; a longer one adds several tokens to the cache at a time. The first generations
-// decide how much memory is reserved, and later ones find it there.
+// Limits on the number of events in a generation; a longer one adds several tokens to the cache at a time. The
+// first generations determine how much memory is reserved, and later ones reuse it.
 const (
 	maxDecoded     = 240_000
 	firstDecoded   = 2
 	repeatsDecoded = 2_000
 )
 
-// generationCache is the cache that a generation passes to the next forward, which takes it over.
+// generationCache is the cache that a generation passes to the next forward, which takes ownership of it.
 type generationCache struct {
 	of   []*shadow.Tensor
 	grow int
 }
 
-// take returns the tensors, which now belong to the caller, and by how many tokens they grow.
+// take returns the tensors, now owned by the caller, and the number of tokens by which they grow.
 func (c *generationCache) take() ([]*shadow.Tensor, int) {
 	of := c.of
 	c.of = nil
@@ -76,7 +77,7 @@ func (c *generationCache) take() ([]*shadow.Tensor, int) {
 }
 
 // generates implements snug.generate(model, ids, mask, new): GenerationMixin._sample of transformers (5.17) with
-// sampling and a DynamicCache. It returns the ids with new ones after them.
+// sampling and a DynamicCache. It returns the ids with new ones appended.
 func generates(in *interpreter, a arguments) value {
 	n, okM := a.or(0, "model", nil).(*network)
 	ids, okI := a.or(1, "ids", nil).(*shadow.Tensor)
@@ -86,13 +87,13 @@ func generates(in *interpreter, a arguments) value {
 		in.note("generation is not followed")
 		return unknown{}
 	}
-	if in.survey != nil { // which is only looking for the sizes of a training batch
+	if in.survey != nil { // a survey only needs the sizes of a training batch
 		return in.World.Empty(shadow.Dims(ids.Size(0), ids.Size(1)+count), shadow.Int64).Hold()
 	}
 	g := &generation{in: in, n: n, ids: ids.Hold(), mask: mask.Hold()}
 	g.forward(g.ids, 0)
 	if len(g.cache) == 0 {
-		in.note("the cache of this generation is not followed; the run takes more")
+		in.note("the cache of this generation is not followed; the run needs more memory")
 	}
 	most := in.decodes()
 	stride, left := 1, count
@@ -102,7 +103,7 @@ func generates(in *interpreter, a arguments) value {
 		last := g.ids.Slice(1, g.ids.Size(1)-1, g.ids.Size(1)).Contiguous().Hold()
 		g.forward(last, min(stride, left))
 		last.Drop()
-		if left == count-1 { // the first token shows what one takes
+		if left == count-1 { // the first token shows how many events one needs
 			stride = 1 + left*(len(in.World.Trace.Events)-begin)/most
 		}
 	}
@@ -113,7 +114,7 @@ func generates(in *interpreter, a arguments) value {
 	return g.ids
 }
 
-// decodes returns how many events the next generation may have.
+// decodes returns the maximum number of events of the next generation.
 func (in *interpreter) decodes() int {
 	in.generated++
 	if in.generated > firstDecoded {
@@ -128,12 +129,12 @@ type generation struct {
 	n         *network
 	ids, mask *shadow.Tensor
 	cache     []*shadow.Tensor
-	logits    *shadow.Tensor // of the last forward
+	logits    *shadow.Tensor // from the last forward
 	scores    *shadow.Tensor // next_token_scores
 	probs     *shadow.Tensor
 }
 
-// forward runs the model on tokens and takes its cache and logits over.
+// forward runs the model on tokens and keeps its cache and logits.
 func (g *generation) forward(ids *shadow.Tensor, grow int) {
 	args := arguments{
 		names: []string{"input_ids", "attention_mask", "use_cache", "logits_to_keep"},
@@ -163,7 +164,7 @@ func (g *generation) forward(ids *shadow.Tensor, grow int) {
 }
 
 // sample draws the next tokens: a copy of their logits in float32, the probabilities, and the random numbers of
-// torch.multinomial. What it computed for the tokens before lives until then.
+// torch.multinomial. The values for the previous tokens live until then.
 func (g *generation) sample(count int) {
 	w := g.in.World
 	if g.logits == nil {

@@ -11,10 +11,10 @@ import (
 // configValue is a model's configuration: the setup's, with the script's changes.
 type configValue struct {
 	refs
-	own       map[string]any // the configuration of a model that is not the setup's
+	own       map[string]any // configuration of a model other than the setup's
 	changed   map[string]any
-	attention string   // attn_implementation; "" if left open
-	of        *network // the model it belongs to; nil before there is one
+	attention string   // attn_implementation; "" if not specified
+	of        *network // the model it belongs to, or nil
 }
 
 func (c *configValue) release() { c.last() }
@@ -26,7 +26,7 @@ func (in *interpreter) namedConfig(a arguments) *configValue {
 	return c
 }
 
-// newConfig implements calls of a configuration class.
+// newConfig implements a call of a configuration class.
 func newConfig(a arguments) *configValue {
 	c := &configValue{changed: map[string]any{}}
 	c.change(a)
@@ -38,7 +38,7 @@ func (c *configValue) copied() *configValue {
 	return &configValue{own: c.own, changed: maps.Clone(c.changed), attention: c.attention}
 }
 
-// change takes over the arguments that are keys of a configuration.
+// change applies the arguments that are keys of a configuration.
 func (c *configValue) change(a arguments) {
 	for i, name := range a.names {
 		if kind, ok := a.named[i].(string); ok && strings.TrimPrefix(name, "_") == "attn_implementation" {
@@ -104,7 +104,8 @@ func (c *configValue) keys(in *interpreter) map[string]any {
 	return in.Config
 }
 
-// labels returns num_labels if it is not set: the number of label names, or transformers' default of two.
+// labels returns the value of num_labels if it is not set: the number of label names, or transformers' default of
+// two.
 func (c *configValue) labels(in *interpreter) int {
 	if names, ok := c.keys(in)["id2label"].(map[string]any); ok {
 		return len(names)
@@ -112,7 +113,8 @@ func (c *configValue) labels(in *interpreter) int {
 	return 2
 }
 
-// synonyms lists the names that different configurations use for the same value, as transformers' attribute_map does.
+// synonyms lists the names that different configurations use for the same value, like transformers'
+// attribute_map.
 var synonyms = map[string][]string{
 	"hidden_size": {"n_embd", "dim", "d_model"}, "num_hidden_layers": {"n_layer", "n_layers", "num_layers", "encoder_layers"},
 	"num_attention_heads": {"n_head", "n_heads", "num_heads", "encoder_attention_heads"}, "max_position_embeddings": {"n_positions", "n_ctx"},
@@ -157,14 +159,16 @@ func configClass(path string) bool {
 	return strings.HasPrefix(path, "transformers.") && strings.HasSuffix(path, "Config") && !strings.HasSuffix(path, "BitsAndBytesConfig")
 }
 
-// heads maps a part of a model class's name to what the class is trained for. The first match counts.
+// heads maps a substring of a model class's name to the task that the class is trained for. The first match
+// applies.
 var heads = []struct{ part, head string }{
 	{"ForCausalLM", "causal-lm"}, {"LMHead", "causal-lm"}, {"ForMaskedLM", "masked-lm"}, {"ForSeq2SeqLM", "seq2seq-lm"},
 	{"ForConditionalGeneration", "seq2seq-lm"}, {"ForImageClassification", "image-classification"}, {"WithLMHead", "causal-lm"},
 	{"ForSequenceClassification", "sequence-classification"}, {"ForTokenClassification", "token-classification"},
 }
 
-// headOf returns the head of a model class; "encoder" means none. A head that is not simulated stops the script.
+// headOf returns the head of a model class; "encoder" means none. It stops the script if the head is not
+// simulated.
 func (in *interpreter) headOf(class string) string {
 	for _, h := range heads {
 		if strings.Contains(class, h.part) {

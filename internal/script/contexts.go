@@ -12,14 +12,14 @@ import (
 // contextValue is a known context manager.
 type contextValue struct {
 	autocast bool
-	dtype    shadow.DType // type of autocast; None switches it off
-	grad     *bool        // whether gradients are recorded inside
-	uncached bool         // autocast without its cache of weights
+	dtype    shadow.DType // autocast's dtype; None disables autocast
+	grad     *bool        // whether gradients are recorded inside, if set
+	uncached bool         // autocast does not cache weights
 	inferred bool         // inference mode
-	bare     *network     // its adapters are switched off inside
+	bare     *network     // the model whose adapters are disabled inside
 }
 
-// withs runs a with statement: the first item, and the others inside it.
+// withs runs a with statement: it enters the first item, and the others inside it.
 func (in *interpreter) withs(items []pysrc.WithItem, body []pysrc.Stmt) (sig signal) {
 	if len(items) == 0 {
 		return in.block(body)
@@ -89,8 +89,8 @@ func (in *interpreter) withInstance(o *instance, items []pysrc.WithItem, body []
 	return sig
 }
 
-// withGenerator enters a generator function decorated with contextlib.contextmanager: it runs up to the yield, then
-// the block, then the rest.
+// withGenerator enters a generator function decorated with contextlib.contextmanager: it runs the function up to
+// the yield, then the block, then the rest.
 func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body []pysrc.Stmt) signal {
 	entered, _ := it.next()
 	if items[0].As != nil {
@@ -104,7 +104,7 @@ func (in *interpreter) withGenerator(it *iterator, items []pysrc.WithItem, body 
 	return sig
 }
 
-// callMethod calls a method of an object if it has one with that name.
+// callMethod calls a method of an object if the method exists.
 func (in *interpreter) callMethod(o *instance, name string, args ...value) value {
 	fn, owner := o.class.find(name)
 	if owner == nil {
@@ -142,12 +142,12 @@ func (in *interpreter) autocastOf(dt shadow.DType, enabled value) *contextValue 
 	if dt == shadow.None {
 		c.dtype = in.Autocast
 		if c.dtype == shadow.None {
-			c.dtype = shadow.Float16 // the default of autocast on CUDA
+			c.dtype = shadow.Float16 // autocast's default on CUDA
 		}
 	}
 	on, known := truth(enabled)
 	if !known {
-		in.note("whether autocast is enabled is not known; it is assumed to be")
+		in.note("whether autocast is enabled is not known; it is assumed to be enabled")
 	}
 	if known && !on {
 		c.dtype = shadow.None

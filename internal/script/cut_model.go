@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Changes to a model's parts before the model is on the card: fewer layers, other embeddings. The model is built as
-// if its configuration had asked for them, since host memory is not counted.
+// Changes to a model's parts before the model is on the card: fewer layers, other embeddings. The model is built
+// as if its configuration specified them, because host memory is not counted.
 
 // notFollowed is the note on any other change to a model's parts.
-const notFollowed = "a part of the model is replaced here, which is not followed; the figure may be too high or too low"
+const notFollowed = "replacing this part of the model is not followed; the figure may be too high or too low"
 
-// cutLayers implements model.layers = v if v holds some of the model's own layers, and reports whether it could.
+// cutLayers implements model.layers = v if v contains some of the model's own layers, and reports whether it
+// does.
 func (in *interpreter) cutLayers(n *network, path string, v value) bool {
 	if o, ok := v.(*instance); ok {
 		v, _ = o.attrs.get("_items")
@@ -84,9 +85,9 @@ func (n *network) resize(in *interpreter, a arguments) value {
 	switch {
 	case !known && a.or(0, "new_num_tokens", nil) == nil:
 	case !known || size < 1:
-		in.note("the new size of the vocabulary is not known here; the model's own is counted, and new rows are not")
+		in.note("the new size of the vocabulary is not known here; the model's own is counted, without new rows")
 	case n.net != nil || n.config == nil:
-		in.note("embeddings that are resized after the model is made are not followed; the model's own vocabulary is counted, not %d", size)
+		in.note("resizing embeddings after the model is made is not followed; the model's own vocabulary is counted, not %d", size)
 	default:
 		n.config.changed["vocab_size"] = float64(size)
 		n.loading.Config, n.known = n.config.changed, nil
@@ -94,7 +95,7 @@ func (n *network) resize(in *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// every returns the items that the slice selects.
+// every returns the items selected by the slice.
 func (s *slice) every(items []value) []value {
 	lo, hi := s.bounds(len(items))
 	step, ok := s.step.(int)

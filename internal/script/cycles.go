@@ -2,21 +2,21 @@
 
 package script
 
-// Lists and dicts may hold each other. One that contains itself would be walked forever, so a script that makes one is
-// not followed. One list may be in another twice, and that in a third twice: sixty lines make a tree of more items than
-// any walk ends on, so a walk enters each container once.
+// Lists and dicts may contain each other. Walking one that contains itself would never end, so a script that
+// makes one is not followed. A list may also appear twice in another, and that one twice in a third: sixty lines
+// of this make a tree too large to walk, so a walk enters each container once.
 
 // puts checks a value before it is put into a container.
 func (in *interpreter) puts(v, into value) {
 	switch into.(type) {
 	case *list, *dict:
 	default:
-		return // what is not known may be equal to something else that is not
+		return // two unknown values may be equal
 	}
 	once := visited{steps: in.searched}
 	found := once.inside(v, func(x value) bool {
 		if once.steps > maxSearched {
-			in.fail("following the script took too many searches of lists and dicts; name its loop instead: --loop script")
+			in.fail("following the script requires too many searches of lists and dicts; name its loop instead: --loop script")
 		}
 		return x == into
 	})
@@ -26,13 +26,13 @@ func (in *interpreter) puts(v, into value) {
 	}
 }
 
-// visited holds the containers that a walk has entered.
+// visited records the containers that a walk has entered.
 type visited struct {
 	entered map[value]bool
-	steps   int // values seen
+	steps   int // number of values seen
 }
 
-// inside reports whether is holds for v or for a value inside it; lists and dicts are entered once each.
+// inside reports whether is returns true for v or a value inside it. Each list and dict is entered once.
 func (w *visited) inside(v value, is func(x value) bool) bool {
 	var items []value
 	w.steps++

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHostileContainers checks that lists that hold each other, and modules in modules, are followed or refused soon:
-// none of these may take as many steps as a walk along every path would.
+// TestHostileContainers checks that lists that contain each other, and nested modules, are followed or refused
+// quickly, without walking along every path.
 func TestHostileContainers(t *testing.T) {
 	const doubled = "s, r = [1], [1]\nfor i in range(60):\n    s = [s, s]\n    r = [r, r]\n"
 	const wraps = "from torch import nn\nclass W(nn.Module):\n    def __init__(self, old):\n        super().__init__()\n        self.old = old\n    def forward(self, x):\n        return self.old(x)\n"
@@ -31,7 +31,7 @@ func TestHostileContainers(t *testing.T) {
 			case tt.want == "" && err != nil:
 				t.Error(err)
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("got %v, want an error that says %q", err, tt.want)
+				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
 		})
 	}

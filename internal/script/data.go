@@ -8,8 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Field is one tensor of a batch, with the name and shape that the model expects. This file has data
-// loaders and the batches they yield.
+// Field is one tensor of a batch, with the name and shape that the model expects.
 type Field struct {
 	Name  string
 	Size  []int // the first is the batch size
@@ -19,7 +18,7 @@ type Field struct {
 // loader is a DataLoader, or anything else that yields batches.
 type loader struct {
 	refs
-	of        value // the data set
+	of        value // the dataset
 	collate   value
 	batch     int  // samples per batch
 	size      int  // number of batches, -1 if unknown
@@ -62,7 +61,7 @@ func newLoader(in *interpreter, a arguments) value {
 	l := &loader{of: hold(a.or(0, "dataset", unknown{})), collate: hold(a.or(-1, "collate_fn", nil)), size: -1}
 	n, known := given.(int)
 	l.batch = in.batchSize(given)
-	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer says which of its loaders is for training
+	if training, ok := a.or(-1, "_training", nil).(bool); ok && known { // a trainer specifies which of its loaders is for training
 		l.batch, l.evaluates = n, !training
 		if training && in.survey == nil {
 			l.batch = in.Batch
@@ -81,7 +80,7 @@ func newLoader(in *interpreter, a arguments) value {
 	return l
 }
 
-// batchSize returns a loader's batch size. The size that the script gives its first loader stands for the setup's.
+// batchSize returns a loader's batch size. The size of the script's first loader is replaced with the setup's.
 func (in *interpreter) batchSize(given value) int {
 	in.asked = true
 	n, ok := given.(int)
@@ -101,7 +100,7 @@ func (in *interpreter) batchSize(given value) int {
 	return n
 }
 
-// length returns the number of samples in a data set, or -1 if unknown.
+// length returns the number of samples in a dataset, or -1 if unknown.
 func (in *interpreter) length(of value) int {
 	switch d := of.(type) {
 	case *samples:
@@ -180,7 +179,7 @@ func (in *interpreter) nextLength(l *loader) {
 	}
 }
 
-// oneBatch returns a batch of n samples, beginning with sample from.
+// oneBatch returns a batch of n samples, starting with sample from.
 func (in *interpreter) oneBatch(l *loader, from, n int) value {
 	v := in.collated(l, from, n)
 	if l.onCard {
@@ -208,7 +207,7 @@ func (in *interpreter) collated(l *loader, from, n int) value {
 	return v
 }
 
-// labelled adds the labels that a collator for language models makes from the inputs.
+// labelled adds the labels that a language modelling collator makes from the inputs.
 func (in *interpreter) labelled(collate, batch value) {
 	o, ok := collate.(*instance)
 	d, isDict := batch.(*dict)
@@ -220,7 +219,7 @@ func (in *interpreter) labelled(collate, batch value) {
 	}
 }
 
-// samples returns n samples of the data set, stacked.
+// samples returns n samples of the dataset, stacked.
 func (in *interpreter) samples(l *loader, n int) value {
 	switch d := l.of.(type) {
 	case *hostTensor:
@@ -254,10 +253,11 @@ func (in *interpreter) samples(l *loader, n int) value {
 	return in.mystery(n)
 }
 
-// cheapSample is how many expressions a sample may take if each sample of a batch is to be made separately.
+// cheapSample is the maximum number of expressions per sample if each sample of a batch is made separately.
 const cheapSample = 60
 
-// sampleList returns n samples for a collate_fn, beginning with sample from. If making them takes too long, the first is repeated.
+// sampleList returns n samples for a collate_fn, starting with sample from. If making them takes too long, it
+// repeats the first.
 func (in *interpreter) sampleList(of value, from, n int) value {
 	before := in.evaluated
 	sample := in.sample(of, from)
@@ -278,7 +278,7 @@ func (in *interpreter) sampleList(of value, from, n int) value {
 	return out
 }
 
-// sample returns one sample of a data set.
+// sample returns one sample of a dataset.
 func (in *interpreter) sample(of value, i int) value {
 	switch d := of.(type) {
 	case *hostTensor:
@@ -302,7 +302,7 @@ func (in *interpreter) sample(of value, i int) value {
 	return unknown{}
 }
 
-// firstSample returns the first sample of an iterable data set.
+// firstSample returns the first sample of an iterable dataset.
 func (in *interpreter) firstSample(o *instance) value {
 	it := in.iterateInstance(o)
 	if it == nil {
@@ -316,7 +316,7 @@ func (in *interpreter) firstSample(o *instance) value {
 	return in.copied(v)
 }
 
-// collates reports whether a collate_fn is code that can be run to learn what it returns.
+// collates reports whether a collate_fn is code that can be run to find out what it returns.
 func (in *interpreter) collates(v value) bool {
 	switch f := v.(type) {
 	case *function, *method, *partial:
@@ -328,7 +328,7 @@ func (in *interpreter) collates(v value) bool {
 	return false
 }
 
-// tried calls a function of the script to learn the shape of a batch, and drops the notes that it makes.
+// tried calls a function of the script to learn the shape of a batch, and discards its notes.
 func (in *interpreter) tried(f value, a arguments) value {
 	notes := len(in.result.Notes)
 	v := in.invoke(f, a)
@@ -362,7 +362,7 @@ func (in *interpreter) shaped(v value) bool {
 	return false
 }
 
-// copied returns a deep copy of a sample that may be changed.
+// copied returns a deep copy of a sample, which may be modified.
 func (in *interpreter) copied(v value) value {
 	switch v := v.(type) {
 	case *dict:
@@ -398,7 +398,7 @@ func (in *interpreter) stacked(v value) value {
 	return v
 }
 
-// sized gives each part of a batch n samples, and tokens the setup's length.
+// sized resizes each part of a batch to n samples, and tokens to the setup's length.
 func (in *interpreter) sized(v value, n int) value {
 	switch v := v.(type) {
 	case *hostTensor:
@@ -423,7 +423,7 @@ func (in *interpreter) sized(v value, n int) value {
 	return hold(v)
 }
 
-// rows returns n samples of a tensor of the data set. Token ids get the setup's length.
+// rows returns n samples of a tensor of the dataset. Token ids get the setup's length.
 func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	size := slices.Clone(d.size)
 	size[0] = n
@@ -436,16 +436,16 @@ func (in *interpreter) rows(d *hostTensor, n int) *hostTensor {
 	return out
 }
 
-// measure checks whether the script's own data has the setup's length. If so, all its lengths are kept, since labels
-// may be shorter than inputs.
+// measure checks whether the script's own data has the setup's length. If so, all its lengths are kept, because
+// labels may be shorter than inputs.
 func (in *interpreter) measure(size []int) {
 	for _, n := range size {
 		in.lengths = in.lengths || n > 8 && n >= in.length0-1 && n <= in.length0+1
 	}
 }
 
-// beyond returns by how many tokens the script's samples exceed the sequence: one if inputs and labels are cut from the
-// same row.
+// beyond returns by how many tokens the script's samples exceed the sequence. It is one if inputs and labels are
+// slices of the same row.
 func (in *interpreter) beyond(length int) int {
 	if off := length - in.length0; off >= -1 && off <= 1 {
 		return off
@@ -456,7 +456,7 @@ func (in *interpreter) beyond(length int) int {
 	return 0
 }
 
-// field returns a tensor of a batch by name; token ids if the name is not known.
+// field returns a tensor of a batch by name, or token ids if the name is unknown.
 func (in *interpreter) field(name string, n int) value {
 	for _, f := range in.Fields {
 		if f.Name == name {
@@ -468,7 +468,7 @@ func (in *interpreter) field(name string, n int) value {
 	return unknown{}
 }
 
-// mystery returns a batch of an unknown data set: the tensors that the model takes.
+// mystery returns a batch of an unknown dataset: the tensors that the model expects.
 func (in *interpreter) mystery(n int) value {
 	in.asked = true
 	d := &dict{record: true, batch: true}
@@ -478,7 +478,7 @@ func (in *interpreter) mystery(n int) value {
 	return d
 }
 
-// parts splits a batch of an unknown data set into a tuple of want tensors: inputs first, labels last.
+// parts splits a batch of an unknown dataset into a tuple of want tensors: inputs first, labels last.
 func (d *dict) parts(want int) []value {
 	if want <= 0 || want > len(d.vals) {
 		want = len(d.vals)
@@ -522,7 +522,7 @@ func (in *interpreter) moved(v value, a arguments) value {
 	return hold(v)
 }
 
-// sameContents marks out, a copy of v, with what is known of the contents of v.
+// sameContents copies what is known about the contents of v to out, a copy of v.
 func (in *interpreter) sameContents(out, v value) value {
 	in.marks(out, in.zeros[v])
 	if c, ok := in.contentsOf(v); ok {
@@ -531,7 +531,7 @@ func (in *interpreter) sameContents(out, v value) value {
 	return out
 }
 
-// iterate returns iter(v), or nil if v is not known.
+// iterate returns iter(v), or nil if v is unknown.
 func (in *interpreter) iterate(v value) *iterator {
 	switch v := v.(type) {
 	case *iterator:

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/pysrc"
 
-// Functions of the module dataclasses. The constructor of a dataclass is in calls.go.
+// Functions of the module dataclasses. A dataclass's constructor is in calls.go.
 
 func registerDataclasses() {
 	natives["dataclasses.fields"] = fieldsOf
@@ -63,7 +63,7 @@ func (c *class) fieldType(name string) value {
 	return unknown{}
 }
 
-// asDict implements dataclasses.asdict(…), also for objects inside the object.
+// asDict implements dataclasses.asdict(…), including nested objects.
 func (in *interpreter) asDict(v value) value {
 	o, ok := v.(*instance)
 	if !ok {
@@ -78,7 +78,7 @@ func (in *interpreter) asDict(v value) value {
 	return d
 }
 
-// replaced implements dataclasses.replace(…): a copy with other values.
+// replaced implements dataclasses.replace(…): a copy with some values replaced.
 func replaced(in *interpreter, a arguments) value {
 	o, ok := a.or(0, "obj", nil).(*instance)
 	if !ok {

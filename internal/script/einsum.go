@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// einsum implements torch.einsum for two tensors. Each letter is in both and the result, in both only (and is
-// summed), or in one and the result. It becomes a batched product of views of both.
+// einsum implements torch.einsum for two tensors. Each letter must be in both and the result, in both only (and
+// is summed), or in one and the result. It becomes a batched product of views of both tensors.
 func einsum(in *interpreter, a arguments) value {
 	equation, _ := a.or(0, "equation", "").(string)
 	x, okX := card(a, 1, "")
@@ -26,7 +26,7 @@ func einsum(in *interpreter, a arguments) value {
 // einsumOf is an equation with two operands, with its letters sorted by where they occur.
 type einsumOf struct {
 	left, right, result string
-	both, summed        []rune // in both operands: kept, or summed
+	both, summed        []rune // letters in both operands: kept, or summed
 	onlyLeft, onlyRight []rune
 }
 

@@ -2,15 +2,15 @@
 
 package script
 
-// Evaluating is how a loop known by name evaluates; the zero value means that it does not.
+// Evaluating configures the evaluation in a loop known by name; the zero value means none.
 type Evaluating struct {
-	Batch       int  // samples in a forward pass
-	Batches     int  // forward passes in an evaluation
+	Batch       int  // samples per forward pass
+	Batches     int  // forward passes per evaluation
 	Every       int  // optimizer steps between evaluations
 	KeepsLogits bool // the logits of all batches are kept until the evaluation ends
 }
 
-// record returns the evaluation in the form that such a loop reads, or None if there is no evaluation.
+// record returns the evaluation in the form that the loop reads, or None if there is no evaluation.
 func (e Evaluating) record() value {
 	if e.Batches == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (e Evaluating) record() value {
 	return d
 }
 
-// samples is a data set with nothing known but its length.
+// samples is a dataset of which only the length is known.
 type samples struct {
 	refs
 	n int

@@ -10,7 +10,7 @@ import (
 // eval1 evaluates an expression; the caller owns the value.
 func (in *interpreter) eval1(e pysrc.Expr) value {
 	if in.evaluated++; in.evaluated > maxExpressions {
-		in.fail("following the script took more than %d expressions; name its loop instead: --loop script", maxExpressions)
+		in.fail("following the script requires more than %d expressions; name its loop instead: --loop script", maxExpressions)
 	}
 	switch e := e.(type) {
 	case nil:
@@ -52,7 +52,7 @@ func (in *interpreter) eval1(e pysrc.Expr) value {
 	return in.operation(e)
 }
 
-// operation evaluates expressions with operators, and those that bind names.
+// operation evaluates expressions with operators, and expressions that bind names.
 func (in *interpreter) operation(e pysrc.Expr) value {
 	switch e := e.(type) {
 	case *pysrc.Unary:
@@ -105,7 +105,7 @@ func constant(text string) value {
 	return unknown{}
 }
 
-// ellipsis is ... in an index, which stands for all dimensions that are not named.
+// ellipsis is ... in an index, which stands for all dimensions that are not indexed explicitly.
 type ellipsis struct{}
 
 func (in *interpreter) name(id string) value {
@@ -115,7 +115,7 @@ func (in *interpreter) name(id string) value {
 	return namespace("builtins." + id)
 }
 
-// fstring evaluates the parts of an f-string for their effects; the text is not needed.
+// fstring evaluates the parts of an f-string for their side effects; the text is not needed.
 func (in *interpreter) fstring(e *pysrc.FString) value {
 	text, known := "", true
 	for _, p := range e.Parts {
@@ -130,7 +130,7 @@ func (in *interpreter) fstring(e *pysrc.FString) value {
 	return text
 }
 
-// all evaluates the elements of a list or tuple display, with starred ones expanded.
+// all evaluates the elements of a list or tuple display and expands starred ones.
 func (in *interpreter) all(elts []pysrc.Expr) []value {
 	var out []value
 	for _, e := range elts {
@@ -176,7 +176,7 @@ func (in *interpreter) merge(d *dict, v value) {
 	}
 }
 
-// mergePairs adds a list of names and values to a dictionary.
+// mergePairs adds a list of name-value pairs to a dict.
 func (in *interpreter) mergePairs(d *dict, l *list) {
 	in.grow(len(l.items))
 	for _, x := range l.items {
@@ -270,7 +270,7 @@ func (in *interpreter) clauses(cs []pysrc.Clause, element func()) {
 	}
 }
 
-// holds reports whether all conditions hold or may hold.
+// holds reports whether all conditions are true or unknown.
 func (in *interpreter) holds(ifs []pysrc.Expr) bool {
 	for _, e := range ifs {
 		v := in.eval1(e)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Settings files that a script opens: JSON and YAML. Their values decide sizes and counts.
+// Settings files that a script opens: JSON and YAML. Their values determine sizes and counts.
 
 // fileValue is a file that the script has opened.
 type fileValue struct{ path string }
@@ -57,7 +57,7 @@ func (in *interpreter) textOf(name string) (string, bool) {
 	}
 	text, err := in.Read(name)
 	if err != nil {
-		in.note("the file %s is not read (%v); what depends on its values is not known", name, err)
+		in.note("the file %s cannot be read (%v); anything that depends on its values is unknown", name, err)
 		return "", false
 	}
 	return text, true
@@ -81,7 +81,7 @@ func decodes(decode func(*interpreter, string) (any, error)) func(*interpreter, 
 		}
 		v, err := decode(in, text)
 		if err != nil {
-			in.note("what is read here cannot be decoded (%v); what depends on its values is not known", err)
+			in.note("the contents of this file cannot be decoded (%v); anything that depends on its values is unknown", err)
 			return unknown{}
 		}
 		return in.decoded(v)
@@ -97,7 +97,7 @@ func decodeJSON(_ *interpreter, text string) (v any, err error) {
 
 func (in *interpreter) decodeYAML(text string) (any, error) {
 	if in.YAML == nil {
-		return nil, errors.New("YAML is not read here")
+		return nil, errors.New("YAML is not supported here")
 	}
 	return in.YAML(text)
 }

@@ -8,17 +8,17 @@ import (
 	"snug/internal/shadow"
 )
 
-// checkBatch stops a script whose batch size does not depend on the setup: its figures would be the same
+// checkBatch stops a script whose batch size does not depend on the setup, because its figures would be the same
 // for every batch. A survey has no batch yet.
 func (in *interpreter) checkBatch() {
 	if in.survey != nil || in.asked || in.rows0 == 0 || in.rows0 == in.Batch {
 		return
 	}
-	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, whatever the setup says; ask for a batch of %d, or let the script take it from an argument such as --batch-size", in.rows0, in.rows0)})
+	panic(failure{path: in.File.Path, at: in.rowsAt, text: fmt.Sprintf("the script's own batch is %d here, regardless of the setup; use a batch of %d, or let the script read it from an argument such as --batch-size", in.rows0, in.rows0)})
 }
 
-// ownBatch notes the batch size that a model of the script's own is first trained with: that of its first tokens,
-// which some models take with the batch as the second dimension.
+// ownBatch records the batch size with which the script's own model is first trained: that of its first tokens.
+// Some models expect the batch as the second dimension.
 func (in *interpreter) ownBatch(o *instance, args arguments) {
 	if in.rows0 > 0 || !in.World.GradEnabled() {
 		return

@@ -6,8 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// torch.nn.functional, and the functions of torch that compute. Those that are methods of tensors too are only
-// listed here, and run the method: tensor_methods.go. Functions that make, save and load tensors are in torch.go.
+// torch.nn.functional, and torch functions that compute. Those that are also tensor methods are only listed here,
+// and call the method in tensor_methods.go. Functions that make, save and load tensors are in torch.go.
 
 func registerFunctional() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -48,7 +48,7 @@ func registerFunctional() {
 	}
 }
 
-// unfollowed returns a function that only adds a note if it is given tensors.
+// unfollowed returns a function that only adds a note if an argument is a tensor.
 func unfollowed(name string) func(*interpreter, arguments) value {
 	return func(in *interpreter, a arguments) value {
 		in.noteTensors(name, a)
@@ -56,7 +56,7 @@ func unfollowed(name string) func(*interpreter, arguments) value {
 	}
 }
 
-// card returns an argument that is a tensor on the card.
+// card returns an argument if it is a tensor on the card.
 func card(a arguments, i int, name string) (*shadow.Tensor, bool) {
 	t, ok := a.or(i, name, nil).(*shadow.Tensor)
 	return t, ok && t.Here()
@@ -100,7 +100,7 @@ func layerNorm(in *interpreter, a arguments) value {
 		return unknown{}
 	}
 	if l, ok := a.or(1, "normalized_shape", nil).(*list); ok && len(l.items) > 1 {
-		in.note("a layer norm over several dimensions is counted as one over the last")
+		in.note("a layer norm over several dimensions is counted as if it were over the last one only")
 	}
 	return x.LayerNorm(optional(a, 2, "weight"), optional(a, 3, "bias")).Hold()
 }
@@ -141,7 +141,7 @@ func normalize(in *interpreter, a arguments) value {
 	}
 	dim, _ := a.or(2, "dim", 1).(int)
 	if p, ok := number(a.or(1, "p", 2)); ok && p != 2 {
-		in.note("normalize with p other than 2 is counted as with p=2")
+		in.note("normalize with p other than 2 is counted as if p were 2")
 	}
 	return x.NormalizeOver(dim).Hold()
 }
@@ -244,7 +244,7 @@ func oneHot(in *interpreter, a arguments) value {
 	return t.OneHot(classes).Hold()
 }
 
-// where implements torch.where(condition, input, other). Either of the last two may be a number.
+// where implements torch.where(condition, input, other). input and other may be numbers.
 func where(in *interpreter, a arguments) value {
 	cond, ok := card(a, 0, "condition")
 	x, okX := card(a, 1, "input")

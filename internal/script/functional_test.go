@@ -18,7 +18,7 @@ func allocations(t *testing.T, src string) (sizes []uint64, notes []string) {
 	return allocationsOf(t, src, Run{})
 }
 
-// allocationsOf is allocations for a run with sizes.
+// allocationsOf is allocations with the settings of run.
 func allocationsOf(t *testing.T, src string, run Run) (sizes []uint64, notes []string) {
 	t.Helper()
 	f, err := pysrc.Parse("test.py", []byte(src))
@@ -85,8 +85,8 @@ x = torch.zeros(2, 3, device="cuda")
 	}
 }
 
-// TestGradients compares the allocations of functions and their gradients with PyTorch 2.11, as listed by a dispatch
-// mode. x is 4 by 8, y has 4 whole numbers.
+// TestGradients compares the allocations of functions and their gradients with PyTorch 2.11, as recorded by a
+// dispatch mode. x is 4 by 8, y has 4 integers.
 func TestGradients(t *testing.T) {
 	const program = `
 import torch
@@ -123,7 +123,7 @@ y = torch.zeros(4, dtype=torch.long, device="cuda")
 	}
 }
 
-// TestEinsum checks that only equations that one product of two tensors can compute are accepted.
+// TestEinsum checks that only equations computable as one product of two tensors are accepted.
 func TestEinsum(t *testing.T) {
 	for equation, want := range map[string]bool{"nc,ck->nk": true, "nc,nc->n": true, "bhid, bhjd -> bhij": true, "ij->ji": false, "nc,ck,kd->nd": false, "nc,ck->n": false, "...c,ck->...k": false} {
 		if _, ok := parseEinsum(equation); ok != want {
@@ -132,7 +132,7 @@ func TestEinsum(t *testing.T) {
 	}
 }
 
-// TestChunk checks that parts of a tensor have PyTorch's sizes: the last is smaller.
+// TestChunk checks that chunks have the same sizes as in PyTorch: the last one is smaller.
 func TestChunk(t *testing.T) {
 	got, notes := allocations(t, `
 import torch

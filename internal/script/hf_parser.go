@@ -74,7 +74,7 @@ func (in *interpreter) filled(c value, given map[string]any) value {
 	return in.construct(cl, a)
 }
 
-// asFlag converts a value as string_to_bool does if the field is a bool.
+// asFlag converts a value like string_to_bool if the field is a bool.
 func asFlag(v value, flag bool) value {
 	if !flag {
 		return v
@@ -101,7 +101,7 @@ func textKeys(v value) map[string]any {
 	return out
 }
 
-// flagsOf parses the flags of a command line as HfArgumentParser does: several values in a row are a list.
+// flagsOf parses command-line flags like HfArgumentParser: several values in a row form a list.
 func flagsOf(args []string) map[string]any {
 	out := map[string]any{}
 	for i := 0; i < len(args); i++ {

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tensors in host memory. They take no memory on the card until they are moved there.
+// Tensors in host memory. They use no memory on the card until they are moved there.
 
 func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 	switch name {
@@ -26,7 +26,7 @@ func (in *interpreter) hostAttr(t *hostTensor, name string) (value, bool) {
 	return nil, false
 }
 
-// hostMethod calls a method of a host tensor. Results have a known shape or are unknown.
+// hostMethod calls a method of a host tensor. The result has a known shape, or is unknown.
 func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value {
 	switch name {
 	case "to", "cuda":
@@ -71,12 +71,12 @@ func (in *interpreter) hostMethod(t *hostTensor, name string, a arguments) value
 		return f(in, a.pos[0].(*shadow.Tensor), arguments{pos: a.pos[1:], names: a.names, named: a.named})
 	})
 	if h, ok := v.(*hostTensor); ok && len(h.size) == 2 && (t.causal || name == "triu") {
-		h.causal = true // also after masked_fill or bool
+		h.causal = true // even after masked_fill or bool
 	}
 	return v
 }
 
-// hostMove implements to and cuda of a host tensor.
+// hostMove implements to and cuda for a host tensor.
 func (in *interpreter) hostMove(t *hostTensor, name string, a arguments) value {
 	device, dt := destination(a)
 	if name == "cuda" {

@@ -10,14 +10,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// Operations on tensors in host memory. They run in a separate world, whose events nobody reads, so that shapes
-// follow from the same code as on the card.
+// Operations on tensors in host memory. They run in a separate world whose events are discarded, so that the same
+// code computes shapes on the host and on the card.
 
 // maxScratch is the number of events after which the host's world is replaced by a new one.
 const maxScratch = 1 << 14
 
 // onHost calls f in the host's world. Host tensors among the arguments become tensors of that world, and tensors in
-// the result become host tensors. If f does not know the shapes, the result is unknown.
+// the result become host tensors. If f cannot determine the shapes, the result is unknown.
 func (in *interpreter) onHost(a arguments, f func(a arguments) value) (out value) {
 	card, notes, listed := in.World, len(in.result.Notes), in.scopes
 	if in.host == nil || len(in.host.Trace.Events) > maxScratch {
@@ -29,7 +29,7 @@ func (in *interpreter) onHost(a arguments, f func(a arguments) value) (out value
 		in.World, in.scopes = card, listed
 		switch e := recover().(type) {
 		case nil:
-		case string, runtime.Error: // shapes do not match because a value is not known well enough
+		case string, runtime.Error: // shapes do not match because a value is only partly known
 			out = unknown{}
 		default:
 			panic(e)
@@ -71,7 +71,7 @@ func (in *interpreter) asHost(v value) value {
 	return v
 }
 
-// hostOnly reports whether there are host tensors among the values, and none on the card.
+// hostOnly reports whether the values include host tensors and no tensors on the card.
 func hostOnly(vs ...value) bool {
 	found := false
 	var once visited
@@ -95,7 +95,7 @@ func hostOnly(vs ...value) bool {
 	return found
 }
 
-// hostFunction calls a function of torch on host tensors only; ok is false for all other calls.
+// hostFunction calls a torch function if all its tensors are on the host; otherwise ok is false.
 func (in *interpreter) hostFunction(path string, a arguments) (v value, ok bool) {
 	f := natives[path]
 	name, isTorch := strings.CutPrefix(path, "torch.")
@@ -112,8 +112,8 @@ func (in *interpreter) hostFunction(path string, a arguments) (v value, ok bool)
 	return v, !isUnknown(v)
 }
 
-// hostOperation returns l op r and true if both are in host memory. If tensorOperation does not know the operator,
-// only the result's shape and type are known.
+// hostOperation returns l op r and true if both are in host memory. If tensorOperation does not support the
+// operator, only the result's shape and type are known.
 func (in *interpreter) hostOperation(op string, l, r value) (value, bool) {
 	_, left := l.(*hostTensor)
 	_, right := r.(*hostTensor)

@@ -4,9 +4,9 @@ package script
 
 import "snug/internal/shadow"
 
-// Operators of tensors in host memory, for which only shape and dtype are known.
+// Operators on tensors in host memory, of which only shape and dtype are known.
 
-// hostSizes returns l op r from the shapes and types alone, and whether l or r is a host tensor.
+// hostSizes computes l op r from shapes and types alone, and reports whether l or r is a host tensor.
 func hostSizes(op string, l, r value) (value, bool) {
 	a, okA := l.(*hostTensor)
 	b, okB := r.(*hostTensor)
@@ -34,7 +34,7 @@ func hostPair(op string, a, b *hostTensor) value {
 	return &hostTensor{size: size, dtype: hostResult(op, dt, nil)}
 }
 
-// hostResult returns the dtype of the result when op combines a tensor of type dt with a number.
+// hostResult returns the dtype of the result of op on a tensor of type dt and a number.
 func hostResult(op string, dt shadow.DType, with value) shadow.DType {
 	if dt.Floating() {
 		return dt

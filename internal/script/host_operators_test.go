@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestHostOperators checks shapes and dtypes of tensors in host memory by the bytes they take on the card.
+// TestHostOperators checks shapes and dtypes of tensors in host memory by their size on the card.
 func TestHostOperators(t *testing.T) {
 	for code, want := range map[string]uint64{
 		"(torch.rand(6, 4) > 0.7).float()":                                    96,
@@ -23,7 +23,7 @@ func TestHostOperators(t *testing.T) {
 	}
 }
 
-// TestDeviceType checks that a device's type decides a condition.
+// TestDeviceType checks that a condition on a device's type is evaluated.
 func TestDeviceType(t *testing.T) {
 	sizes, notes := allocations(t, "import torch\nd = torch.device('cuda:0')\nif d.type == 'cuda':\n    x = torch.zeros(8, device=d)\n")
 	if !slices.Equal(sizes, []uint64{32}) || len(notes) > 0 {

@@ -50,8 +50,8 @@ func (in *interpreter) indexTensor(t *shadow.Tensor, key value) value {
 	return out
 }
 
-// sliced cuts one dimension. A slice of the whole dimension is skipped unless it is the only index, or counts its start
-// from the end.
+// sliced slices one dimension. A slice of the whole dimension is skipped unless it is the only index or its start
+// is negative.
 func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
 	lo, hi := k.bounds(t.Size(dim))
 	if step, ok := k.step.(int); ok && step > 1 {
@@ -66,7 +66,7 @@ func sliced(t *shadow.Tensor, dim int, k *slice, alone bool) *shadow.Tensor {
 	return t
 }
 
-// indices returns the tensors that an index begins with, held. Host tensors are copied to the card.
+// indices returns the leading tensors of an index, each with a reference. Host tensors are copied to the card.
 func (in *interpreter) indices(keys []value) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, k := range keys {
@@ -98,7 +98,7 @@ func dropTensors(ts []*shadow.Tensor) {
 	}
 }
 
-// indexed implements t[mask] and t[indices], for the dimensions from dim on.
+// indexed implements t[mask] and t[indices], starting at dimension dim.
 func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *shadow.Tensor {
 	if by[0].DType() == shadow.Bool {
 		if dim > 0 || len(by) > 1 {
@@ -108,7 +108,7 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 		if n, known := in.selected(by[0]); known {
 			return t.MaskedSome(by[0], n)
 		}
-		in.note("how many elements this mask selects is not known; all are counted, which is the maximum")
+		in.note("the number of elements that this mask selects is not known; all are counted, which is the maximum")
 		in.result.Masks = true
 		if in.NoneSelected {
 			return t.MaskedSome(by[0], 1)
@@ -118,10 +118,10 @@ func (in *interpreter) indexed(t *shadow.Tensor, dim int, by []*shadow.Tensor) *
 	return t.IndexAt(dim, by...)
 }
 
-// setElements implements t[key] = v, in place. Only a mask takes memory, for its positions.
+// setElements implements t[key] = v, in place. Only a mask needs memory, for its positions.
 func (in *interpreter) setElements(t *shadow.Tensor, key, v value) {
 	if x, ok := v.(*shadow.Tensor); ok && in.World.GradEnabled() && (t.RequiresGrad() || x.RequiresGrad()) {
-		in.note("the gradient of an assignment to a part of a tensor is not followed")
+		in.note("the gradient of an assignment to part of a tensor is not followed")
 	}
 	mask, ok := key.(*shadow.Tensor)
 	if x, isTensor := v.(*shadow.Tensor); ok && isTensor && mask.DType() == shadow.Bool && x.Dim() > 0 {

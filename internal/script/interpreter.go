@@ -15,37 +15,37 @@ import (
 // interpreter follows one script.
 type interpreter struct {
 	Run
-	survey     *surveyor         // collects what the script shows, if that is all it is followed for
+	survey     *surveyor         // collects what the script shows, in a survey
 	modules    map[string]*scope // imported modules, nil while one is being imported
 	noted      map[string]bool
-	zeros      map[value]zeros    // tensors that have zeros, or may have
+	zeros      map[value]zeros    // tensors that contain or may contain zeros
 	contents   map[value]contents // what is known about the elements of tensors
 	result     Result
 	hooks      map[*shadow.Tensor]value // called when the gradient of a tensor is ready
 	length0    int                      // tokens per sample in the setup
 	rows0      int                      // size of the first batch that the model is trained on
 	rowsAt     pysrc.Pos                // where that batch is used
-	asked      bool                     // the script takes its batch size from the setup
-	model      string                   // name by which the script loads the setup's model
-	configs    map[string]foundConfig   // by the names of models
+	asked      bool                     // the script reads its batch size from the setup
+	model      string                   // the name with which the script loads the setup's model
+	configs    map[string]foundConfig   // by model name
 	lengths    bool                     // the script's own data has the setup's length
-	fetched    int                      // training batches so far
-	compares   bool                     // a training step that compares answers runs models without gradients too
-	generated  int                      // generations so far
-	collating  int                      // samples of the batch that is being made
+	fetched    int                      // number of training batches so far
+	compares   bool                     // a training step that compares answers also runs models without gradients
+	generated  int                      // number of generations so far
+	collating  int                      // number of samples in the batch being made
 	statements int
-	evaluated  int // expressions so far
-	listed     int // items of all lists made so far
-	searched   int // values searched for lists that contain themselves
+	evaluated  int // number of expressions so far
+	listed     int // number of items in all lists made so far
+	searched   int // number of values searched for lists that contain themselves
 	depth      int
 	scopes     []*scope            // active functions, innermost last
-	graphs     []*shadow.GradGraph // graphs of gradients, until a backward runs through them
+	graphs     []*shadow.GradGraph // gradient graphs, until a backward runs through them
 	pending    []value             // values of unfinished expressions
 	at         pysrc.Pos
 	built      bool             // a model is on the card
-	first      int              // batch size that the script gives its first loader
+	first      int              // batch size of the script's first loader
 	files      map[string]value // values written by torch.save
-	host       *shadow.World    // of operations on host tensors
+	host       *shadow.World    // world for operations on host tensors
 	causal     []*shadow.Tensor // causal masks on the card
 	device     string           // default device for new tensors, "" for the host
 	dtype      shadow.DType     // default dtype for new tensors, None for float32
@@ -59,7 +59,7 @@ func newInterpreter(run Run) *interpreter {
 	return &interpreter{Run: run, length0: run.Seq, modules: map[string]*scope{}, noted: map[string]bool{}, configs: map[string]foundConfig{}}
 }
 
-// module runs a file from top to bottom and returns its names.
+// module runs a file and returns its scope.
 func (in *interpreter) module(f *pysrc.File, name string) *scope {
 	s := &scope{file: f, isModule: true}
 	s.globals = s
@@ -71,7 +71,7 @@ func (in *interpreter) module(f *pysrc.File, name string) *scope {
 	return s
 }
 
-// imported returns the names of a module next to the script or in site-packages, or nil if it is in neither.
+// imported returns the scope of a module next to the script or in site-packages, or nil if it is in neither.
 func (in *interpreter) imported(path string) *scope {
 	if s, ok := in.modules[path]; ok {
 		return s
@@ -89,7 +89,7 @@ func (in *interpreter) imported(path string) *scope {
 		return nil
 	}
 	if err != nil {
-		in.note("the module %s is not read: %v", path, err)
+		in.note("the module %s cannot be read: %v", path, err)
 		return nil
 	}
 	at := in.at
@@ -107,7 +107,7 @@ func (in *interpreter) fail(format string, args ...any) {
 	panic(failure{path: path, at: at, text: fmt.Sprintf(format, args...)})
 }
 
-// where returns the current file and position. Code of a library is reported at the script's call of it.
+// where returns the current file and position. Library code is reported at the script's call.
 func (in *interpreter) where() (path string, at pysrc.Pos) {
 	at = in.at
 	for i := len(in.scopes) - 1; i >= 0; i-- {
@@ -122,10 +122,10 @@ func (in *interpreter) where() (path string, at pysrc.Pos) {
 	return path, at
 }
 
-// grow counts items that are about to be added to a list, before memory is allocated for them.
+// grow counts items before they are added to a list.
 func (in *interpreter) grow(n int) {
 	if in.listed += n; in.listed > maxItems {
-		in.fail("following the script made lists of more than %d items; name its loop instead: --loop script", maxItems)
+		in.fail("following the script requires lists of more than %d items; name its loop instead: --loop script", maxItems)
 	}
 }
 

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/shadow"
 
-// copiedModule implements copy.deepcopy of an object: parameters and buffers first, then submodules.
+// copiedModule implements copy.deepcopy for an object: parameters and buffers first, then submodules.
 func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	c := &instance{class: o.class, buffers: o.buffers}
 	done[o] = c
@@ -30,7 +30,7 @@ func (in *interpreter) copiedModule(o *instance, done map[value]value) value {
 	return c
 }
 
-// copiedValue implements copy.deepcopy of a value; done maps values to the copies made so far.
+// copiedValue implements copy.deepcopy for a value; done maps values to their copies.
 func (in *interpreter) copiedValue(v value, done map[value]value) value {
 	switch v.(type) {
 	case *shadow.Tensor, *network, *submodule, *instance, *list, *dict, *configValue:

@@ -4,8 +4,8 @@ package script
 
 import "snug/internal/shadow"
 
-// Methods and attributes that an object inherits from nn.Module. Its parameters, buffers and modules are attributes,
-// in the order in which they were set.
+// Methods and attributes inherited from nn.Module. Parameters, buffers and submodules are attributes, in the
+// order in which they were set.
 
 func registerModules() {
 	natives["torch.nn.Parameter"] = newParameter
@@ -18,8 +18,8 @@ func registerModules() {
 
 func firstTensor(_ *interpreter, a arguments) value { return hold(a.or(0, "tensor", nil)) }
 
-// newParameter implements nn.Parameter(data, requires_grad). The parameter takes no memory on the card if data is in
-// host memory.
+// newParameter implements nn.Parameter(data, requires_grad). The parameter uses no memory on the card if data is
+// in host memory.
 func newParameter(in *interpreter, a arguments) value {
 	trained, ok := a.or(1, "requires_grad", true).(bool)
 	var p *shadow.Tensor
@@ -36,13 +36,13 @@ func newParameter(in *interpreter, a arguments) value {
 	return p
 }
 
-// parameterOf returns v as a tensor, and whether v is an nn.Parameter.
+// parameterOf returns v as a tensor, and reports whether it is an nn.Parameter.
 func parameterOf(v value) (*shadow.Tensor, bool) {
 	t, ok := v.(*shadow.Tensor)
 	return t, ok && t.Name() != ""
 }
 
-// register gives the parameter v the name of the attribute that it is assigned to.
+// register names the parameter v after the attribute it is assigned to.
 func (o *instance) register(name string, v value) {
 	if p, ok := parameterOf(v); ok && p.Name() == "parameter" {
 		p.Rename(name)
@@ -68,7 +68,7 @@ func (o *instance) children() []member {
 	})
 }
 
-// ownParameters returns a module's parameters without those of its submodules.
+// ownParameters returns a module's own parameters, without those of its submodules.
 func (o *instance) ownParameters() []member {
 	return o.members(func(_ string, v value) bool { _, ok := parameterOf(v); return ok })
 }
@@ -88,7 +88,7 @@ func (o *instance) members(is func(name string, v value) bool) []member {
 	return out
 }
 
-// everyModule calls f once for a module and for each module inside it, outer modules first, with their paths.
+// everyModule calls f once for a module and each module inside it, outer modules first, with their paths.
 func everyModule(v value, path string, seen map[value]bool, f func(path string, m value)) {
 	if seen[v] {
 		return
@@ -109,7 +109,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// namedParameters returns a module's parameters with their paths, each once.
+// namedParameters returns a module's parameters with their paths, without duplicates.
 func (in *interpreter) namedParameters(v value) []member {
 	var out []member
 	seen := map[*shadow.Tensor]bool{}

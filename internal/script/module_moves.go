@@ -50,7 +50,7 @@ func (in *interpreter) moves(o *instance, name string, a arguments, seen map[val
 	}
 }
 
-// moveTo returns the device and dtype that a call of to(…), cuda(), half() or a similar method asks for.
+// moveTo returns the device and dtype that a call of to(…), cuda(), half() or a similar method requests.
 func moveTo(name string, a arguments) (device string, dt shadow.DType) {
 	switch name {
 	case "cuda":

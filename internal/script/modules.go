@@ -6,9 +6,9 @@ import (
 	"snug/internal/shadow"
 )
 
-// The models among the attributes of an nn.Module.
+// Models in the attributes of an nn.Module.
 
-// networks returns the models that a value holds, in the order of its attributes.
+// networks returns the models in a value, in the order of its attributes.
 func networks(v value) []*network {
 	f := finder{seen: map[value]bool{}}
 	f.find(v)
@@ -101,7 +101,7 @@ func toggled(in *interpreter, a arguments) value {
 	return out
 }
 
-// optimizerToHost moves an optimizer's states off the card when its run has ended.
+// optimizerToHost moves an optimizer's states to the host when its run has ended.
 func optimizerToHost(_ *interpreter, a arguments) value {
 	o := unwrapped(a.or(0, "", nil))
 	if o == nil {
@@ -117,7 +117,7 @@ func optimizerToHost(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// toLast advances an iterator over batches to its last one.
+// toLast advances an iterator over batches to the last batch.
 func toLast(_ *interpreter, a arguments) value {
 	if it, ok := a.or(0, "", nil).(*iterator); ok && it.skip != nil {
 		it.skip()
@@ -125,7 +125,7 @@ func toLast(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// callerArguments returns the local names of the script's function that called into a library.
+// callerArguments returns the local variables of the script's function that called a library.
 func callerArguments(in *interpreter, _ arguments) value {
 	d := &dict{record: true, open: true}
 	for i := len(in.scopes) - 1; i >= 0; i-- {
@@ -143,7 +143,7 @@ func callerArguments(in *interpreter, _ arguments) value {
 	return d
 }
 
-// copiedNetwork implements copy.deepcopy of a model. The copy is on the card if the model is.
+// copiedNetwork implements copy.deepcopy for a model. The copy is on the card if the model is.
 func (in *interpreter) copiedNetwork(n *network) value {
 	out := &network{dtype: n.dtype, casted: n.casted, mode: n.mode, bare: n.bare, loading: n.loading}
 	switch {

@@ -13,22 +13,22 @@ import (
 //go:embed examples
 var loops embed.FS
 
-// Named returns a loop that is known by name: a short script of ours in the usual style.
+// Named returns the loop with a name: one of snug's own short scripts in the usual style.
 func Named(name string) (*pysrc.File, error) {
 	path := "examples/" + name + ".py"
 	src, err := loops.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the loop %q is not known", name)
+		return nil, fmt.Errorf("unknown loop %q", name)
 	}
 	return pysrc.Parse(path, src)
 }
 
-// isNamed reports whether the loop is one that is known by name, whose settings are the setup's.
+// isNamed reports whether the loop is known by name; its settings come from the setup.
 func (in *interpreter) isNamed() bool { return strings.HasPrefix(in.File.Path, "examples/") }
 
 // ourNames returns the module that these loops import: settings from the setup, loader for training batches,
-// eval_loader for those of the evaluation, load_model for the setup's model, and load_reference for another one without
-// adapters.
+// eval_loader for evaluation batches, load_model for the setup's model, and load_reference for another one
+// without adapters.
 func (in *interpreter) ourNames() *scope {
 	s := &scope{file: in.File, isModule: true}
 	s.globals = s

@@ -10,16 +10,16 @@ import (
 	"snug/internal/shadow"
 )
 
-// maxSeen is how many models that are not known are listed.
+// maxSeen is the maximum number of unknown models that are listed.
 const maxSeen = 4
 
-// saw notes a class or function that may make a model, by its dotted name.
+// saw records the dotted name of a class or function that may make a model.
 func (in *interpreter) saw(path string) {
 	_, last, _ := cutLast(path)
 	lower := strings.ToLower(path)
 	isClass := last != "" && last[0] >= 'A' && last[0] <= 'Z'
 	if name, inTorch := strings.CutPrefix(path, "torch."); inTorch && !strings.Contains(name, ".") {
-		return // torch.Generator, torch.Size: no model is there
+		return // torch.Generator, torch.Size: not models
 	}
 	if !isClass && !strings.Contains(lower, "model") || strings.Contains(lower, "token") || strings.Contains(lower, "dataset") || strings.HasPrefix(path, "builtins.") {
 		return
@@ -27,7 +27,7 @@ func (in *interpreter) saw(path string) {
 	in.lists(path)
 }
 
-// lists adds a model that is not known, once.
+// lists adds an unknown model to the list, once.
 func (in *interpreter) lists(name string) {
 	if strings.HasPrefix(in.scope().file.Path, libraryFolder) || len(in.result.Saw) >= maxSeen {
 		return
@@ -39,7 +39,8 @@ func (in *interpreter) lists(name string) {
 
 // Models that a script loads by name. One of them is the setup's; the others have their own configurations.
 
-// another returns the configuration of a named model, or nil if the model is the setup's, or counted as that.
+// another returns the configuration of a named model, or nil if the model is the setup's or is counted as if it
+// were.
 func (in *interpreter) another(name value) map[string]any {
 	text, ok := name.(string)
 	if !ok {
@@ -71,7 +72,7 @@ func (in *interpreter) namesSetup() bool {
 	return false
 }
 
-// configOf finds the configuration of a name, which is nil if it describes the setup's model.
+// configOf finds the configuration for a name; own is nil if it describes the setup's model.
 func (in *interpreter) configOf(name string) (own map[string]any, found bool) {
 	if in.Named == nil {
 		return nil, false
@@ -84,7 +85,7 @@ func (in *interpreter) configOf(name string) (own map[string]any, found bool) {
 	return c.own, c.found
 }
 
-// foundConfig is what was found for a model's name.
+// foundConfig is the result of looking up a model's name.
 type foundConfig struct {
 	own   map[string]any
 	found bool

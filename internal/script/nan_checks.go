@@ -7,8 +7,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// decided reports whether the value of a test counts as true. Tests for NaN, infinity or zero on the card come out
-// as in a healthy training run: the number is finite and not zero.
+// decided reports whether a test is true. For tests for NaN, infinity or zero on the card it assumes a healthy
+// training run: the number is finite and not zero.
 func decided(test pysrc.Expr, v value) (yes, known bool) {
 	if yes, known = truth(v); known {
 		return yes, true
@@ -24,7 +24,7 @@ func decided(test pysrc.Expr, v value) (yes, known bool) {
 	return false, false
 }
 
-// soundCall evaluates torch.isnan(x) and similar calls, also followed by .any(), .all() or .item().
+// soundCall evaluates torch.isnan(x) and similar calls, optionally followed by .any(), .all() or .item().
 func soundCall(e *pysrc.Call) (yes, known bool) {
 	name := ""
 	switch f := e.Func.(type) {

@@ -8,8 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// callable is a native object that can be called. The functions themselves are in builtins.go (Python),
-// torch.go and functional.go; methods of tensors in tensors.go and tensor_methods.go.
+// callable is a native object that can be called. The functions are in builtins.go (Python), torch.go and
+// functional.go; tensor methods are in tensors.go and tensor_methods.go.
 type callable interface {
 	callSelf(in *interpreter, a arguments) value
 }
@@ -19,7 +19,7 @@ type methods interface {
 	call(in *interpreter, name string, a arguments) value
 }
 
-// callNative calls anything but a Python function. The arguments stay the caller's.
+// callNative calls anything but a Python function. It borrows the arguments.
 func (in *interpreter) callNative(fn value, a arguments) value {
 	switch f := fn.(type) {
 	case namespace:
@@ -79,8 +79,8 @@ func (in *interpreter) callName(path string, a arguments) value {
 	return unknown{}
 }
 
-// visionModel returns the name of the model that a function of torchvision makes, "" if it makes none or takes its
-// name from elsewhere.
+// visionModel returns the name of the model that a torchvision function makes, or "" if it makes none or the name
+// is unknown.
 func visionModel(path string, a arguments) string {
 	name, ofVision := strings.CutPrefix(path, "torchvision.models.")
 	switch {
@@ -100,7 +100,7 @@ func cutLast(path string) (before, last string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// harmless reports whether a function keeps none of the tensors that it is given.
+// harmless reports whether a function keeps none of its tensor arguments.
 func harmless(path string) bool {
 	for _, p := range []string{"logging.", "wandb.", "os.", "sys.", "time.", "json.", "math.", "random.", "numpy.", "warnings.", "gc.", "tqdm.", "torch.distributed.", "datasets.", "evaluate.", "mlflow.", "tensorboard", "torch.utils.tensorboard"} {
 		if strings.HasPrefix(path, p) {
@@ -273,7 +273,7 @@ func (in *interpreter) newNetwork(class, method string, a arguments) value {
 	return n
 }
 
-// weightType returns the dtype that a model's weights are loaded in, or None if the script leaves it open.
+// weightType returns the dtype in which a model's weights are loaded, or None if the script does not specify it.
 func (in *interpreter) weightType(a arguments) shadow.DType {
 	for _, name := range []string{"dtype", "torch_dtype"} {
 		switch v := a.or(-1, name, nil).(type) {
@@ -294,7 +294,7 @@ func (in *interpreter) mark(p Phase) {
 	}
 }
 
-// forwards marks the start of a forward pass, for training or evaluation.
+// forwards marks the start of a forward pass in training or evaluation.
 func (in *interpreter) forwards() {
 	if in.World.GradEnabled() || in.compares {
 		in.mark(Forward)

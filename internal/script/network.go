@@ -10,29 +10,28 @@ import (
 	"snug/internal/shadow"
 )
 
-// network is the model as the script handles it. It comes onto the card when the script moves it there or first
-// uses it.
+// network is the model as the script sees it. It is moved to the card when the script moves it or first uses it.
 type network struct {
 	refs
 	net      Net
 	here     bool // created on the card
 	dtype    shadow.DType
-	casted   shadow.DType // dtype that it was cast to before it came onto the card
+	casted   shadow.DType // dtype that it was cast to before it was moved to the card
 	mode     Mode
 	copied   bool    // a copy, whose parameters stay where they are created
 	loading  Loading // how it is built
 	config   *configValue
-	own      dict     // attributes set on it, such as another forward
-	away     bool     // on the host, still or again
-	waits    bool     // still on the host: it is moved to the card when it is needed there
+	own      dict     // attributes set on it, such as a replaced forward
+	away     bool     // it is on the host, either still or again
+	waits    bool     // it has never been on the card; it is moved there when needed
 	bare     bool     // its forward returns only the logits
-	known    []string // names of its parameters, once asked for
-	adapted  bool     // it has PEFT's classes around it
+	known    []string // names of its parameters, once requested
+	adapted  bool     // it is wrapped in PEFT's classes
 	parts    map[string]*submodule
-	replaced []*replacement // modules of the script in place of its own
+	replaced []*replacement // modules of the script that replace its own
 }
 
-// release frees the parameters with the last reference.
+// release frees the parameters when the last reference is dropped.
 func (n *network) release() {
 	if n.last() && n.net != nil {
 		n.net.Free()
@@ -42,7 +41,7 @@ func (n *network) release() {
 	}
 }
 
-// configure takes over the configuration that a model is made from, with its changes.
+// configure applies the configuration that a model is made from, with its changes.
 func (n *network) configure(in *interpreter, a arguments, method string) {
 	c, ok := a.or(-1, "config", nil).(*configValue)
 	if !ok && method != "from_pretrained" {
@@ -75,7 +74,7 @@ func (n *network) there(in *interpreter) Net {
 	return n.net
 }
 
-// made returns the model wherever it is: on the host if the script has not moved it yet.
+// made returns the model wherever it is, on the host if the script has not moved it yet.
 func (n *network) made(in *interpreter) Net {
 	if n.net == nil && !n.here {
 		n.net = in.build(Making{DType: n.dtype, Cast: n.casted, Waits: true, Loading: n.loading})
@@ -203,7 +202,7 @@ func (n *network) call(in *interpreter, name string, a arguments) value {
 	return n.callAdapted(in, name, a)
 }
 
-// callAdapted calls a method of PEFT's classes around the model, or notes one that is not known.
+// callAdapted calls a method of PEFT's classes around the model, or adds a note if it is unknown.
 func (n *network) callAdapted(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "disable_adapter":
@@ -215,7 +214,7 @@ func (n *network) callAdapted(in *interpreter, name string, a arguments) value {
 	return unknown{}
 }
 
-// tree implements the methods that lead to the model's modules.
+// tree implements the methods that return the model's modules.
 func (n *network) tree(in *interpreter, name string, a arguments) value {
 	switch name {
 	case "modules":
@@ -236,7 +235,7 @@ func (n *network) checkpoint(in *interpreter, a arguments) {
 	n.mode.Checkpointing, n.mode.Unchecked, n.mode.InputGrads = true, false, !n.loading.Torchtune
 	n.mode.Every, _ = a.or(1, "every_n_layers", 1).(int)
 	if off, ok := a.or(2, "offload", false).(bool); ok && off {
-		in.note("activations that gradient checkpointing offloads are counted on the card; the run takes less")
+		in.note("activations offloaded by gradient checkpointing are counted on the card; the run needs less memory")
 	}
 	if d, ok := a.or(0, "gradient_checkpointing_kwargs", nil).(*dict); ok {
 		if v, ok := d.get("use_reentrant"); ok {
@@ -279,7 +278,7 @@ func (n *network) move(in *interpreter, name string, a arguments) value {
 	}
 	if len(n.replaced) > 0 {
 		if device == "cuda" {
-			n.net.ToCard() // modules that were put in later
+			n.net.ToCard() // modules that were replaced later
 		}
 		n.moveReplaced(in, device, dt)
 	}
@@ -319,7 +318,7 @@ func (n *network) state(in *interpreter) value {
 	return d
 }
 
-// callNetwork implements model(…): it calls its forward, or the one set in its place.
+// callNetwork implements model(…): it calls the model's forward, or the function set in its place.
 func (in *interpreter) callNetwork(n *network, a arguments) value {
 	if f, ok := n.own.get("forward"); ok {
 		return in.invoke(f, a.held())
@@ -370,7 +369,7 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 		in.note("the model without its head is not followed; it is counted with its head")
 	}
 	if mode.States && len(out.States) == 0 {
-		in.note("the hidden states that this model returns are not followed; the figure may be too low")
+		in.note("the hidden states returned by this model are not followed; the figure may be too low")
 	}
 	for _, t := range made {
 		t.Drop()
@@ -387,7 +386,8 @@ func (in *interpreter) forwardIn(n *network, mode Mode, a arguments) value {
 	return record(out)
 }
 
-// modelBatch turns the arguments of a model's forward into a batch; made lists the tensors copied to the card for it.
+// modelBatch converts the arguments of a model's forward to a batch; made lists the tensors copied to the card
+// for it.
 func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.Tensor) {
 	take := func(i int, name string) *shadow.Tensor {
 		v, ok := a.get(i, name)
@@ -430,12 +430,12 @@ func (in *interpreter) modelBatch(a arguments) (b family.Batch, made []*shadow.T
 	return b, made
 }
 
-// images reports whether the model takes pixels.
+// images reports whether the model's input is images.
 func (in *interpreter) images() bool {
 	return len(in.Fields) > 0 && in.Fields[0].Name == "pixel_values"
 }
 
-// record returns transformers' ModelOutput. It takes the tensors over.
+// record returns transformers' ModelOutput, which takes ownership of the tensors.
 func record(out family.Outputs) value {
 	d := &dict{record: true}
 	if out.Loss != nil {
@@ -459,7 +459,7 @@ func record(out family.Outputs) value {
 	return d
 }
 
-// takenOver returns tensors as values, which keep their references.
+// takenOver returns tensors as values; their references pass to the values.
 func takenOver(ts []*shadow.Tensor) (out []value) {
 	for _, t := range ts {
 		out = append(out, t)
@@ -467,7 +467,8 @@ func takenOver(ts []*shadow.Tensor) (out []value) {
 	return out
 }
 
-// returnsStates reports whether a call returns the hidden states of all layers: by its argument, or the configuration.
+// returnsStates reports whether a call returns the hidden states of all layers, because of its argument or the
+// configuration.
 func (n *network) returnsStates(in *interpreter, a arguments) bool {
 	v := a.or(-1, "output_hidden_states", nil)
 	if v == nil && n.config != nil {
@@ -477,7 +478,7 @@ func (n *network) returnsStates(in *interpreter, a arguments) bool {
 	case bool:
 		return v
 	case *list:
-		in.note("all hidden states are kept here, not only those of some layers; the run may take less")
+		in.note("the hidden states of all layers are counted here, not only of some; the run may need less memory")
 		return len(v.items) > 0
 	}
 	return false
@@ -502,8 +503,8 @@ func modelClass(path string) bool {
 	return strings.HasPrefix(last, "AutoModel") || strings.Contains(last, "For") || strings.HasSuffix(last, "Model") || strings.HasSuffix(last, "LMHead")
 }
 
-// build puts a model onto the card. The first one decides which batches there are, since a script may give it a
-// different head from the setup's.
+// build builds a model on the card. The first one determines the fields of batches, because a script may give it
+// a different head from the setup's.
 func (in *interpreter) build(m Making) Net {
 	net, err := in.Build(m)
 	if err != nil {

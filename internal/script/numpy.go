@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/shadow"
 
-// NumPy arrays are host tensors here. Scripts use them to make random data.
+// NumPy arrays are treated as host tensors. Scripts use them to make random data.
 
 func registerNumPy() {
 	for name, dt := range map[string]shadow.DType{
@@ -26,7 +26,7 @@ func registerNumPy() {
 	natives["torch.nn.utils.rnn.pad_sequence"] = padSequence
 }
 
-// arrayOf makes an array from its size argument or its positional ones, or a number if there is no size.
+// arrayOf makes an array from its size argument or its positional arguments, or a number if there is no size.
 func arrayOf(a arguments, dt shadow.DType) value {
 	switch v := a.or(-1, "size", a.or(0, "shape", nil)).(type) {
 	case *list:
@@ -49,7 +49,7 @@ func arrayOf(a arguments, dt shadow.DType) value {
 	return unknown{}
 }
 
-// padSequence implements pad_sequence(sequences, batch_first): every sequence gets the length of the longest.
+// padSequence implements pad_sequence(sequences, batch_first): every sequence is padded to the longest.
 func padSequence(_ *interpreter, a arguments) value {
 	l, ok := a.or(0, "sequences", nil).(*list)
 	if !ok || len(l.items) == 0 {

@@ -9,8 +9,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// What libraries ask about the objects they are given, and objects that use no memory, such as learning
-// rate schedulers.
+// Functions with which libraries inspect their arguments, and objects that use no memory, such as learning rate
+// schedulers.
 
 func registerObjects() {
 	for _, name := range []string{"accelerate.utils", "accelerate.accelerator", "accelerate.data_loader", "accelerate.state", "accelerate.optimizer", "accelerate.utils.operations"} {
@@ -48,7 +48,8 @@ func registerTensorMethods() {
 	tensorMethods["is_floating_point"] = func(_ *interpreter, t *shadow.Tensor, _ arguments) value { return t.DType().Floating() }
 }
 
-// noted implements snug.note(…) in a library file: it says what is not followed and whether the figure is too high or too low.
+// noted implements snug.note(…) in a library file: a note on what is not followed and whether the figure is too
+// high or too low.
 func noted(in *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "").(string); ok {
 		in.note("%s", s)
@@ -56,7 +57,7 @@ func noted(in *interpreter, a arguments) value {
 	return nil
 }
 
-// objectOf reports whether v is an instance of a class of PyTorch, and whether that class is known here.
+// objectOf reports whether v is an instance of a PyTorch class, and whether that class is known.
 func objectOf(v value, class namespace) (yes, known bool) {
 	o, made := v.(*instance)
 	derives := func(names ...string) bool {
@@ -89,7 +90,7 @@ func objectOf(v value, class namespace) (yes, known bool) {
 	return false, false
 }
 
-// dictType is type(d) of a mapping. Calling it makes another of the same kind.
+// dictType is type(d) for a mapping d. Calling it makes another mapping of the same kind.
 type dictType struct{ record, batch bool }
 
 func (d *dictType) callSelf(in *interpreter, a arguments) value {
@@ -215,8 +216,8 @@ func defaultType(in *interpreter, _ arguments) value {
 	return dtypeValue(cmp.Or(in.dtype, shadow.Float32))
 }
 
-// bareNetwork returns the setup's model with a forward that returns only logits, as models of timm and
-// torchvision do.
+// bareNetwork returns the setup's model with a forward that returns only logits, like timm's and torchvision's
+// models.
 func bareNetwork(in *interpreter, _ arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda"}
 	n.bare = true

@@ -53,7 +53,7 @@ func (in *interpreter) unary(e *pysrc.Unary) value {
 	return unknown{}
 }
 
-// binary returns l op r; both stay the caller's.
+// binary returns l op r; it borrows both.
 func (in *interpreter) binary(op string, l, r value) value {
 	if v, ok := in.tensorOperation(op, l, r); ok {
 		if v != l && v != r {
@@ -219,7 +219,7 @@ func number(v value) (float64, bool) {
 	return 0, false
 }
 
-// inPlace returns the result of old op= v. Both stay the caller's.
+// inPlace returns the result of old op= v; it borrows both.
 func (in *interpreter) inPlace(op string, old, v value) value {
 	switch o := old.(type) {
 	case *shadow.Tensor:
@@ -258,7 +258,7 @@ func (in *interpreter) comparison(e *pysrc.Compare) value {
 	return out
 }
 
-// compare returns l op r; both stay the caller's.
+// compare returns l op r; it borrows both.
 func (in *interpreter) compare(op string, l, r value) value {
 	switch op {
 	case "is", "is not":
@@ -293,7 +293,7 @@ func (in *interpreter) compare(op string, l, r value) value {
 	return unknown{}
 }
 
-// isBound reports whether a value is an attribute with nothing known but its name.
+// isBound reports whether a value is an attribute of which only the name is known.
 func isBound(v value) bool {
 	_, ok := v.(*bound)
 	return ok
@@ -302,7 +302,7 @@ func isBound(v value) bool {
 // equal compares values by their contents.
 func equal(l, r value) bool { return equalBut(l, r, map[[2]value]bool{}) }
 
-// equalBut is equal for values of which some lists, those in known, have been compared and are equal.
+// equalBut is equal, but assumes that the pairs of lists in known are equal.
 func equalBut(l, r value, known map[[2]value]bool) bool {
 	a, okA := l.(*list)
 	b, okB := r.(*list)

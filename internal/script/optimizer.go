@@ -20,8 +20,8 @@ type optimizerValue struct {
 	scheduled bool // it has a learning rate scheduler
 }
 
-// release frees the states, and drops the parameters, with the last reference. A learning rate scheduler makes the
-// optimizer refer to itself, so that only Python's garbage collector would free it.
+// release frees the states and drops the parameters when the last reference is dropped. With a learning rate
+// scheduler the optimizer refers to itself, so only Python's garbage collector would free it.
 func (o *optimizerValue) release() {
 	if !o.last() || o.scheduled {
 		return
@@ -53,7 +53,7 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 		name = in.Optimizer
 	}
 	if on, ok := a.or(-1, "amsgrad", false).(bool); ok && on && name != "adam-amsgrad" {
-		in.note("amsgrad's third state is not counted; it takes as much as the gradients")
+		in.note("amsgrad's third state is not counted; it is as large as the gradients")
 	}
 	in.unmeasured(name)
 	decay, _ := number(a.or(-1, "weight_decay", 0))
@@ -63,25 +63,25 @@ func (in *interpreter) newOptimizer(path string, a arguments) value {
 	return in.optimizerWith(name, a.or(0, "params", nil), decay)
 }
 
-// unmeasured notes an optimizer that is simulated from its source alone.
+// unmeasured adds a note if an optimizer is simulated only from its source.
 func (in *interpreter) unmeasured(name string) {
 	switch name {
 	case "adam-amsgrad", "adamax", "nadam", "radam":
-		in.note("no run with %s has been measured: it is simulated from PyTorch's source", name)
+		in.note("no run with %s has been measured; it is simulated from PyTorch's source", name)
 	}
 }
 
-// unlike says how the memory of an optimizer that is counted as AdamW differs from AdamW's.
+// unlike returns how the memory of an optimizer that is counted as AdamW differs from AdamW's.
 func unlike(class string) string {
 	switch strings.ToLower(class) {
 	case "asgd":
-		return ", which keeps one more state"
+		return ", which keeps one more state than ASGD"
 	case "rprop":
-		return "; it keeps as many states, and more temporaries"
+		return ", but keeps more temporaries"
 	case "lbfgs":
-		return "; it keeps up to two hundred copies of the gradients (history_size), and the run takes more"
+		return ", but keeps up to two hundred copies of the gradients (history_size), so the run needs more memory"
 	case "sparseadam":
-		return "; it takes sparse gradients, which need less"
+		return ", but uses sparse gradients, which need less memory"
 	}
 	return ""
 }
@@ -117,14 +117,14 @@ func (in *interpreter) optimizerWith(name string, params value, decay float64) v
 	if err != nil {
 		in.fail("%v", err)
 	}
-	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW's decay in place; the setup's has its default arguments
+	if !strings.HasPrefix(name, "adamw") && in.Optimizer == "" { // AdamW decays in place; the setup's optimizer has its default arguments
 		train.Decay(opt, decays)
 	}
 	o.opt = opt
 	return o
 }
 
-// decayOf returns the weight decay of a parameter group.
+// decayOf returns the weight decay of a parameter group, or otherwise if it has none.
 func decayOf(group value, otherwise float64) float64 {
 	if d, ok := group.(*dict); ok {
 		if v, there := d.get("weight_decay"); there {
@@ -135,7 +135,7 @@ func decayOf(group value, otherwise float64) float64 {
 	return otherwise
 }
 
-// uses notes the name of an optimizer, once.
+// uses records the name of an optimizer, once.
 func (r *Result) uses(name string) {
 	if !slices.Contains(strings.Split(r.Optimizer, " and "), name) {
 		r.Optimizer = strings.TrimPrefix(r.Optimizer+" and "+name, " and ")
@@ -153,7 +153,7 @@ func trainedOf(ts []*shadow.Tensor) []*shadow.Tensor {
 	return out
 }
 
-// optimizerName returns the setup's name for an optimizer class, or "" if it has none.
+// optimizerName returns the setup's name for an optimizer class, or "" if there is none.
 func optimizerName(class string, a arguments) string {
 	switch strings.ToLower(class) {
 	case "adamw", "adam":
@@ -178,7 +178,7 @@ func optimizerName(class string, a arguments) string {
 	return ""
 }
 
-// form returns which kernels an optimizer is asked for: "-fused", "-loop", or "" for PyTorch's default.
+// form returns the requested implementation of an optimizer: "-fused", "-loop", or "" for PyTorch's default.
 func form(a arguments) string {
 	fused, chosen := a.or(-1, "fused", nil).(bool)
 	foreach, either := a.or(-1, "foreach", nil).(bool)
@@ -234,7 +234,7 @@ func (o *optimizerValue) step(in *interpreter, closure value) value {
 	return loss
 }
 
-// firstUpdate remembers the parameters of the first update.
+// firstUpdate records the parameters of the first update.
 func (in *interpreter) firstUpdate(o *optimizerValue) {
 	if in.result.Updates > 0 {
 		return
@@ -260,8 +260,8 @@ func zeroGrads(params []*shadow.Tensor) { train.ZeroGrad(params) }
 
 // stateful is an optimizer whose states can be read and replaced.
 type stateful interface {
-	States() [][]*shadow.Tensor        // of each parameter that has any
-	Replace(states [][]*shadow.Tensor) // with others of the same shapes
+	States() [][]*shadow.Tensor        // the states of each parameter that has any
+	Replace(states [][]*shadow.Tensor) // replaces them with others of the same shapes
 }
 
 // state implements optimizer.state_dict(). It returns the states themselves, not copies.
@@ -286,7 +286,7 @@ func (o *optimizerValue) load(in *interpreter, from value) {
 	s, ok := o.opt.(stateful)
 	d, isDict := from.(*dict)
 	if !ok || !isDict {
-		in.note("the states that this optimizer loads are not known; it makes its own at the first step")
+		in.note("the states that this optimizer loads are not known; it is assumed to allocate new ones at the first step")
 		return
 	}
 	v, _ := d.get("state")

@@ -10,10 +10,10 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// Optimizers of torch.optim that a setup has no name for: arguments that change what they allocate, and further
-// classes.
+// Optimizers in torch.optim that have no name in a setup: arguments that change what they allocate, and
+// additional classes.
 
-// groupArguments are the arguments of an optimizer, some of which a parameter group may replace.
+// groupArguments are the arguments of an optimizer; a parameter group may override them.
 type groupArguments struct {
 	a     arguments
 	group *dict
@@ -54,7 +54,7 @@ func foreachOf(class string, g groupArguments) (f train.Foreach, ok bool) {
 	return f, false
 }
 
-// foreachOptimizer makes an optimizer of torch.optim that foreachOf describes, or returns nil.
+// foreachOptimizer makes a torch.optim optimizer described by foreachOf, or returns nil.
 func (in *interpreter) foreachOptimizer(path, class string, a arguments) value {
 	plain, said := a.or(-1, "foreach", nil).(bool)
 	if in.Optimizer != "" || !strings.HasPrefix(path, "torch.optim.") || said && !plain || (groupArguments{a: a}).is(-1, "fused") {

@@ -12,7 +12,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// followSource follows a script that has no model of the setup, with a settings file beside it.
+// followSource follows a script that does not use the setup's model, with settings files next to it.
 func followSource(t *testing.T, src string, files map[string]string) *Result {
 	t.Helper()
 	f, err := pysrc.Parse("train.py", []byte(src))
@@ -27,7 +27,7 @@ func followSource(t *testing.T, src string, files map[string]string) *Result {
 			}
 			return "", fs.ErrNotExist
 		},
-		Build: func(Making) (Net, error) { return nil, errors.New("no model of the setup is expected") },
+		Build: func(Making) (Net, error) { return nil, errors.New("the setup's model must not be built") },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,8 @@ for i in range(c["steps"]):
     opt.zero_grad()
 `
 
-// TestOwnModel follows a model that the script builds itself, with sizes from a file: every parameter gets a gradient.
+// TestOwnModel follows a model that the script builds itself, with sizes from a file, and checks that every
+// parameter gets a gradient.
 func TestOwnModel(t *testing.T) {
 	res := followSource(t, ownModel, map[string]string{"train.json": `{"width": 32, "heads": 4, "layers": 3, "steps": 4}`})
 	if len(res.Notes) > 0 {
@@ -84,11 +85,12 @@ func TestOwnModel(t *testing.T) {
 		t.Errorf("%d updates of %d parameters, %d of them with gradients", res.Updates, len(res.Trained), res.Graded)
 	}
 	if got := res.Trained[0].Size(1); got != 32 {
-		t.Errorf("the width is %d, and the file says 32", got)
+		t.Errorf("the width is %d, but the file has 32", got)
 	}
 }
 
-// TestUnknownCount follows a loop whose count is in a file that cannot be read: a few iterations, and a note.
+// TestUnknownCount checks that a loop whose count is in an unreadable file is followed for a few iterations, with
+// a note.
 func TestUnknownCount(t *testing.T) {
 	const src = `
 import json
@@ -109,7 +111,7 @@ for i in range(c["steps"]):
 	}
 }
 
-// TestHostShapes checks shapes that tensors get in host memory.
+// TestHostShapes checks the shapes of tensors in host memory.
 func TestHostShapes(t *testing.T) {
 	const src = `
 import torch

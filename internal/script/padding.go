@@ -5,18 +5,18 @@ package script
 import "snug/internal/shadow"
 
 // Attention masks with zeros take a different path through a model from masks of ones, which are dropped. The
-// contents of tensors are not known, but their history is: a mask that was made of zeros or had zeros assigned has
-// some, and a mask that is the result of a comparison may have some.
+// contents of tensors are not known, but their history is: a mask that was created with zeros or had zeros
+// assigned contains some, and a mask that is the result of a comparison may contain some.
 
-// zeros says what is known about the zeros in a tensor.
+// zeros is what is known about the zeros in a tensor.
 type zeros int
 
 const (
-	someZeros  zeros = iota + 1 // the tensor was made of zeros, or had zeros assigned
+	someZeros  zeros = iota + 1 // the tensor was created with zeros, or had zeros assigned
 	maybeZeros                  // the tensor is the result of a comparison
 )
 
-// marks stores what is known about the zeros in v, a tensor of integers or truth values.
+// marks stores what is known about the zeros in v, a tensor of integers or booleans.
 func (in *interpreter) marks(v value, z zeros) {
 	if z == 0 || !marked(v) {
 		return
@@ -27,7 +27,7 @@ func (in *interpreter) marks(v value, z zeros) {
 	in.zeros[v] = z
 }
 
-// marked reports whether v is a tensor of integers or truth values.
+// marked reports whether v is a tensor of integers or booleans.
 func marked(v value) bool {
 	switch t := v.(type) {
 	case *hostTensor:
@@ -38,7 +38,7 @@ func marked(v value) bool {
 	return false
 }
 
-// countable reports whether an attention mask may have the type dt.
+// countable reports whether dt is a possible type of an attention mask.
 func countable(dt shadow.DType) bool {
 	return dt == shadow.Bool || dt == shadow.Int64 || dt == shadow.Int32
 }
@@ -59,11 +59,11 @@ func (in *interpreter) zerosIn(v value) (z zeros) {
 	return z
 }
 
-// inherits marks out, the result of a native function, if the function makes zeros or an argument is marked.
+// inherits marks out, the result of a native function, if the function creates zeros or an argument is marked.
 func (in *interpreter) inherits(out, fn value, a arguments) {
 	in.learnCall(out, fn, a)
 	if !marked(out) {
-		return // also every append to a long list
+		return // this includes every append to a long list
 	}
 	switch f := fn.(type) {
 	case namespace:
@@ -101,8 +101,8 @@ func (in *interpreter) noteMask(z zeros, masked bool) {
 	switch {
 	case z == 0 || masked && z == someZeros:
 	case masked:
-		in.note("the attention mask is computed at run time; it is counted as one with zeros, for which a mask of batch × length² is made; if it has none, the run takes less")
+		in.note("the attention mask is computed at run time; it is counted as if it had zeros, which requires a mask of batch × length² bytes; without zeros, the run needs less memory")
 	default:
-		in.note("the attention mask may have zeros and is counted as all ones; with zeros, the run takes more, at least batch × length² bytes")
+		in.note("the attention mask may have zeros and is counted as all ones; with zeros, the run needs at least batch × length² bytes more")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"snug/internal/pysrc"
 )
 
-// parser is an argparse.ArgumentParser: its defaults, and the values that the command line gives.
-// HfArgumentParser is in hf_parser.go.
+// parser is an argparse.ArgumentParser: its defaults, and the values from the command line. HfArgumentParser is
+// in hf_parser.go.
 type parser struct {
 	options []option
 	others  bool // accepts unknown options
@@ -25,7 +25,7 @@ type option struct {
 	kind  string // "int", "float", "str", or "" if unknown
 	bare  bool   // takes no argument
 	at    pysrc.Pos
-	// choices are the values that it may have; nil for any.
+	// choices are the allowed values; nil allows any.
 	choices value
 }
 
@@ -149,8 +149,8 @@ func (p *parser) parse(in *interpreter, args []string) value {
 	return d
 }
 
-// settle sets an argument of the script to its default if the command line does not give it. The batch size and
-// the length are the setup's.
+// settle sets an argument of the script to its default if it is not on the command line. The batch size and the
+// length come from the setup.
 func (in *interpreter) settle(d *dict, o option, flag string) {
 	v, where := o.value, fmt.Sprintf("%s:%d", in.File.Path, o.at.Line)
 	if flag != "" {
@@ -161,7 +161,7 @@ func (in *interpreter) settle(d *dict, o option, flag string) {
 	d.set(o.dest, hold(in.sizeOfArgument(o.dest, v, flag != "")))
 }
 
-// known fails if the script's parser does not have an option of the command line.
+// known fails if the script's parser does not define a command-line option.
 func (in *interpreter) known(p *parser, flag string) {
 	if !strings.HasPrefix(flag, "--") || p.others {
 		return
@@ -183,7 +183,7 @@ func has(flags []string, flag string) bool {
 	return false
 }
 
-// typed converts the text of an argument to its type. Like the script, it stops at text that is not of that type.
+// typed converts the text of an argument to its type. Like the script, it stops if the text is invalid.
 func (in *interpreter) typed(o option, flag, text string) value {
 	kind := o.kind
 	if kind == "" {

@@ -23,7 +23,8 @@ func registerPatterns() {
 // maxPattern is the longest pattern that is compiled.
 const maxPattern = 1000
 
-// compiledPattern compiles a pattern; it is unknown if its syntax differs between Go and Python.
+// compiledPattern compiles a pattern. The result is unknown if the pattern's syntax differs between Go and
+// Python.
 func compiledPattern(v value) value {
 	switch v := v.(type) {
 	case *patternValue:

@@ -4,14 +4,14 @@ package script
 
 import "strings"
 
-// PEFT's LoRA: a config, and the model it is applied to. Quantized models are in quantized.go.
+// PEFT's LoRA: a config and the model it is applied to. Quantized models are in quantized.go.
 
-// Adapters is the content of a LoraConfig.
+// Adapters holds the contents of a LoraConfig.
 type Adapters struct {
 	Rank    int
 	Dropout float64
 	Targets []string // empty for PEFT's defaults for the model
-	Save    []string // modules that are trained in full
+	Save    []string // modules trained in full
 	DoRA    bool
 	Classes bool // task_type is a classification, whose last layer PEFT trains in full
 }
@@ -35,7 +35,7 @@ func newLoraConfig(in *interpreter, a arguments) value {
 	c.DoRA, _ = a.or(-1, "use_dora", false).(bool)
 	c.Classes = classTask(a.or(-1, "task_type", nil))
 	if b, ok := a.or(-1, "bias", "none").(string); ok && b != "none" {
-		in.note("LoraConfig's bias=%s trains biases too, which are not counted", b)
+		in.note("LoraConfig's bias=%s also trains biases, which is not counted", b)
 	}
 	return c
 }
@@ -63,12 +63,13 @@ func texts(in *interpreter, v value) []string {
 	return out
 }
 
-// peftModel implements get_peft_model(model, config). A model that is not on the card yet gets its adapters first.
+// peftModel implements get_peft_model(model, config). A model that is not on the card yet gets its adapters
+// before it is moved there.
 func peftModel(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	c, isLora := a.or(1, "peft_config", nil).(*loraConfig)
 	if !ok || !isLora {
-		in.note("what get_peft_model adds to the model is not followed")
+		in.note("the adapters that get_peft_model adds here are not followed")
 		return hold(a.or(0, "model", nil))
 	}
 	n.adapted = true

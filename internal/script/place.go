@@ -2,8 +2,8 @@
 
 package script
 
-// place is an unknown whole number, such as a random index, plus a known one. data[i : i + 512] has 512 elements
-// wherever it begins.
+// place is an unknown integer, such as a random index, plus a known one. data[i : i + 512] has 512 elements
+// wherever it starts.
 type place struct {
 	of   *int // identifies the unknown number
 	plus int

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Natives for TRL's trainers that compare answers: site-packages/trl_trainer_*.py and trl_experimental_*.py.
+// Native functions for TRL's preference trainers: site-packages/trl_trainer_*.py and trl_experimental_*.py.
 
 func registerPreferences() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -42,7 +42,7 @@ func (in *interpreter) preference() preference {
 	return preference{in, &dict{record: true, sized: true}}
 }
 
-// samples returns how many samples the batch has.
+// samples returns the number of samples in the batch.
 func (p preference) samples() int {
 	if p.in.collating > 0 {
 		return p.in.collating
@@ -50,8 +50,8 @@ func (p preference) samples() int {
 	return p.in.Batch
 }
 
-// tokens adds token ids and their mask under names that begin with prefix, and a mask of the answers under answers
-// unless that is "".
+// tokens adds token ids and their mask, with names that start with prefix, and a mask of the answers under the
+// name answers unless that is "".
 func (p preference) tokens(prefix string, rows int, answers string) {
 	size := []int{rows, p.in.Seq}
 	p.out.set(prefix+"input_ids", &hostTensor{size: size, dtype: shadow.Int64})
@@ -68,7 +68,7 @@ func (p preference) numbers(name string, n int) {
 	p.out.set(name, &hostTensor{size: []int{n}, dtype: shadow.Float32})
 }
 
-// answer returns how many tokens of a sample are its answer: half of them if the setup does not say.
+// answer returns the number of tokens in a sample's answer: half of the sample if the setup does not specify it.
 func (in *interpreter) answer() int {
 	switch {
 	case in.Completion == 0:
@@ -90,14 +90,14 @@ func pairsBatch(in *interpreter, a arguments) value {
 	return p.out
 }
 
-// pairsAlone implements snug.pairs_alone(): chosen answers, then rejected ones, without a mask of the answers.
+// pairsAlone implements snug.pairs_alone(): chosen answers, then rejected ones, with no mask of the answers.
 func pairsAlone(in *interpreter, _ arguments) value {
 	p := in.preference()
 	p.tokens("", 2*p.samples(), "")
 	return p.out
 }
 
-// halvesOf implements snug.halves(labels): torch.nonzero of labels of which half are true.
+// halvesOf implements snug.halves(labels): torch.nonzero of labels, half of which are true.
 func halvesOf(in *interpreter, a arguments) value {
 	t, ok := a.or(0, "", nil).(*shadow.Tensor)
 	if !ok {
@@ -107,7 +107,7 @@ func halvesOf(in *interpreter, a arguments) value {
 	return t.Nonzero(half).View(-1).Hold()
 }
 
-// ratedBatch implements snug.rated(kl, precomputed): answers with a label each, and again with other prompts.
+// ratedBatch implements snug.rated(kl, precomputed): labelled answers, and the same answers with other prompts.
 func ratedBatch(in *interpreter, a arguments) value {
 	p := in.preference()
 	p.tokens("", p.samples(), "completion_mask")
@@ -125,7 +125,7 @@ func ratedBatch(in *interpreter, a arguments) value {
 	return p.out
 }
 
-// separateBatch implements snug.separate_pairs(): chosen and rejected answers in tensors of their own, with labels.
+// separateBatch implements snug.separate_pairs(): chosen and rejected answers in separate tensors, with labels.
 func separateBatch(in *interpreter, _ arguments) value {
 	p := in.preference()
 	for _, prefix := range []string{"chosen_", "rejected_"} {
@@ -140,7 +140,7 @@ func separateBatch(in *interpreter, _ arguments) value {
 	return p.out
 }
 
-// logProbTile is TOKEN_CHUNK_SIZE of trl/kernels/chunked_logprob.py and _CHUNKED_LOGPROB_CHUNK_SIZE of
+// logProbTile is TOKEN_CHUNK_SIZE in trl/kernels/chunked_logprob.py and _CHUNKED_LOGPROB_CHUNK_SIZE in
 // trl/trainer/utils.py (1.16).
 var logProbTile = shadow.Tile{Tokens: 4096, Words: 32768}
 
@@ -178,7 +178,8 @@ func selectedLogProbs(in *interpreter, a arguments) value {
 	return logits.SelectedLogProbs(index).Hold()
 }
 
-// scattered implements snug.scattered(values, mask): each value in zeros of the mask's shape, where the mask is true.
+// scattered implements snug.scattered(values, mask): zeros of the mask's shape, with the values where the mask is
+// true.
 func scattered(_ *interpreter, a arguments) value {
 	parts, ok := a.or(0, "", nil).(*list)
 	mask, okM := a.or(1, "", nil).(*shadow.Tensor)
@@ -196,7 +197,7 @@ func scattered(_ *interpreter, a arguments) value {
 	return out
 }
 
-// recordOf implements snug.record(name=value, …): transformers' ModelOutput without what is None.
+// recordOf implements snug.record(name=value, …): transformers' ModelOutput, omitting values that are None.
 func recordOf(_ *interpreter, a arguments) value {
 	d := &dict{record: true}
 	for i, name := range a.names {
@@ -211,7 +212,7 @@ func recordOf(_ *interpreter, a arguments) value {
 func likeNetwork(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
-		in.note("the reference model is not followed; the run takes more")
+		in.note("the reference model is not followed; the run needs more memory")
 		return nil
 	}
 	out := &network{dtype: n.dtype, casted: n.casted, loading: n.loading, config: n.config}
@@ -221,7 +222,7 @@ func likeNetwork(in *interpreter, a arguments) value {
 	return out
 }
 
-// loadedNetwork implements snug.loaded(model): from_pretrained puts the model onto the card.
+// loadedNetwork implements snug.loaded(model): from_pretrained loads the model directly to the card.
 func loadedNetwork(in *interpreter, a arguments) value {
 	v := a.or(0, "model", nil)
 	if n, ok := v.(*network); ok && n.net == nil {
@@ -242,7 +243,7 @@ func backbone(in *interpreter, a arguments) value {
 	return in.forwardBase(n, a)
 }
 
-// isAdapted reports whether a model has PEFT's classes around it.
+// isAdapted reports whether a model is wrapped in PEFT's classes.
 func isAdapted(_ *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	return ok && n.adapted

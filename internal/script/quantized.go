@@ -16,13 +16,13 @@ func registerQuantization() {
 	natives["peft.prepare_model_for_kbit_training"] = prepareForTraining
 }
 
-// quantConfig is a BitsAndBytesConfig; of is nil unless its weights have 4 bits.
+// quantConfig is a BitsAndBytesConfig; of is nil unless its weights are 4-bit.
 type quantConfig struct{ of *Quantized }
 
 func newQuantization(in *interpreter, a arguments) value {
 	c := &quantConfig{}
 	if on, _ := a.or(-1, "load_in_8bit", false).(bool); on {
-		in.note("8-bit weights are not simulated; they are counted unquantized, and the run takes less")
+		in.note("8-bit weights are not simulated; they are counted as unquantized, so the run needs less memory")
 	}
 	if on, _ := a.or(-1, "load_in_4bit", false).(bool); !on {
 		return c
@@ -53,8 +53,8 @@ func quantization(in *interpreter, a arguments) *Quantized {
 	return &own
 }
 
-// prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): weights that are not quantized
-// become float32, and blocks are checkpointed unless that is disabled.
+// prepareForTraining is PEFT's prepare_model_for_kbit_training (0.19, utils/other.py): it casts weights that are
+// not quantized to float32, and checkpoints blocks unless that is disabled.
 func prepareForTraining(in *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
@@ -62,7 +62,7 @@ func prepareForTraining(in *interpreter, a arguments) value {
 	}
 	q := n.loading.Quantized
 	if q == nil || n.net != nil {
-		in.note("what prepare_model_for_kbit_training does to a model that is not quantized, or is already on the card, is not followed")
+		in.note("prepare_model_for_kbit_training is not followed for a model that is not quantized or is already on the card")
 		return hold(n)
 	}
 	q.Prepare = true

@@ -35,7 +35,7 @@ func recurrent(in *interpreter, a arguments) value {
 	return result
 }
 
-// whole returns an attribute that is a whole number.
+// whole returns an integer attribute.
 func (in *interpreter) whole(o *instance, name string) int {
 	v := in.getattr(o, name)
 	defer drop(v)
@@ -43,7 +43,7 @@ func (in *interpreter) whole(o *instance, name string) int {
 	return n
 }
 
-// flag returns an attribute that is true or false.
+// flag returns a boolean attribute.
 func (in *interpreter) flag(o *instance, name string) bool {
 	v := in.getattr(o, name)
 	defer drop(v)

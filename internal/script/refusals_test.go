@@ -11,14 +11,14 @@ import (
 	"snug/internal/simulate"
 )
 
-// training is the beginning of a script that loads a model.
+// training is the start of a script that loads a model.
 const training = `import torch
 from transformers import AutoModelForCausalLM
 model = AutoModelForCausalLM.from_pretrained("gpt2").cuda()
 opt = torch.optim.AdamW(model.parameters())
 `
 
-// sentences is the beginning of a script that loads a sentence transformer.
+// sentences is the start of a script that loads a sentence transformer.
 const sentences = `from sentence_transformers import SentenceTransformer, losses
 from sentence_transformers.trainer import SentenceTransformerTrainer
 model = SentenceTransformer("gpt2")
@@ -30,11 +30,11 @@ func TestRefusals(t *testing.T) {
 		"its own batch":    {training + "while True:\n    x = torch.randint(0, 5, (4, 8)).cuda()\n    model(x, labels=x).loss.backward()\n    opt.step()\n", "x.py:7: the script's own batch is 4 here"},
 		"a list in itself": {"x = []\nx.append(x)\ny = x == x\n", "x.py:2: a list or dict that contains itself"},
 		"endless calls":    {"def f():\n    f()\nf()\n", "x.py:2: calls are nested more than"},
-		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script made lists"},
+		"many items":       {"x = [0] * 1000\nwhile True:\n    x = x + x\n", "x.py:3: following the script requires lists"},
 		"no model":         {"print(1)\n", "it calls no model that snug knows"},
 		"a cross encoder":  {"from sentence_transformers.cross_encoder import CrossEncoder\nmodel = CrossEncoder(\"gpt2\")\n", "x.py:2: CrossEncoder scores pairs of texts"},
 		"an unknown loss":  {sentences + "trainer = SentenceTransformerTrainer(model=model, loss=losses.GISTEmbedLoss(model, guide))\n", "x.py:4: the loss of this SentenceTransformerTrainer is not simulated"},
-		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters that add_adapter puts"},
+		"adapters":         {sentences + "model.add_adapter(config)\n", "x.py:4: adapters added to a sentence transformer"},
 		"no update":        {training + "for b in loader:\n    model(b[\"input_ids\"].cuda())\n", "no optimizer update"},
 	} {
 		t.Run(name, func(t *testing.T) {

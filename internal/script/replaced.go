@@ -8,20 +8,20 @@ import (
 	"snug/internal/shadow"
 )
 
-// A script may put its own module in place of one of the model's, as LoRA written by hand does with the
-// Linear layers. The model then calls the script's module, and the parameters of that module are the model's.
+// A script may replace one of the model's modules with its own, as hand-written LoRA does with Linear layers. The
+// model then calls the script's module, whose parameters become the model's.
 
-// replacement is a module of the script in place of one of the model's.
+// replacement is a module of the script that replaces one of the model's.
 type replacement struct {
-	path    string // of the place
-	called  string // the path by which the model calls the module that was there
+	path    string // path of the replaced module
+	called  string // path by which the model calls the replaced module
 	by      *instance
 	old     *submodule
 	reached bool // the model has called it
 }
 
-// replaces puts a module of the script in place of the model's module at a path. It reports false if such a
-// module is not followed.
+// replaces replaces the model's module at a path with one of the script's. It reports false if that is not
+// followed.
 func (n *network) replaces(in *interpreter, path string, by *instance) bool {
 	if !isModule(by) || !n.replaceable(in, path) {
 		return false
@@ -40,7 +40,8 @@ func (n *network) replaces(in *interpreter, path string, by *instance) bool {
 	return true
 }
 
-// exchange gives the model the parameters of a replacement. Modules of the model inside it get paths inside it.
+// exchange gives the model the parameters of a replacement. Modules of the model that are inside the replacement
+// get new paths.
 func (n *network) exchange(in *interpreter, r *replacement) {
 	to := map[string]string{}
 	everyModule(r.by, r.path, map[value]bool{}, func(path string, v value) {
@@ -52,7 +53,7 @@ func (n *network) exchange(in *interpreter, r *replacement) {
 		}
 	})
 	moved := func(path string) (string, bool) {
-		inner := "" // the innermost of the modules that moved
+		inner := "" // the innermost module that moved
 		for from := range to {
 			if shadow.Within(path, from) && len(from) > len(inner) {
 				inner = from
@@ -77,7 +78,7 @@ func (n *network) exchange(in *interpreter, r *replacement) {
 	}
 }
 
-// moveParts gives the modules inside a replacement their new paths. They no longer keep the whole model.
+// moveParts gives the modules inside a replacement their new paths. They no longer keep the whole model alive.
 func (n *network) moveParts(r *replacement, moved func(string) (string, bool)) {
 	parts := map[string]*submodule{}
 	for path, m := range n.parts {
@@ -94,7 +95,7 @@ func (n *network) moveParts(r *replacement, moved func(string) (string, bool)) {
 	n.parts = parts
 }
 
-// detach ends what a module outside the model keeps of it: the module itself lives on, the model need not.
+// detach makes a module that is no longer in the model stop keeping the model alive.
 func (m *submodule) detach() {
 	if !m.detached {
 		m.detached = true
@@ -104,7 +105,7 @@ func (m *submodule) detach() {
 	}
 }
 
-// orphan takes over parameters that the model no longer has; they live as long as the module.
+// orphan takes ownership of parameters that the model no longer has; they live as long as the module.
 func (m *submodule) orphan(gone []*shadow.Tensor) {
 	m.orphans = append(m.orphans, gone...)
 	if m.outside == 0 {
@@ -121,7 +122,8 @@ func (m *submodule) dropOrphans() {
 	m.orphans = nil
 }
 
-// replaceable reports whether a module at a path can be replaced: a layer, or a module of one tensor in and one out.
+// replaceable reports whether the module at a path can be replaced: it must be a layer, or a module with one
+// input tensor and one output tensor.
 func (n *network) replaceable(in *interpreter, path string) bool {
 	if n.replacement(path) != nil {
 		return true
@@ -134,7 +136,7 @@ func (n *network) replaceable(in *interpreter, path string) bool {
 	return false
 }
 
-// plainModule reports whether a module of the model's own class is called with one tensor and returns one.
+// plainModule reports whether a module of one of the model's own classes takes one tensor and returns one.
 func (n *network) plainModule(in *interpreter, path string) bool {
 	m := n.lent(path)
 	for _, class := range []string{"Layer", "Attention", "Embeddings", "Encoder"} {
@@ -145,7 +147,7 @@ func (n *network) plainModule(in *interpreter, path string) bool {
 	return m.blocks(in) == 0 && (m.isNamed("MLP") || m.isNamed("Norm") || !strings.Contains(path, "."))
 }
 
-// replacement returns what the script has put at a path, or nil.
+// replacement returns the script's replacement at a path, or nil.
 func (n *network) replacement(path string) *replacement {
 	for _, r := range n.replaced {
 		if r.path == path {
@@ -155,7 +157,7 @@ func (n *network) replacement(path string) *replacement {
 	return nil
 }
 
-// module borrows the module at a path: the model's, or the script's in its place.
+// module borrows the module at a path: the model's, or the script's replacement.
 func (n *network) module(path string) (found value) {
 	var around *replacement
 	for _, r := range n.replaced {
@@ -177,7 +179,7 @@ func (n *network) module(path string) (found value) {
 	return found
 }
 
-// runs returns the function that the model calls in place of the module that was replaced.
+// runs returns the function that the model calls in place of the replaced module.
 func (r *replacement) runs(in *interpreter) shadow.Around {
 	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 		r.reached, r.old.inner = true, forward
@@ -185,19 +187,19 @@ func (r *replacement) runs(in *interpreter) shadow.Around {
 		if t, ok := v.(*shadow.Tensor); ok {
 			return []*shadow.Tensor{t}
 		}
-		in.fail("what this module returns in place of the model's %s is not followed", shortPath(r.path))
+		in.fail("the result of this replacement for the model's %s is not followed", shortPath(r.path))
 		return nil
 	}
 }
 
-// setReplaced sets the mode of the script's modules in the model.
+// setReplaced sets the mode of the model's replacements.
 func (n *network) setReplaced(training bool) {
 	for _, r := range n.replaced {
 		everyModule(r.by, "", map[value]bool{}, func(_ string, m value) { setTraining(m, training) })
 	}
 }
 
-// moveReplaced brings the buffers of the script's modules to where the model is.
+// moveReplaced moves the buffers of the model's replacements to the model's device.
 func (n *network) moveReplaced(in *interpreter, device string, dt shadow.DType) {
 	for _, r := range n.replaced {
 		everyModule(r.by, "", map[value]bool{}, func(_ string, m value) {
@@ -210,7 +212,7 @@ func (n *network) moveReplaced(in *interpreter, device string, dt shadow.DType) 
 	}
 }
 
-// refresh takes over parameters that a script has set in its modules since it put them into the model.
+// refresh updates the model with parameters that the script has set in its replacements since they were inserted.
 func (n *network) refresh(in *interpreter) {
 	has := map[*shadow.Tensor]bool{}
 	for _, p := range n.made(in).Parameters() {
@@ -226,7 +228,7 @@ func (n *network) refresh(in *interpreter) {
 	}
 }
 
-// copyReplaced gives a copy of the model copies of the script's modules in it.
+// copyReplaced copies the model's replacements to a copy of the model.
 func (n *network) copyReplaced(in *interpreter, to *network) {
 	for _, r := range n.replaced {
 		done := map[value]value{value(r.old): to.lent(r.path)}
@@ -238,7 +240,7 @@ func (n *network) copyReplaced(in *interpreter, to *network) {
 	}
 }
 
-// modulesDict is _modules of a module: names and modules, which a script may exchange.
+// modulesDict is a module's _modules: names and modules, which a script may replace.
 type modulesDict struct{ of value }
 
 func (d *modulesDict) hold()    { hold(d.of) }
@@ -261,7 +263,7 @@ func (d *modulesDict) call(in *interpreter, name string, _ arguments) value {
 	return unknown{}
 }
 
-// childrenOf returns the modules directly inside a module.
+// childrenOf returns a module's direct children.
 func (in *interpreter) childrenOf(v value) []member {
 	switch m := v.(type) {
 	case *network:

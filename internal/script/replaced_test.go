@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// wrapping defines modules that a script puts in the place of the model's layers.
+// wrapping defines modules that a script uses to replace the model's layers.
 const wrapping = `from torch import nn
 from transformers.pytorch_utils import Conv1D
 class Passes(nn.Module):
@@ -27,7 +27,7 @@ class Lora(nn.Module):
 model.requires_grad_(False)
 `
 
-// ways are the ways in which scripts put a module into a model.
+// ways are the ways in which scripts insert a module into a model.
 var ways = map[string]string{
 	"setattr":   "for n, m in list(model.named_modules()):\n    if n.endswith(('c_attn', 'c_fc')):\n        parent, child = n.rsplit('.', 1)\n        setattr(model.get_submodule(parent), child, Lora(m))\n",
 	"_modules":  "parts = dict(model.named_modules())\nfor n, m in list(parts.items()):\n    parent, _, child = n.rpartition('.')\n    if child in ('c_attn', 'c_fc'):\n        parts[parent]._modules[child] = Lora(m)\n",
@@ -35,7 +35,7 @@ var ways = map[string]string{
 	"attribute": "for block in model.transformer.h:\n    block.attn.c_attn = Lora(block.attn.c_attn)\n    block.mlp.c_fc = Lora(block.mlp.c_fc)\n",
 }
 
-// TestReplacedLayers checks that adapters count however a script puts them into the model.
+// TestReplacedLayers checks that adapters are counted however a script inserts them into the model.
 func TestReplacedLayers(t *testing.T) {
 	model := strings.Replace(training, "opt = torch.optim.AdamW(model.parameters())\n", "", 1) + wrapping
 	after := "model.cuda()\nopt = torch.optim.AdamW([p for n, p in model.named_parameters() if p.requires_grad and n.endswith(('.a', '.b'))])\n" + strings.Replace(batches, "%s", "", 1)
@@ -51,8 +51,8 @@ func TestReplacedLayers(t *testing.T) {
 	}
 }
 
-// TestReplacedCheckpoints checks that a module that only passes on what the model's own returns changes nothing, also
-// in checkpoints, which call it again.
+// TestReplacedCheckpoints checks that a module that only passes on the result of the model's own changes nothing,
+// even in checkpoints, which call it again.
 func TestReplacedCheckpoints(t *testing.T) {
 	model := strings.Replace(training, "opt = torch.optim.AdamW(model.parameters())\n", "", 1) + strings.Replace(wrapping, "model.requires_grad_(False)\n", "", 1)
 	after := "opt = torch.optim.AdamW(model.parameters())\n" + strings.Replace(batches, "%s", "", 1)
@@ -68,7 +68,7 @@ func TestReplacedCheckpoints(t *testing.T) {
 	}
 }
 
-// TestReplacedWeights checks that the weight of a layer that is gone is freed.
+// TestReplacedWeights checks that the weight of a replaced layer is freed.
 func TestReplacedWeights(t *testing.T) {
 	model := strings.Replace(training, "opt = torch.optim.AdamW(model.parameters())\n", "", 1) + "from torch import nn\n"
 	after := "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n" + strings.Replace(batches, "%s", "", 1)

@@ -4,7 +4,7 @@ package script
 
 import "snug/internal/pysrc"
 
-// scope holds the names of a module, a function or a comprehension.
+// scope holds the variables of a module, a function or a comprehension.
 type scope struct {
 	refs
 	vars     dict
@@ -18,7 +18,7 @@ type scope struct {
 	called   pysrc.Pos // position of the call
 	yield    func(value) bool
 	isModule bool
-	isClass  bool // body of a class, whose names its functions do not see
+	isClass  bool // body of a class, whose variables its functions do not see
 }
 
 func (s *scope) release() {
@@ -29,7 +29,8 @@ func (s *scope) release() {
 	}
 }
 
-// leave drops a function's names when it returns. Names captured by inner functions live on with those.
+// leave drops a function's variables when it returns. Variables captured by inner functions live as long as those
+// functions.
 func (s *scope) leave() {
 	if s.more > 0 {
 		kept := dict{}
@@ -87,7 +88,7 @@ func (s *scope) owner(name string) *scope {
 	return s
 }
 
-// funcInfo describes the names used in a function's body.
+// funcInfo lists the names used in a function's body.
 type funcInfo struct {
 	global, nonlocal map[string]bool
 	captured         map[string]bool // used by inner functions

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package script follows a training script written in Python to learn which tensors it keeps alive. It binds
-// and drops names as Python does, and package shadow simulates everything that allocates. Nothing is executed:
-// values that are not known stay unknown, and anything that cannot be followed is noted with its line.
+// Package script follows a training script written in Python to learn which tensors it keeps alive. It binds and
+// drops variables as Python does, and package shadow simulates everything that allocates. Nothing is executed:
+// values that cannot be derived are unknown, and anything that cannot be followed is noted with its line.
 //
 // Libraries around PyTorch (transformers' Trainer, accelerate, Lightning and others) are followed too, using
-// short Python files of our own in the folder site-packages, which bind names as the originals do.
+// short Python files in the folder site-packages that bind variables as the originals do.
 package script
 
 import (
@@ -20,36 +20,37 @@ import (
 
 // Net is the model of a run, on the card.
 type Net interface {
-	// Parameters lists all parameters, frozen ones too, in the model's order.
+	// Parameters lists all parameters, including frozen ones, in the model's order.
 	Parameters() []*shadow.Tensor
 	// Cast is model.to(dtype).
 	Cast(dtype shadow.DType)
-	// ToHost is model.cpu(), and ToCard brings it back.
+	// ToHost is model.cpu(), and ToCard moves the model back.
 	ToHost()
 	ToCard()
 	// Free drops the model's references to its parameters and buffers.
 	Free()
 	// Call runs forward. The caller owns the results.
 	Call(b family.Batch, mode Mode) family.Outputs
-	// RopeInit computes the table of torchtune's rotary embedding again.
+	// RopeInit recomputes the table of torchtune's rotary embedding.
 	RopeInit()
-	// Fields lists the tensors of a batch from an unknown data set.
+	// Fields lists the tensors of a batch from an unknown dataset.
 	Fields() []Field
 	// LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
 	LayerNorm(p *shadow.Tensor) bool
-	// Embedding reports whether a parameter is the table of an nn.Embedding.
+	// Embedding reports whether a parameter is the weight of an nn.Embedding.
 	Embedding(p *shadow.Tensor) bool
-	// Modules lists the modules inside it, outer ones first.
+	// Modules lists the modules inside the model, outer ones first.
 	Modules() []Module
-	// Layer returns the Linear or Embedding at a path, and Weight its weight; nil if there is none.
+	// Layer returns the Linear or Embedding at a path, and Weight returns its weight; both return nil if there is
+	// none.
 	Layer(path string) shadow.Module
 	Weight(path string) *shadow.Tensor
-	// Replace puts the parameters of a new module in place of those at a path. moved gives the new paths of modules
-	// that it contains. The caller owns the parameters that the model no longer has.
+	// Replace replaces the parameters at a path with those of a new module. moved returns the new paths of
+	// modules that the new one contains. The caller owns the parameters that the model no longer has.
 	Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor)
 }
 
-// Mode says in which state a model is called.
+// Mode is the state in which a model is called.
 type Mode struct {
 	Eval          bool             // model.eval() was called last
 	NoCache       bool             // use_cache is off
@@ -57,54 +58,54 @@ type Mode struct {
 	Checkpointing bool             // gradient_checkpointing_enable() was called
 	Unchecked     bool             // gradient_checkpointing_disable() was called last
 	Reentrant     *bool            // use_reentrant of checkpointing; nil if the script leaves it out
-	Every         int              // one layer in this many is checkpointed
-	Chunks        int              // pieces of the logits, for torchtune's models
-	Base          bool             // without its head
+	Every         int              // one in this many layers is checkpointed
+	Chunks        int              // number of chunks of the logits, for torchtune's models
+	Base          bool             // called without its head
 	SkipLogits    bool             // skip_logits was passed, for Liger's forward
 	InputGrads    bool             // enable_input_require_grads() was called, by the script or by checkpointing
 	Undropped     bool             // its dropouts have a probability of 0
-	Unadapted     bool             // its adapters are switched off
+	Unadapted     bool             // its adapters are disabled
 	Noise         bool             // NEFTune's hook is on the input embedding
 	Padded        bool             // the attention mask has zeros
 	Items         *shadow.Tensor   // num_items_in_batch, if passed
 	Last          bool             // logits_to_keep is 1
-	Past          []*shadow.Tensor // the cache of earlier tokens, which the forward takes over
-	Grow          int              // tokens that it adds to the cache
+	Past          []*shadow.Tensor // the cache of earlier tokens, which the forward takes ownership of
+	Grow          int              // number of tokens added to the cache
 }
 
-// Run is a script and the run it is followed for. The script's own settings take precedence; anything it leaves
-// open comes from the run.
+// Run is a script and the settings of the run. The script's own settings take precedence; anything it does not
+// specify comes from here.
 type Run struct {
 	World        *shadow.World
 	File         *pysrc.File
 	Args         []string       // command line, after the script's name
-	Batch, Seq   int            // of a training batch
+	Batch, Seq   int            // size of a training batch
 	ScriptBatch  int            // the script's own batch size, if Batch comes from it or is varied from it
 	ScriptSeq    int            // the script's own length, likewise
-	Lengths      []int          // of each training batch, if they vary
-	Fields       []Field        // tensors of a batch from an unknown data set
+	Lengths      []int          // length of each training batch, if they vary
+	Fields       []Field        // tensors of a batch from an unknown dataset
 	Accumulation int            // micro-batches per step
 	Optimizer    string         // used instead of the script's optimizer, unless ""
-	Autocast     shadow.DType   // used if the script leaves it open
-	Settings     map[string]any // arguments of a trainer that the command line does not give
-	Planned      map[string]any // arguments of a trainer that apply even if the script gives others
-	NoneSelected bool           // masks about which nothing is known select one element, not all
+	Autocast     shadow.DType   // used if the script does not specify a dtype
+	Settings     map[string]any // trainer arguments that are not on the command line
+	Planned      map[string]any // trainer arguments that override the script's
+	NoneSelected bool           // masks with unknown contents select one element, not all
 	Skips        int            // initial updates skipped because scaled gradients overflow
-	Completion   int            // tokens of a sample that are its answer; 0 for half of them
-	Evaluation   Evaluating     // of a loop known by name
+	Completion   int            // number of tokens in a sample's answer; 0 means half of the sample
+	Evaluation   Evaluating     // evaluation in a loop known by name
 	Whole        bool           // loaders of known length are followed through every batch
 
 	// Named returns the configuration of a model that the script names, with all defaults, or nil if it describes
-	// the setup's model; false if none can be read.
+	// the setup's model. found is false if none can be read.
 	Named func(name string) (config map[string]any, found bool)
 	// NamesOf returns the names of a model's parameters.
 	NamesOf func(Loading) []string
-	Config  map[string]any // of the model, as in its config.json
+	Config  map[string]any // the model's config.json
 	Causal  bool           // the model's loss predicts the next token
-	Shifts  bool           // transformers' Trainer counts labels from the second token on
+	Shifts  bool           // transformers' Trainer counts labels from the second token
 	Stored  shadow.DType   // dtype of the weights that from_pretrained reads; None if unknown
 
-	// Build puts a model onto the card.
+	// Build builds a model on the card.
 	Build func(m Making) (Net, error)
 	// Adapt adds adapters to a model on the card.
 	Adapt func(n Net, a Adapters) error
@@ -114,40 +115,40 @@ type Run struct {
 	Import func(module string) (*pysrc.File, error)
 	// Read returns the text of a file that the script opens; nil if files cannot be read.
 	Read func(path string) (string, error)
-	// YAML decodes a document to maps, lists and simple values; nil if it is not decoded.
+	// YAML decodes a document to maps, lists and simple values; nil if YAML is not supported.
 	YAML func(text string) (any, error)
 	// Stop is called regularly. If it returns an error, Follow ends with it.
 	Stop func() error
 }
 
-// Making says how a model is made.
+// Making describes how a model is made.
 type Making struct {
-	DType  shadow.DType // as created; None if the setup decides
-	Cast   shadow.DType // cast to this before it comes onto the card, unless None
+	DType  shadow.DType // dtype at creation; None if the setup decides
+	Cast   shadow.DType // dtype to cast to before the move to the card, or None
 	Here   bool         // created directly on the card, as in a device context
-	Copied bool         // a copy of a model that exists
-	Waits  bool         // stays in host memory until ToCard
+	Copied bool         // a copy of an existing model
+	Waits  bool         // remains in host memory until ToCard
 	Loading
 }
 
-// Loading collects the settings a script gives a model before it is built.
+// Loading collects the settings that a script gives a model before it is built.
 type Loading struct {
-	Class     string         // of the model in the script; "" if it has none
-	Where     string         // where the script makes it
+	Class     string         // the model's class in the script; "" if it has none
+	Where     string         // where the script creates it
 	Own       map[string]any // its configuration, if it is not the setup's
 	Config    map[string]any // keys of its configuration that the script changes
-	Head      string         // what its class is trained for; "" if the setup decides
-	Attention string         // its name in transformers; "" if left open
-	Adapters  *Adapters      // added before it comes onto the card; nil for none
-	Loss      string         // which code computes it, by its name in a setup; "" if left open
-	Liger     *Liger         // kernels that replace its layers; nil for none
-	Unadapted bool           // it has no adapters, although the setup's model has
-	Loaded    bool           // from_pretrained puts it onto the card, as with a device_map
-	Torchtune bool           // it has torchtune's modules, if torchtune has them for it
+	Head      string         // the task its class is trained for; "" if the setup decides
+	Attention string         // attn_implementation in transformers; "" if not specified
+	Adapters  *Adapters      // adapters added before the move to the card, if any
+	Loss      string         // which code computes the loss, by its name in a setup; "" if not specified
+	Liger     *Liger         // kernels that replace its layers, if any
+	Unadapted bool           // it has no adapters, although the setup's model does
+	Loaded    bool           // from_pretrained loads it directly to the card, as with a device_map
+	Torchtune bool           // it is built from torchtune's modules, if torchtune has the model
 	Quantized *Quantized     // how its weights are quantized; nil if the setup decides
 }
 
-// Liger says which layers of a model liger-kernel replaces, if it has kernels for that model.
+// Liger selects the layers of a model that liger-kernel replaces, if it has kernels for that model.
 type Liger struct{ Rope, Norm, MLP, Loss bool }
 
 // Phase is one phase of a run.
@@ -163,19 +164,19 @@ const (
 
 // Result is what Follow learned from a script.
 type Result struct {
-	Notes     []string         // things that were not followed, each with its line
+	Notes     []string         // what was not followed, each with its line
 	Updates   int              // optimizer steps
 	Trained   []*shadow.Tensor // parameters of the first optimizer that was stepped
-	Graded    int              // how many of them had a gradient then
+	Graded    int              // how many of Trained had a gradient then
 	Backwards int              // backward passes
 	Autocasts bool             // autocast was entered
 	Autocast  shadow.DType     // dtype of the first autocast
 	Clips     bool             // gradients were clipped
-	Saw       []string         // models that are not known, with their lines
-	Optimizer string           // the optimizers that were made, by their names in a setup; "" if the script has its own
+	Saw       []string         // unknown models, with their lines
+	Optimizer string           // the optimizers used, by their names in a setup; "" if the script has its own
 	Compiles  bool             // torch.compile was called
 	Twice     bool             // a gradient was differentiated again
-	Masks     bool             // masks about which nothing is known selected elements
+	Masks     bool             // masks with unknown contents selected elements
 }
 
 // Follow follows the script from beginning to end.
@@ -203,14 +204,14 @@ func (in *interpreter) follow() (res *Result, err error) {
 	return &in.result, nil
 }
 
-// shapeless is the error for an op that stopped at the shapes of its tensors, with what it said about them.
+// shapeless is the error for an op that failed because of the shapes of its tensors, with the op's own message.
 func (in *interpreter) shapeless(e any) error {
 	why := ""
 	if text, ok := e.(string); ok {
 		why = " (" + strings.TrimPrefix(text, "shadow: ") + ")"
 	}
 	path, at := in.where()
-	return failure{path: path, at: at, text: "the shapes of tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
+	return failure{path: path, at: at, text: "the shapes of the tensors here cannot be followed" + why + "; name the loop instead: --loop script, or record the run: snug profile -- python3 " + in.File.Path}
 }
 
 // Unsimulated is the error for a model or a loss that is not simulated.

@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// Natives for site-packages/sentence_transformers.py.
+// Native functions for site-packages/sentence_transformers.py.
 
 func registerSentences() {
 	natives["snug.sentences"] = sentences
@@ -33,7 +33,7 @@ func refused(in *interpreter, a arguments) value {
 	panic(stopped{&Unsimulated{fmt.Sprintf("%s: %s; record the run: snug profile -- python3 %s", in.place(), text, in.File.Path)}})
 }
 
-// isKnown reports whether a value is known: an object of a library that is not followed is not.
+// isKnown reports whether a value is known. An object from a library that is not followed is unknown.
 func isKnown(_ *interpreter, a arguments) value {
 	switch a.or(0, "", unknown{}).(type) {
 	case unknown, namespace:
@@ -42,17 +42,17 @@ func isKnown(_ *interpreter, a arguments) value {
 	return true
 }
 
-// labelColumns are the names of columns that hold a label instead of a text.
+// labelColumns are the names of columns that contain a label instead of a text.
 var labelColumns = map[string]bool{"label": true, "labels": true, "score": true, "scores": true}
 
-// textColumns returns how many texts a sample has: the number of text columns if the script makes the table itself,
-// otherwise as many as the loss compares. If the loss takes any number, there is a note.
+// textColumns returns the number of texts in a sample: the number of text columns if the script creates the table
+// itself, otherwise the number that the loss compares. If the loss accepts any number, it adds a note.
 func textColumns(in *interpreter, a arguments) value {
 	d, ok := a.or(0, "dataset", nil).(*dict)
-	if !ok || !d.table { // several data sets are a dict too
+	if !ok || !d.table { // several datasets are a dict too
 		n := a.or(1, "", 2)
 		if more, _ := a.or(2, "any", false).(bool); more {
-			in.note("how many texts a sample has is not known here; %v are counted, as for pairs; triplets take half as much again", n)
+			in.note("the number of texts in a sample is not known here; %v are counted, as for pairs; triplets need half as much memory again", n)
 		}
 		return n
 	}
@@ -65,8 +65,8 @@ func textColumns(in *interpreter, a arguments) value {
 	return n
 }
 
-// sentences returns a tokenized batch of texts in the given number of columns. The name of each tensor begins with
-// that of its column.
+// sentences returns a tokenized batch of texts in the given number of columns. The name of each tensor starts
+// with its column's name.
 func sentences(in *interpreter, a arguments) value {
 	columns, _ := a.or(0, "columns", 2).(int)
 	out := &dict{record: true, batch: true}

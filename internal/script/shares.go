@@ -8,17 +8,17 @@ import (
 	"snug/internal/shadow"
 )
 
-// How many elements a mask selects decides how large logits[mask] is. The contents of tensors are not known, but for
-// random masks their distribution is: torch.rand(shape) < 0.15 is true for 15 % of the elements.
+// The number of elements that a mask selects determines the size of logits[mask]. The contents of tensors are not
+// known, but the distribution of random masks is: torch.rand(shape) < 0.15 is true for 15 % of the elements.
 
 // contents is what is known about the elements of a tensor.
 type contents struct {
 	kind  contentKind
-	share float64 // of the elements that are true, or that have the value
-	value float64 // of all elements, or of the elements that were filled
-	numel int     // of the tensor, since tensors are used again
-	tail  int     // of the last dimension, of known masks
-	other bool    // a known mask is true outside of its tail
+	share float64 // share of the elements that are true, or equal to value
+	value float64 // value of all elements, or of the filled ones
+	numel int     // number of elements, because tensors are recycled
+	tail  int     // number of last elements of each row, for a known mask
+	other bool    // the known mask is true outside the tail
 }
 
 type contentKind int
@@ -40,7 +40,7 @@ func (in *interpreter) contentsOf(v value) (contents, bool) {
 	return contents{}, false
 }
 
-// learn stores what is known about v, a tensor; nothing if the kind is zero.
+// learn stores what is known about v, a tensor. It does nothing if the kind is zero.
 func (in *interpreter) learn(v value, c contents) {
 	if c.numel = numelOf(v); c.numel < 0 {
 		return
@@ -65,13 +65,13 @@ func numelOf(v value) int {
 	return -1
 }
 
-// sameContents are methods whose result has the same share of elements as the tensor.
+// sameContents lists methods whose result has the same share of elements as the tensor.
 var sameContents = map[string]bool{
 	"view": true, "reshape": true, "flatten": true, "to": true, "cuda": true, "cpu": true, "bool": true, "long": true, "int": true, "float": true, "byte": true, "clone": true,
 	"detach": true, "contiguous": true, "t": true, "transpose": true, "permute": true, "squeeze": true, "unsqueeze": true, "expand": true, "expand_as": true, "view_as": true,
 }
 
-// comparisons maps the names of methods to the operators that they stand for.
+// comparisons maps method names to operators.
 var comparisons = map[string]string{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "logical_and": "&", "logical_or": "|"}
 
 // learnCall stores what is known about the result of a native function.
@@ -92,7 +92,7 @@ func (in *interpreter) learnCall(out, fn value, a arguments) {
 	}
 }
 
-// madeBy returns the contents of the result of a function of torch.
+// madeBy returns the contents of a torch function's result.
 func (in *interpreter) madeBy(name string, a arguments) contents {
 	first := a.or(0, "input", nil)
 	switch name {
@@ -114,7 +114,7 @@ func (in *interpreter) madeBy(name string, a arguments) contents {
 	return contents{}
 }
 
-// calledOn returns the contents of the result of a method.
+// calledOn returns the contents of a method's result.
 func (in *interpreter) calledOn(self value, own contents, name string, a arguments) contents {
 	p, given := number(a.or(0, "p", nil))
 	switch {
@@ -141,7 +141,7 @@ func (in *interpreter) calledOn(self value, own contents, name string, a argumen
 	return contents{}
 }
 
-// filledWhere returns the contents of a tensor after v was put where mask is true.
+// filledWhere returns the contents of a tensor after v is assigned where mask is true.
 func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 	m, ok := in.contentsOf(mask)
 	x, isNumber := number(v)
@@ -149,7 +149,7 @@ func (in *interpreter) filledWhere(own contents, mask, v value) contents {
 		return contents{kind: tailLeft, tail: m.tail, value: x}
 	}
 	switch {
-	case own.kind == sameNumber: // probabilities that are zeroed at special tokens, of which there are few
+	case own.kind == sameNumber: // probabilities zeroed at special tokens, which are rare
 		return own
 	case !ok || m.kind != randomMask || !isNumber:
 		return contents{}
@@ -192,7 +192,8 @@ func (in *interpreter) chosenFrom(mask, a, b value) contents {
 	return contents{}
 }
 
-// compared returns the contents of l op r, for comparisons and for & and | of masks, which count as independent.
+// compared returns the contents of l op r, for comparisons and for & and | of masks, which are assumed to be
+// independent.
 func (in *interpreter) compared(op string, l, r value) contents {
 	a, okA := in.contentsOf(l)
 	b, okB := in.contentsOf(r)
@@ -216,7 +217,7 @@ func (in *interpreter) compared(op string, l, r value) contents {
 	return contents{}
 }
 
-// combined returns the contents of an operation on tensors that is not a comparison.
+// combined returns the contents of an arithmetic or logical operation on tensors.
 func (in *interpreter) combined(op string, l, r value) contents {
 	if op != "&" && op != "|" && op != "*" {
 		return contents{}
@@ -262,12 +263,12 @@ func (c contents) against(op string, x float64) contents {
 	return contents{kind: randomMask, share: share}
 }
 
-// deviations are how far the numbers of selected elements are from their mean in successive steps, in standard
-// deviations. They are not the same in every step, since blocks of the last step then do not fit the next: PyTorch
+// deviations says by how many standard deviations the number of selected elements differs from its mean in
+// successive steps. The numbers vary because, in a real run, blocks of one step do not fit the next, and PyTorch
 // reserves more.
 var deviations = []float64{0, 1, -1, 2}
 
-// selected returns how many elements a random mask selects in this step.
+// selected returns the number of elements that a random mask selects in this step.
 func (in *interpreter) selected(mask value) (n int, known bool) {
 	c, ok := in.contentsOf(mask)
 	if ok && c.kind == tailMask {

@@ -36,7 +36,7 @@ func TestSelectedShares(t *testing.T) {
 	}
 }
 
-// TestTails checks how many elements masks select that are true in the last elements of each row.
+// TestTails checks how many elements are selected by masks that are true in the last elements of each row.
 func TestTails(t *testing.T) {
 	const start = "import snug\nimport torch\nx = torch.zeros(8, 100, 256, device='cuda')\nids = torch.zeros(8, 100, dtype=torch.long, device='cuda')\n" +
 		"b = {k: v.to('cuda') for k, v in snug.pairs(False).items()}\nm = b['completion_mask']\n"
@@ -62,7 +62,7 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestUnknownShares checks that masks of which nothing is known select everything, with a note.
+// TestUnknownShares checks that masks with unknown contents select everything, with a note.
 func TestUnknownShares(t *testing.T) {
 	for _, text := range []string{
 		"m = ids > 3\n",
@@ -76,7 +76,7 @@ func TestUnknownShares(t *testing.T) {
 	}
 }
 
-// TestNoneSelected checks the other bound for such masks: one element.
+// TestNoneSelected checks the other bound for unknown masks: one element.
 func TestNoneSelected(t *testing.T) {
 	f, err := pysrc.Parse("test.py", []byte("import torch\nx = torch.zeros(10, 256, device='cuda')\ny = x[torch.zeros(10, device='cuda') > 3]\n"))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestNoneSelected(t *testing.T) {
 	w := shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 	res, err := Follow(Run{World: w, File: f, NoneSelected: true})
 	if err != nil || !res.Masks {
-		t.Fatalf("%v, %+v; want a result that says that a mask was not known", err, res)
+		t.Fatalf("%v, %+v; want a result with Masks set", err, res)
 	}
 	rows := slices.ContainsFunc(w.Trace.Events, func(e stream.Event) bool { return e.Kind == stream.Alloc && e.Size == 256*4 })
 	if !rows {

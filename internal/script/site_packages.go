@@ -14,12 +14,12 @@ import (
 //go:embed site-packages
 var sources embed.FS
 
-// libraryFolder is the prefix of the paths of these files.
+// libraryFolder is the path prefix of the library files.
 const libraryFolder = "site-packages/"
 
 func isLibrary(f *pysrc.File) bool { return strings.HasPrefix(f.Path, libraryFolder) }
 
-// library returns our own file that stands in for a module.
+// library returns snug's own file that stands in for a module.
 func library(module string) (*pysrc.File, error) {
 	path := libraryFolder + strings.ReplaceAll(module, ".", "_") + ".py"
 	src, err := sources.ReadFile(path)

@@ -10,7 +10,7 @@ import (
 	"snug/internal/pysrc"
 )
 
-// signal says how a block ended. Loops are in turns.go, with statements in contexts.go.
+// signal is how a block ended. Loops are in turns.go, with statements in contexts.go.
 type signal int
 
 const (
@@ -33,7 +33,7 @@ func (in *interpreter) block(body []pysrc.Stmt) signal {
 func (in *interpreter) statement(s pysrc.Stmt) signal {
 	in.at = s.At()
 	if in.statements++; in.statements > maxStatements {
-		in.fail("following the script took more than %d statements; name its loop instead: --loop script, or measure it: snug profile -- <your command>", maxStatements)
+		in.fail("following the script requires more than %d statements; name its loop instead: --loop script, or measure it: snug profile -- <your command>", maxStatements)
 	}
 	if in.Stop != nil && in.statements%64 == 0 {
 		if err := in.Stop(); err != nil {
@@ -97,7 +97,7 @@ func (in *interpreter) compound(s pysrc.Stmt) signal {
 	return goOn
 }
 
-// touching lists the attributes that show that a block changes memory.
+// touching lists attributes that indicate that a block affects memory.
 var touching = map[string]bool{
 	"backward": true, "step": true, "zero_grad": true, "clip_grad_norm_": true, "empty_cache": true,
 	"append": true, "evaluate": true, "generate": true, "manual_backward": true, "load_state_dict": true,
@@ -110,7 +110,7 @@ func (in *interpreter) ifs(s *pysrc.If) signal {
 	if !known {
 		in.at = s.At()
 		if mentions(s.Then, touching) && !mentions(s.Else, touching) || mentions(s.Then, touching) != mentions(s.Else, touching) {
-			in.note("whether this condition holds is not known; it is assumed not to")
+			in.note("whether this condition holds is not known; it is assumed to be false")
 		}
 	}
 	if yes {
@@ -150,7 +150,7 @@ func (in *interpreter) matches(s *pysrc.Match) signal {
 	return goOn
 }
 
-// bind binds a name in the current scope and takes v over.
+// bind binds a name in the current scope; it takes ownership of v.
 func (in *interpreter) bind(name string, v value) {
 	in.scope().owner(name).vars.set(name, v)
 }
@@ -169,7 +169,7 @@ func (in *interpreter) annotated(s *pysrc.AnnAssign) {
 	}
 }
 
-// store assigns v to a target and takes it over.
+// store assigns v to a target; it takes ownership of v.
 func (in *interpreter) store(target pysrc.Expr, v value) {
 	switch t := target.(type) {
 	case *pysrc.Name:
@@ -301,7 +301,7 @@ func (in *interpreter) del(target pysrc.Expr) {
 func (in *interpreter) delItem(l *list, key value) {
 	i, ok := key.(int)
 	if !ok {
-		in.note("what is deleted from this list is not known; it is assumed to keep everything")
+		in.note("the items deleted from this list are not known; it is assumed to keep all of them")
 		return
 	}
 	if i < 0 {
@@ -351,7 +351,7 @@ func (in *interpreter) moduleValue(path string) value {
 	return namespace(canonical(path))
 }
 
-// checkModule notes a module next to the script that cannot be read, even if nothing of it is used later.
+// checkModule adds a note if a module next to the script cannot be read, even if it is never used.
 func (in *interpreter) checkModule(path string) {
 	if _, err := library(path); err == nil {
 		return

@@ -10,19 +10,19 @@ import (
 	"snug/internal/shadow"
 )
 
-// submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them, hook
-// them, and replace their forward. Each has one object, which the network keeps.
+// submodule is a part of the model, such as model.transformer.h or one of its blocks. Scripts freeze them, add
+// hooks, and replace their forward. There is one object for each, owned by the network.
 type submodule struct {
 	of       *network
 	path     string
-	outside  int              // references from outside the network
-	detached bool             // replaced, so that it no longer keeps the network
+	outside  int              // number of references from outside the network
+	detached bool             // it was replaced, so it no longer keeps the network alive
 	orphans  []*shadow.Tensor // its parameters, if the network no longer has them
-	own      dict             // attributes set on it, such as another forward
+	own      dict             // attributes set on it, such as a replaced forward
 	around
 }
 
-// hold counts a reference from outside the network; while there is one, the network lives.
+// hold counts a reference from outside the network, which keeps the network alive.
 func (m *submodule) hold() {
 	if m.outside == 0 && !m.detached {
 		m.of.hold()
@@ -44,7 +44,7 @@ func (m *submodule) release() {
 // Module is a module inside a model.
 type Module struct {
 	Path string
-	Kind string // its class, if that is one of torch.nn or Conv1D
+	Kind string // its class, if it is in torch.nn or Conv1D
 }
 
 // at returns the submodule at a path.
@@ -67,7 +67,7 @@ func (n *network) lent(path string) *submodule {
 	return m
 }
 
-// part returns the submodule with this name, the outermost if there are several, or false if it has no parameters.
+// part returns the outermost submodule with a name, or false if it has no parameters.
 func (n *network) part(in *interpreter, name string) (value, bool) {
 	best, depth := "", 0
 	for _, p := range n.names(in) {
@@ -84,7 +84,7 @@ func (n *network) part(in *interpreter, name string) (value, bool) {
 	return hold(n.module(best)), true
 }
 
-// tiedOutput returns the layer that makes logits if it has no parameter of its own.
+// tiedOutput returns the output layer if it has no parameters of its own.
 func (n *network) tiedOutput(in *interpreter, name string) (value, bool) {
 	if outputs[name] {
 		for _, m := range n.made(in).Modules() {
@@ -104,7 +104,7 @@ func (n *network) names(in *interpreter) []string {
 	return n.known
 }
 
-// base returns the path of the model without its head, or "" if it has no other.
+// base returns the path of the model without its head, or "" if the model is not divided.
 func (n *network) base(in *interpreter) string {
 	names := n.names(in)
 	if len(names) == 0 || n.adapted {
@@ -116,7 +116,7 @@ func (n *network) base(in *interpreter) string {
 	return ""
 }
 
-// modules lists the modules inside the one at a path; "" is the model.
+// modules lists the modules inside the module at a path; "" means the model.
 func (n *network) modules(in *interpreter, path string) (out []Module) {
 	for _, m := range n.made(in).Modules() {
 		if path == "" || strings.HasPrefix(m.Path, path+".") {
@@ -126,7 +126,7 @@ func (n *network) modules(in *interpreter, path string) (out []Module) {
 	return out
 }
 
-// kind returns the class of the module, "" if it is the model's own.
+// kind returns the class of the module, or "" if it is one of the model's own classes.
 func (m *submodule) kind(in *interpreter) string {
 	for _, x := range m.of.made(in).Modules() {
 		if x.Path == m.path {
@@ -146,7 +146,7 @@ func (m *submodule) parameters(in *interpreter) (out []*shadow.Tensor) {
 			out = append(out, p)
 		}
 	}
-	if w := m.of.made(in).Weight(m.path); w != nil && len(out) == 0 { // it shares another module's
+	if w := m.of.made(in).Weight(m.path); w != nil && len(out) == 0 { // it shares another module's parameter
 		return []*shadow.Tensor{w}
 	}
 	return out
@@ -194,7 +194,7 @@ func (m *submodule) attr(in *interpreter, name string) (value, bool) {
 	return nil, false
 }
 
-// features returns a size of a Linear or an Embedding.
+// features returns a size attribute of a Linear or Embedding.
 func (m *submodule) features(in *interpreter, name string) (value, bool) {
 	w, kind := m.of.made(in).Weight(m.path), m.kind(in)
 	if w == nil || w.Dim() != 2 {
@@ -207,7 +207,7 @@ func (m *submodule) features(in *interpreter, name string) (value, bool) {
 	return w.Size(1), true
 }
 
-// blocks counts the numbered modules of a submodule: the length of a list of layers.
+// blocks returns the number of numbered modules in a submodule: the length of a list of layers.
 func (m *submodule) blocks(in *interpreter) int {
 	n := 0
 	for _, p := range m.of.names(in) {

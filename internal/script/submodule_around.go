@@ -8,7 +8,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// around is what a script has put around the forward of a module: hooks, another forward, another mode.
+// around is what a script has changed about a module's forward: hooks, a replaced forward, a different mode.
 type around struct {
 	before, after []*hookHandle
 	eval          *bool // the mode set by this module's train() or eval(); nil if neither was called
@@ -16,7 +16,7 @@ type around struct {
 	inner         func(x *shadow.Tensor) []*shadow.Tensor
 }
 
-// hookHandle is a hook of a module, and also the handle that removes the hook.
+// hookHandle is a module's hook and the handle that removes it.
 type hookHandle struct {
 	fn     value
 	kwargs bool // with_kwargs=True
@@ -44,7 +44,7 @@ func (m *submodule) register(in *interpreter, name string, a arguments) value {
 	case "register_forward_pre_hook":
 		m.before = append(m.before, h)
 	default:
-		in.note("hooks on a module's backward are not followed; the run takes more if they keep gradients")
+		in.note("hooks on a module's backward are not followed; the run needs more memory if they keep gradients")
 	}
 	return h
 }
@@ -74,7 +74,7 @@ func (m *submodule) evaluates() bool {
 	return m.of.mode.Eval
 }
 
-// setTraining implements train() and eval() of a part of the model, for all modules in it.
+// setTraining implements train() and eval() for a part of the model and all modules in it.
 func (m *submodule) setTraining(in *interpreter, on bool) {
 	off := !on
 	if m.path == m.of.base(in) {
@@ -87,7 +87,7 @@ func (m *submodule) setTraining(in *interpreter, on bool) {
 	}
 }
 
-// setMode implements train() and eval() of the whole model.
+// setMode implements train() and eval() for the whole model.
 func (n *network) setMode(eval bool) {
 	n.mode.Eval = eval
 	n.setReplaced(!eval)
@@ -96,7 +96,7 @@ func (n *network) setMode(eval bool) {
 	}
 }
 
-// changed reports whether a script has put anything around the module.
+// changed reports whether a script has changed anything about the module's forward.
 func (m *submodule) changed() bool {
 	_, patched := m.own.get("forward")
 	return patched || hooked(m.before) || hooked(m.after) || m.eval != nil && *m.eval != m.of.mode.Eval
@@ -111,8 +111,8 @@ func hooked(hs []*hookHandle) bool {
 	return false
 }
 
-// surrounded runs a forward of the model with what the script has put around its parts. embeds replaces the output of
-// the model's embedding; it is nil if the script passes none.
+// surrounded runs a forward of the model with the script's changes to its parts. embeds replaces the output of
+// the model's embedding, unless it is nil.
 func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward func()) {
 	all := map[string]shadow.Around{}
 	for path, m := range n.parts {
@@ -136,17 +136,17 @@ func (in *interpreter) surrounded(n *network, embeds *shadow.Tensor, forward fun
 	in.World.Surround(all, forward)
 	for _, r := range n.replaced {
 		if !r.reached {
-			in.note("the module that the script puts in place of the model's %s is not called where the model is simulated; the model's own is counted", shortPath(r.path))
+			in.note("the script's replacement for the model's %s is never called in the simulation; the model's own module is counted", shortPath(r.path))
 		}
 	}
 	for path, m := range n.parts {
 		if all[path] != nil && m.changed() && !m.reached && m.eval == nil {
-			in.note("what the script does at every call of the model's %s is not followed", path)
+			in.note("the script's hooks at every call of the model's %s are not followed", path)
 		}
 	}
 }
 
-// surrounds returns the function that is called in place of the module, as nn.Module._call_impl would be.
+// surrounds returns the function that is called in place of the module, as nn.Module._call_impl is.
 func (m *submodule) surrounds(in *interpreter) shadow.Around {
 	return func(x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 		m.reached = true
@@ -157,7 +157,7 @@ func (m *submodule) surrounds(in *interpreter) shadow.Around {
 		}
 		for _, h := range m.before {
 			if v := m.hook(in, h, x, nil); v != nil {
-				in.note("the input that this hook returns is not followed")
+				in.note("the input returned by this hook is not followed")
 				drop(v)
 			}
 		}
@@ -200,12 +200,13 @@ func together(out []*shadow.Tensor) value {
 	return l
 }
 
-// withHooked returns the results of a forward after a hook or a replaced forward has returned v. It takes v over.
+// withHooked returns the results of a forward after a hook or a replaced forward has returned v. It takes
+// ownership of v.
 func withHooked(in *interpreter, out []*shadow.Tensor, v value) []*shadow.Tensor {
 	got := in.tensors(v)
 	if v == nil || len(got) == 0 || len(got) > len(out) {
 		if v != nil {
-			in.note("what is returned here in place of a module's output is not followed")
+			in.note("the value returned here in place of a module's output is not followed")
 		}
 		drop(v)
 		return out
@@ -219,7 +220,7 @@ func withHooked(in *interpreter, out []*shadow.Tensor, v value) []*shadow.Tensor
 	return out
 }
 
-// forwards runs the module's forward, or the function that the script has put in its place.
+// forwards runs the module's forward, or the function with which the script has replaced it.
 func (m *submodule) forwards(in *interpreter, x *shadow.Tensor, others []*shadow.Tensor, forward func(x *shadow.Tensor) []*shadow.Tensor) []*shadow.Tensor {
 	f, ok := m.own.get("forward")
 	if !ok {
@@ -265,7 +266,7 @@ func held(ts []*shadow.Tensor) []*shadow.Tensor {
 	return ts
 }
 
-// forward implements module.forward(x, …): always the module's own, even if the script has set another.
+// forward implements module.forward(x, …): it always runs the module's own, even if the script has replaced it.
 func (m *submodule) forward(in *interpreter, a arguments) value {
 	x, ok := a.or(0, "hidden_states", nil).(*shadow.Tensor)
 	if !ok || m.inner == nil {
@@ -279,8 +280,8 @@ func (m *submodule) forward(in *interpreter, a arguments) value {
 	return v
 }
 
-// withIDs returns the arguments of a model with token ids of inputs_embeds' shape added. The ids take no memory: only
-// their shape is used.
+// withIDs returns the arguments of a model with token ids of inputs_embeds' shape added. The ids use no memory,
+// because only their shape is needed.
 func (in *interpreter) withIDs(embeds *shadow.Tensor, a arguments) arguments {
 	var ids *shadow.Tensor
 	in.World.OnHost(func() { ids = in.World.Input(shadow.Int64, embeds.Size(0), embeds.Size(1)) })

@@ -4,7 +4,7 @@ package script
 
 import "strings"
 
-// withoutParameters are classes of modules without parameters. Such modules are not in the tree of a model's modules.
+// withoutParameters are classes of modules without parameters. They are not in the tree of a model's modules.
 var withoutParameters = []string{"Dropout", "GELU", "ReLU", "SiLU", "Tanh", "Sigmoid", "Identity", "Softmax", "Activation"}
 
 // isOf implements isinstance(module, kind); known is false if kind is not a class. The model's own classes are
@@ -22,7 +22,7 @@ func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	_, class, _ := cutLast(name)
 	for _, s := range withoutParameters {
 		if strings.HasPrefix(class, s) || strings.HasSuffix(class, s) {
-			in.note("no module of class %s is found in the model, so what the script does with such modules is not followed", class)
+			in.note("no module of class %s is found in the model, so the script's code for these modules is not followed", class)
 			return false, true
 		}
 	}
@@ -35,7 +35,7 @@ func (m *submodule) isOf(in *interpreter, kind value) (yes, known bool) {
 	return m.isNamed(class), true
 }
 
-// isNamed reports whether the module is of the transformers class, such as BertLayer.
+// isNamed reports whether the module is an instance of a transformers class such as BertLayer.
 func (m *submodule) isNamed(class string) bool {
 	outer, last, _ := cutLast(m.path)
 	switch {

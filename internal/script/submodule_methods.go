@@ -64,7 +64,7 @@ func (m *submodule) changes(in *interpreter, name string, a arguments) {
 			}
 		}
 	case "cpu":
-		in.note("a part of the model is moved to the host here, which is not followed; the run takes less")
+		in.note("moving a part of the model to the host is not followed; the run needs less memory")
 	default:
 		in.noteTensors("this method of a part of the model", a)
 	}
@@ -82,8 +82,8 @@ func (m *submodule) namedParameters(in *interpreter) (out []member) {
 	return out
 }
 
-// listed returns the modules inside the module at path, with names relative to it: self first, unless it is nil, then
-// all modules or only the direct ones.
+// listed returns the modules inside the module at path, with names relative to it: self first, unless it is nil,
+// then all modules or only direct children.
 func (n *network) listed(in *interpreter, path string, self value, direct bool) (out []member) {
 	if self != nil {
 		out = append(out, member{"", self})
@@ -118,7 +118,7 @@ func (n *network) embeddings(in *interpreter, out bool) value {
 	return n.at(found)
 }
 
-// outputs are the names of the layers that make logits over the vocabulary.
+// outputs are the names of layers that compute logits over the vocabulary.
 var outputs = map[string]bool{"lm_head": true, "decoder": true, "embed_out": true, "vocab_projector": true}
 
 // submoduleAt implements get_submodule(path).
@@ -132,7 +132,7 @@ func (n *network) submoduleAt(in *interpreter, a arguments) value {
 	return unknown{}
 }
 
-// callSelf calls a part of the model on its own: the model without its head, or a single layer.
+// callSelf calls a part of the model directly: the model without its head, or a single layer.
 func (m *submodule) callSelf(in *interpreter, a arguments) value {
 	if m.path == m.of.base(in) {
 		return in.forwardBase(m.of, a)
@@ -143,7 +143,7 @@ func (m *submodule) callSelf(in *interpreter, a arguments) value {
 	}
 	layer := m.of.there(in).Layer(m.path)
 	if !ok || layer == nil {
-		in.noteTensors("a part of the model that is called on its own", a)
+		in.noteTensors("a part of the model that is called directly", a)
 		return unknown{}
 	}
 	return in.World.Call(layer, x).Hold()

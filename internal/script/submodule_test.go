@@ -9,7 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// batches is a loop over a data set of the setup's size; %s is run before backward.
+// batches is a loop over a dataset of the setup's size; %s is run before backward.
 const batches = `for b in loader:
     b = {k: v.cuda() for k, v in b.items()}
     loss = model(**b).loss
@@ -18,7 +18,7 @@ const batches = `for b in loader:
     opt.zero_grad()
 `
 
-// same runs two scripts and checks that they allocate the same, without notes.
+// same runs two scripts and checks that they have the same peak and no notes.
 func same(t *testing.T, a, b string) {
 	t.Helper()
 	x, notes, err := follow(t, a)
@@ -34,7 +34,7 @@ func same(t *testing.T, a, b string) {
 	}
 }
 
-// peak returns the most bytes that are allocated at once.
+// peak returns the peak of allocated bytes.
 func peak(tr *stream.Trace) (most uint64) {
 	sizes, now := map[uint32]uint64{}, uint64(0)
 	for _, e := range tr.Events {
@@ -81,7 +81,8 @@ func TestModuleLoops(t *testing.T) {
 	}
 }
 
-// TestForwardHooks checks that a hook keeps what it stores: a copy of the output of each of three layer norms.
+// TestForwardHooks checks that the tensors stored by a hook are kept: a copy of the output of each of three layer
+// norms.
 func TestForwardHooks(t *testing.T) {
 	hooks := "from torch import nn\nkept = {}\ndef hook(m, x, y):\n    kept[m] = y.detach().clone()\nfor m in model.modules():\n    if isinstance(m, nn.LayerNorm):\n        m.register_forward_hook(hook)\n"
 	step := strings.Replace(batches, "%s", "", 1)
@@ -95,12 +96,12 @@ func TestForwardHooks(t *testing.T) {
 	}
 	output := uint64(64 * 128 * 64 * 4)
 	if more := peak(hooked.World.Trace) - peak(plain.World.Trace); more != 3*output {
-		t.Errorf("hooks keep %d bytes more, want %d", more, 3*output)
+		t.Errorf("hooks keep %d more bytes, want %d", more, 3*output)
 	}
 }
 
-// TestGradOf checks that torch.autograd.grad computes no gradient that it is not asked for: the table of embeddings has
-// none, and so no states.
+// TestGradOf checks that torch.autograd.grad computes only the requested gradients: the embedding weight has
+// none, and therefore no states.
 func TestGradOf(t *testing.T) {
 	ask := strings.Replace(batches, "%s    loss.backward()", "    (g,) = torch.autograd.grad(loss, [model.transformer.ln_f.weight])", 1)
 	res, notes, err := follow(t, training+ask)
@@ -118,10 +119,10 @@ func TestGradOf(t *testing.T) {
 	}
 }
 
-// TestUnreachedHooks checks that a hook on a module that is never called by itself is noted.
+// TestUnreachedHooks checks that a hook on a module that is never called directly is noted.
 func TestUnreachedHooks(t *testing.T) {
 	_, notes, err := follow(t, training+"model.transformer.h.register_forward_hook(lambda m, x, y: None)\n"+strings.Replace(batches, "%s", "", 1))
-	if err != nil || !strings.Contains(strings.Join(notes, "\n"), "at every call of the model's transformer.h is not followed") {
+	if err != nil || !strings.Contains(strings.Join(notes, "\n"), "at every call of the model's transformer.h are not followed") {
 		t.Errorf("got %v and %q, want a note", err, notes)
 	}
 }

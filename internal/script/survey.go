@@ -11,25 +11,26 @@ import (
 	"snug/internal/shadow"
 )
 
-// Survey is what a script itself shows about its run. Each field is empty if the script does not show it.
+// Survey is what a script reveals about its run. A field is empty if the script does not reveal it.
 type Survey struct {
-	Model Sighting // the first model that the script loads
+	Model Sighting // the first model the script loads
 	Batch Sighting // the number of samples in a training batch
 	Seq   Sighting // the number of tokens in a sample
 	Open  string   // the place where a model with an unknown name is loaded
-	Saw   []string // models that snug does not know, with their lines
+	Saw   []string // models unknown to snug, with their lines
 }
 
-// Sighting is a value that a script shows, and its place in the script.
+// Sighting is a value found in a script, and where it was found.
 type Sighting struct {
 	Name   string         // the model's name, as its library looks it up
 	Config map[string]any // the model's configuration, if it is written in the script
 	N      int
-	Where  string // file:line, or the option of the command line
+	Where  string // file:line, or the command-line option
 }
 
-// The batch size and length of a survey, if the setup does not give them. Nothing is allocated for them; if a tensor
-// has one of these sizes when it enters the model, its size comes from data that the script does not show.
+// The batch size and length used in a survey if the setup does not specify them. Nothing is allocated for them.
+// If a tensor has one of these sizes when it reaches the model, its size comes from data that the script does not
+// contain.
 const (
 	OpenBatch = 1009
 	OpenSeq   = 10007
@@ -38,15 +39,15 @@ const (
 // surveyed is the panic that ends a survey.
 type surveyed struct{}
 
-// surveyor collects what a script shows.
+// surveyor collects what a script reveals.
 type surveyor struct {
 	Survey
 	known   bool       // the model is known, so the survey ends when the model is called
 	byName  bool       // Batch comes from an argument's name; a loader's batch size replaces it
-	lengths []Sighting // arguments whose names stand for the length
+	lengths []Sighting // arguments with the usual names for the length
 }
 
-// Look follows the script until it has shown its first model or, if known is set, until it calls the model for
+// Look follows the script until it loads its first model or, if known is set, until it calls the model for
 // training. An error means that the script could not be followed that far.
 func Look(run Run, known bool) (Survey, error) {
 	run.Batch, run.Seq = OpenBatch, OpenSeq
@@ -57,8 +58,8 @@ func Look(run Run, known bool) (Survey, error) {
 	return in.survey.Survey, err
 }
 
-// loads notes which model the script loads: by its name, or with a configuration that the script writes. class is the
-// class of a model or of a configuration.
+// loads records which model the script loads: by its name, or with a configuration in the script. class is the
+// class of a model or a configuration.
 func (in *interpreter) loads(class, method string, a arguments) {
 	if in.survey == nil {
 		return
@@ -77,14 +78,15 @@ func (in *interpreter) loads(class, method string, a arguments) {
 	}
 }
 
-// writtenConfig returns a configuration that a script writes.
+// writtenConfig returns a configuration written in the script.
 func writtenConfig(kind string, a arguments) map[string]any {
 	c := newConfig(a).changed
 	c["model_type"] = kind
 	return c
 }
 
-// knownType returns the model_type of a configuration class, such as gpt_neox for GPTNeoX; "" if there is none.
+// knownType returns the model_type of a configuration class, such as gpt_neox for GPTNeoX, or "" if there is
+// none.
 func knownType(class string) string {
 	plain := strings.NewReplacer("_", "", "-", "")
 	for _, t := range family.Known() {
@@ -95,7 +97,7 @@ func knownType(class string) string {
 	return ""
 }
 
-// sawModel notes the first model of the script, and ends the survey if it looks for the model only.
+// sawModel records the script's first model, and ends the survey if only the model is needed.
 func (in *interpreter) sawModel(m Sighting) {
 	x := in.survey
 	if x == nil || x.Model.Where != "" {
@@ -122,14 +124,14 @@ func (in *interpreter) place() string {
 	return fmt.Sprintf("%s:%d", path, at.Line)
 }
 
-// sawBatch notes the batch size that the script gives its first loader.
+// sawBatch records the batch size of the script's first loader.
 func (in *interpreter) sawBatch(n int) {
 	if x := in.survey; x != nil && n > 0 && (x.Batch.Where == "" || x.byName) {
 		x.Batch, x.byName = Sighting{N: n, Where: in.place()}, false
 	}
 }
 
-// sawSize notes the value of an argument whose name stands for the batch size or the length.
+// sawSize records the value of an argument with a usual name for the batch size or the length.
 func (in *interpreter) sawSize(name string, v value, where string) {
 	x := in.survey
 	n, ok := v.(int)
@@ -144,7 +146,7 @@ func (in *interpreter) sawSize(name string, v value, where string) {
 	}
 }
 
-// sawField notes a field of a dataclass that the command line fills in: its value there if given, or its default.
+// sawField records a dataclass field that the command line can set: the value given there, or its default.
 func (in *interpreter) sawField(name string, v, otherwise value, given bool) {
 	if given {
 		in.sawSize(name, v, "--"+name+" of "+in.File.Path)
@@ -168,8 +170,8 @@ func (in *interpreter) trains(input *shadow.Tensor, tokens bool) {
 	panic(surveyed{})
 }
 
-// sawLength notes the length of the model's input. The value of an argument whose name stands for the length is
-// preferred, since the script may cut a token off.
+// sawLength records the length of the model's input. The value of an argument with a usual name for the length is
+// preferred, because the script may drop a token.
 func (x *surveyor) sawLength(input Sighting) {
 	for off := range 2 {
 		for _, named := range x.lengths {
@@ -187,7 +189,7 @@ func (x *surveyor) sawLength(input Sighting) {
 	}
 }
 
-// batchNames and lengthNames list the usual names of arguments for the batch size and the length.
+// batchNames and lengthNames are the usual argument names for the batch size and the length.
 var (
 	batchNames = map[string]bool{
 		"batch_size": true, "train_batch_size": true, "per_device_train_batch_size": true, "per_device_batch_size": true,
@@ -200,9 +202,8 @@ var (
 	}
 )
 
-// sizeOfArgument returns the value of an argument whose name stands for a size. The setup's size replaces a value
-// equal to the one the survey saw. It also replaces a default, unless the setup has learned its sizes from the
-// script.
+// sizeOfArgument returns the value of an argument with a usual name for a size. The setup's size replaces a value
+// equal to the one the survey found. It also replaces a default, unless the setup's sizes come from the script.
 func (in *interpreter) sizeOfArgument(name string, v value, given bool) value {
 	if in.survey != nil {
 		return v

@@ -4,16 +4,16 @@ package script
 
 import "snug/internal/shadow"
 
-// A sample of preference tuning is a prompt and an answer, and its masks are true in the answer: the last elements of
-// each row. How many elements such a mask selects is known.
+// In preference tuning a sample is a prompt and an answer, and its masks are true in the answer: the last
+// elements of each row. The number of elements that these masks select is therefore known.
 
-// sameRows are methods whose result has the same rows as the tensor.
+// sameRows lists methods whose result has the same rows as the tensor.
 var sameRows = map[string]bool{
 	"to": true, "cuda": true, "cpu": true, "bool": true, "long": true, "int": true, "float": true, "byte": true, "clone": true, "detach": true, "contiguous": true,
 	"masked_fill": true, "masked_fill_": true, "eq": true, "ne": true, "logical_not": true,
 }
 
-// tailed reports whether the contents are known by the tails of the rows.
+// tailed reports whether the contents are described by the tails of the rows.
 func (c contents) tailed() bool { return c.kind == tailMask || c.kind == tailLeft }
 
 // tailAgainst returns the contents of a comparison of known rows with a number.
@@ -32,7 +32,7 @@ func (c contents) tailAgainst(op string, x float64) contents {
 	return contents{}
 }
 
-// inTail returns how many elements a known mask of this size selects.
+// inTail returns the number of elements that a known mask of this size selects.
 func (c contents) inTail(size []int) int {
 	if len(size) == 0 || size[len(size)-1] == 0 {
 		return c.numel
@@ -45,14 +45,14 @@ func (c contents) inTail(size []int) int {
 	return n
 }
 
-// indexedContents returns what is known of o[key], for an index of slices.
+// indexedContents returns what is known about o[key], for an index of slices.
 func (in *interpreter) indexedContents(c contents, key, v value) contents {
 	if !c.tailed() {
 		return c
 	}
 	last, cut := lastSlice(key)
 	if cut && (last.hi != nil || last.step != nil) {
-		return contents{} // the tail is cut
+		return contents{} // the tail is truncated
 	}
 	if size := sizeOfAny(v); len(size) > 0 {
 		c.tail = min(c.tail, size[len(size)-1])
@@ -70,7 +70,7 @@ func lastSlice(key value) (*slice, bool) {
 	return s, ok
 }
 
-// cutTail returns how many elements of each row the index [:, :-n] leaves out.
+// cutTail returns the number of elements of each row that the index [:, :-n] omits.
 func cutTail(key value) (tail int, ok bool) {
 	s, isSlice := lastSlice(key)
 	if !isSlice || s.lo != nil || s.step != nil {
@@ -80,7 +80,7 @@ func cutTail(key value) (tail int, ok bool) {
 	return -n, ok && n < 0
 }
 
-// learnParts stores what is known of the parts that chunk cuts a tensor into along its rows.
+// learnParts stores what is known about the parts into which chunk splits the rows of a tensor.
 func (in *interpreter) learnParts(parts *list, fn value, a arguments) {
 	f, ok := fn.(*bound)
 	if !ok || f.name != "chunk" || a.or(1, "dim", 0) != 0 {

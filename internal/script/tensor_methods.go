@@ -6,10 +6,10 @@ import (
 	"snug/internal/shadow"
 )
 
-// More methods of tensors on the card, with the tensors that their gradients keep. The others are in
+// More methods of tensors on the card, including the tensors saved for their gradients. The others are in
 // tensors.go.
 
-// anywhere lists the methods that a tensor in host memory has as well, since they use no memory.
+// anywhere lists the methods that tensors in host memory also support, because they use no memory.
 var anywhere = map[string]bool{
 	"requires_grad_": true, "numel": true, "nelement": true, "size": true, "dim": true, "is_floating_point": true, "element_size": true,
 	"retain_grad": true, "register_hook": true, "data_ptr": true, "register_post_accumulate_grad_hook": true,
@@ -24,7 +24,7 @@ func offCard(v value) value {
 	return v
 }
 
-// writesInto implements o op= v: it reuses the memory, and adds to the graph if gradients are recorded.
+// writesInto implements o op= v: it reuses the memory, and records the op if gradients are enabled.
 func (in *interpreter) writesInto(op string, o *shadow.Tensor, v value) {
 	other, _ := v.(*shadow.Tensor)
 	if other != nil && !other.Here() {
@@ -149,7 +149,7 @@ func tensorAmax(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 func tensorNorm(in *interpreter, t *shadow.Tensor, a arguments) value {
 	keep, _ := a.or(2, "keepdim", false).(bool)
 	if p, ok := number(a.or(0, "p", 2)); ok && p != 2 && t.RequiresGrad() && in.World.GradEnabled() {
-		in.note("the gradient of this norm is counted as that of the 2-norm")
+		in.note("the gradient of this norm is counted as if it were the 2-norm")
 	}
 	return t.NormOver(keep, dimsOf(a.or(1, "dim", nil), t.Dim())...).Hold()
 }
@@ -237,7 +237,7 @@ func tensorTopK(in *interpreter, t *shadow.Tensor, a arguments) value {
 }
 
 func tensorArgsort(in *interpreter, t *shadow.Tensor, _ arguments) value {
-	in.note("what sorting takes besides its result is not counted")
+	in.note("the temporary memory of sorting is not counted")
 	return t.Plain("argsort", shadow.Int64).Hold()
 }
 

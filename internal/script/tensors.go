@@ -6,8 +6,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// Tensors on the card: operators, attributes, methods. Results are held for the caller. Further methods
-// are in tensor_methods.go, indexing in indexing.go, tensors on the host in host.go.
+// Tensors on the card: operators, attributes, methods. Results have a reference for the caller. Other methods are
+// in tensor_methods.go, indexing is in indexing.go, and tensors on the host are in host.go.
 
 // tensorOperation returns l op r if one of them is a tensor.
 func (in *interpreter) tensorOperation(op string, l, r value) (value, bool) {
@@ -148,7 +148,7 @@ func (in *interpreter) setTensorAttr(t *shadow.Tensor, name string, v value) {
 			t.SetData(to)
 		case *hostTensor:
 			if t.Here() {
-				in.note("a tensor's data is replaced by values from the host; its memory is counted as before")
+				in.note("a tensor's data is replaced with values from the host; its memory is counted as before")
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func destination(a arguments) (device string, dt shadow.DType) {
 	return device, dt
 }
 
-// deviceAttr returns an attribute of a torch.device, which is its name here.
+// deviceAttr returns an attribute of a torch.device, which is represented by its name.
 func deviceAttr(device, name string) (value, bool) {
 	if name == "type" {
 		return deviceKind(device), true
@@ -271,7 +271,7 @@ func tensorReduce(f func(t *shadow.Tensor, keep bool, dims ...int) *shadow.Tenso
 	}
 }
 
-// dimsOf returns the dimensions that a reduction names, or all of them.
+// dimsOf returns the dimensions of a reduction, or all of them if none are given.
 func dimsOf(v value, n int) []int {
 	switch v := v.(type) {
 	case int:
@@ -325,7 +325,7 @@ func tensorView(f func(t *shadow.Tensor, d ...int) *shadow.Tensor) func(*interpr
 	}
 }
 
-// inferred replaces -1 in the sizes; it returns nil if they do not match.
+// inferred resolves -1 in the sizes, and returns nil if they do not match.
 func inferred(d []int, numel int) []int {
 	known, at := 1, -1
 	out := append([]int(nil), d...)
@@ -434,8 +434,8 @@ func comparing(op string) func(*interpreter, *shadow.Tensor, arguments) value {
 	}
 }
 
-// writes implements methods that change a tensor in place and take no memory, such as scatter_ and index_add_; the
-// tables of methods here and in tensor_methods.go say which.
+// writes implements methods that modify a tensor in place and allocate nothing, such as scatter_ and index_add_.
+// The method tables here and in tensor_methods.go list them.
 func writes(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	in.World.Op("in place")
 	return t.Hold()
@@ -483,7 +483,7 @@ func expands(in *interpreter, t *shadow.Tensor, a arguments) value {
 	return t.Expand(d...).Hold()
 }
 
-// lost notes that an op is not followed, and returns the tensor itself as its result.
+// lost adds a note that an op is not followed, and returns the tensor itself as its result.
 func (in *interpreter) lost(t *shadow.Tensor, op string) value {
 	in.note("%s is not followed here; it is assumed to allocate nothing", op)
 	return t.Hold()

@@ -4,7 +4,7 @@ package script
 
 import "strings"
 
-// stringMethod calls a method of a text.
+// stringMethod calls a method of a string.
 func stringMethod(s, name string, a arguments) value {
 	arg := func(i int) string { v, _ := a.or(i, "", "").(string); return v }
 	switch name {
@@ -36,7 +36,7 @@ func stringMethod(s, name string, a arguments) value {
 	return unknown{}
 }
 
-// anyText implements startswith and endswith, which take a text or a tuple of them.
+// anyText implements startswith and endswith, which accept a string or a tuple of strings.
 func anyText(v value, is func(part string) bool) value {
 	parts := []value{v}
 	if l, ok := v.(*list); ok {
@@ -75,7 +75,7 @@ func splitText(s string, a arguments) []string {
 	return strings.Split(s, sep)
 }
 
-// splitFromRight implements rsplit(sep, maxsplit): the first part keeps what is not split.
+// splitFromRight implements rsplit(sep, maxsplit): the first part contains the unsplit rest.
 func splitFromRight(s string, a arguments) []string {
 	sep, _ := a.or(0, "sep", "").(string)
 	most, limited := a.or(1, "maxsplit", -1).(int)

@@ -58,8 +58,8 @@ func canonical(path string) string {
 // isUnknownName reports whether the value of a name is unknown.
 func isUnknownName(n namespace) bool { return false }
 
-// registerTorch registers the functions of torch that make, save and load tensors. Those that compute, such as
-// torch.roll, are listed in functional.go, and tensor_methods.go says what they do.
+// registerTorch registers the torch functions that make, save and load tensors. Those that compute, such as
+// torch.roll, are listed in functional.go and implemented in tensor_methods.go.
 func registerTorch() {
 	for dt, name := range dtypeNames {
 		constants["torch."+name] = dtypeValue(dt)
@@ -117,11 +117,11 @@ func firstArgument(_ *interpreter, a arguments) value { return hold(a.or(0, "mod
 
 // dataParallel implements nn.DataParallel on one GPU, where it calls the model itself.
 func dataParallel(in *interpreter, a arguments) value {
-	in.note("DataParallel is followed as on one GPU; on several, each gets a part of the batch and a copy of the weights, and the first gathers the outputs and takes more")
+	in.note("DataParallel is followed as on one GPU; on several, each gets a part of the batch and a copy of the weights, and the first gathers the outputs and needs more memory")
 	return firstArgument(in, a)
 }
 
-// newDevice implements torch.device(…); it keeps only the kind of device.
+// newDevice implements torch.device(…), keeping only the device type.
 func newDevice(_ *interpreter, a arguments) value {
 	if s, ok := a.or(0, "", "cuda").(string); ok {
 		return s
@@ -152,7 +152,7 @@ func made(name string) func(*interpreter, arguments) value {
 				in.note("the length of this range is not known; it is not counted")
 			}
 		case "full":
-			switch a.or(1, "fill_value", nil).(type) { // whose type it has
+			switch a.or(1, "fill_value", nil).(type) { // determines the dtype
 			case int:
 				t.dtype = shadow.Int64
 			case bool:
@@ -289,7 +289,7 @@ func randomSplit(in *interpreter, a arguments) value {
 	return out
 }
 
-// part returns a subset of a data set, of n samples or of that fraction.
+// part returns a subset of a dataset: n samples, or a fraction n of them.
 func (in *interpreter) part(of, n value) value {
 	if share, ok := n.(float64); ok {
 		n = int(share * float64(max(in.length(of), 0)))
@@ -373,7 +373,8 @@ func concatenated(f func(dim int, ts ...*shadow.Tensor) *shadow.Tensor) func(*in
 	}
 }
 
-// hstacked implements torch.hstack, which joins vectors at their only dimension and others at the second.
+// hstacked implements torch.hstack, which joins vectors along their only dimension and other tensors along the
+// second.
 func hstacked(_ int, ts ...*shadow.Tensor) *shadow.Tensor {
 	return shadow.Cat(min(1, ts[0].Dim()-1), ts...)
 }
@@ -460,10 +461,10 @@ func compiled(in *interpreter, a arguments) value {
 	return firstArgument(in, a)
 }
 
-// compiles notes that something is compiled.
+// compiles records that torch.compile is used.
 func (in *interpreter) compiles() {
 	in.result.Compiles = true
-	in.note("torch.compile is not simulated; a compiled model usually takes less")
+	in.note("torch.compile is not simulated; a compiled model usually needs less memory")
 }
 
 func deepcopy(in *interpreter, a arguments) value {
@@ -476,7 +477,7 @@ type savedTensor struct {
 	host bool // it was in host memory, and is loaded there by default
 }
 
-// saves implements torch.save; the value is remembered under its path.
+// saves implements torch.save; it stores the value under its path.
 func saves(in *interpreter, a arguments) value {
 	if in.files == nil {
 		in.files = map[string]value{}
@@ -486,7 +487,7 @@ func saves(in *interpreter, a arguments) value {
 	return nil
 }
 
-// onDisk returns a value with its tensors replaced by saved ones, which use no memory on the card.
+// onDisk returns a value with its tensors replaced with saved ones, which use no memory on the card.
 func onDisk(v value) value {
 	switch v := v.(type) {
 	case *shadow.Tensor:

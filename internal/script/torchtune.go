@@ -4,7 +4,8 @@ package script
 
 import "snug/internal/shadow"
 
-// Natives for site-packages/torchtune.py that need the model. The model itself: internal/family/torchtune.go.
+// Native functions for site-packages/torchtune.py that need the model. The model itself is in
+// internal/family/torchtune.go.
 
 func registerTorchtune() {
 	natives["snug.torchtune_model"] = torchtuneModel
@@ -19,13 +20,13 @@ func registerTorchtune() {
 	}
 }
 
-// builderModules are torchtune's Python modules with builders of models that are followed.
+// builderModules are torchtune's Python modules with model builders that are followed.
 var builderModules = []string{
 	"torchtune.models.llama2", "torchtune.models.llama3", "torchtune.models.llama3_1", "torchtune.models.llama3_2",
 	"torchtune.models.mistral", "torchtune.models.qwen2", "torchtune.models.qwen2_5",
 }
 
-// torchtuneModel builds the setup's model from torchtune's modules at once, with adapters if a rank is given.
+// torchtuneModel immediately builds the setup's model from torchtune's modules, with adapters if a rank is given.
 func torchtuneModel(in *interpreter, a arguments) value {
 	n := &network{dtype: in.dtype, here: in.device == "cuda", bare: true}
 	n.loading.Torchtune = true
@@ -49,7 +50,7 @@ func ropeInit(in *interpreter, a arguments) value {
 	return nil
 }
 
-// listOf returns a list of the tensors ts, which it takes over.
+// listOf returns a list of the tensors ts, which it takes ownership of.
 func listOf(ts []*shadow.Tensor) value {
 	l := &list{}
 	for _, t := range ts {

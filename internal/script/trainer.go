@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow/train"
 )
 
-// Functions for the library files of transformers' and TRL's trainers that cannot be written in Python.
-// The trainers themselves are in site-packages; which steps are followed is in trainer_steps.go.
+// Functions for the library files of transformers' and TRL's trainers that cannot be written in Python. The
+// trainers themselves are in site-packages; trainer_steps.go selects the steps that are followed.
 
 func registerTrainer() {
 	for name, f := range map[string]func(*interpreter, arguments) value{
@@ -56,8 +56,8 @@ func neftune(_ *interpreter, a arguments) value {
 	return nil
 }
 
-// liger implements apply_liger_kernel(model, config): all kernels that Liger has for the model, except those the
-// config turns off.
+// liger implements apply_liger_kernel(model, config): it enables all kernels that Liger has for the model, except
+// those disabled in the config.
 func liger(_ *interpreter, a arguments) value {
 	n, ok := a.or(0, "model", nil).(*network)
 	if !ok {
@@ -87,8 +87,8 @@ func isDict(_ *interpreter, a arguments) value {
 	return ok
 }
 
-// acceptsLossKwargs reports whether a model's forward takes num_items_in_batch among its **kwargs. All simulated
-// models of transformers do.
+// acceptsLossKwargs reports whether a model's forward accepts num_items_in_batch among its **kwargs. All
+// simulated models of transformers do.
 func acceptsLossKwargs(_ *interpreter, a arguments) value {
 	switch m := a.or(0, "model", nil).(type) {
 	case *network:
@@ -107,7 +107,7 @@ func isCausal(in *interpreter, a arguments) value {
 	return ok && in.Causal
 }
 
-// shiftsLabels reports whether the Trainer counts a causal model's labels from the second token on.
+// shiftsLabels reports whether the Trainer counts a causal model's labels from the second token.
 func shiftsLabels(in *interpreter, a arguments) value {
 	_, ok := a.or(0, "model", nil).(*network)
 	return ok && in.Shifts
@@ -139,12 +139,12 @@ func movedTo(in *interpreter, a arguments) value {
 	return in.moved(a.or(0, "", nil), arguments{pos: []value{"cuda"}})
 }
 
-// eachTensor returns a value with each of its tensors replaced by f's result.
+// eachTensor returns a value with each of its tensors replaced with f's result.
 func (in *interpreter) eachTensor(v value, f func(value) value) value {
 	return eachBut(v, f, map[value]bool{})
 }
 
-// eachBut is eachTensor without the containers already visited, since containers may contain themselves.
+// eachBut is eachTensor, but skips containers already visited, because containers may contain themselves.
 func eachBut(v value, f func(value) value, under map[value]bool) value {
 	switch v.(type) {
 	case *shadow.Tensor, *hostTensor:
@@ -198,7 +198,7 @@ func trlLoss(in *interpreter, a arguments) value {
 	switch {
 	case !ok:
 	case n.net != nil:
-		in.note("the model is on the card before SFTTrainer gets it, so its loss is counted as the model's own; the run takes less")
+		in.note("the model is on the card before SFTTrainer gets it, so the model's own loss is counted; the run needs less memory")
 	default:
 		n.loading.Loss = "trl"
 	}

@@ -39,7 +39,7 @@ func decayParameterNames(in *interpreter, a arguments) value {
 	return out
 }
 
-// placeStates does what AcceleratedOptimizer does to states that an optimizer has before its first step.
+// placeStates does what AcceleratedOptimizer does with an optimizer's states before its first step.
 func placeStates(in *interpreter, a arguments) value {
 	o, ok := a.or(0, "", nil).(*optimizerValue)
 	if !ok {
@@ -57,12 +57,12 @@ func placeStates(in *interpreter, a arguments) value {
 func loadedStates(in *interpreter, a arguments) value {
 	o, ok := a.or(0, "", nil).(*optimizerValue)
 	if ok && !train.Restore(o.opt) {
-		in.note("the states that this optimizer resumes with are counted from its first step on")
+		in.note("the states with which this optimizer resumes are only counted from its first step")
 	}
 	return nil
 }
 
-// trainerOptimizer makes the optimizer that the argument optim names, over parameter groups.
+// trainerOptimizer makes the optimizer named by the argument optim, over parameter groups.
 func trainerOptimizer(in *interpreter, a arguments) value {
 	optim, _ := a.or(-1, "optim", "").(string)
 	extra, _ := a.or(-1, "optim_args", "").(string)
@@ -108,27 +108,27 @@ func optimizerOf(optim, extra string) (name, text string) {
 		return optim, ""
 	case "rmsprop":
 		if given(extra, "momentum") || given(extra, "centered") {
-			return optim, "with a momentum or centered keeps one more state than is counted; the run takes more"
+			return optim, "with momentum or centered keeps one more state than is counted; the run needs more memory"
 		}
 		return optim, ""
 	case "adamw_bnb_8bit", "adamw_8bit":
 		return "adamw-8bit", ""
 	case "paged_adamw_8bit":
-		return "adamw-8bit", "keeps its states in memory shared with the host; the run may take less"
+		return "adamw-8bit", "keeps its states in memory shared with the host; the run may need less memory"
 	case "lion_8bit":
 		return "lion-8bit", ""
 	case "paged_lion_8bit":
-		return "lion-8bit", "keeps its states in memory shared with the host; the run may take less"
+		return "lion-8bit", "keeps its states in memory shared with the host; the run may need less memory"
 	case "lion_32bit", "paged_lion_32bit":
 		return "lion", as("lion")
 	case "paged_adamw_32bit":
-		return "adamw-fused", "keeps its states in memory shared with the host; the run may take less"
+		return "adamw-fused", "keeps its states in memory shared with the host; the run may need less memory"
 	}
 	switch {
 	case strings.HasPrefix(optim, "galore"), strings.HasPrefix(optim, "apollo"), strings.Contains(optim, "lomo"):
-		return "adamw-fused", as("adamw") + ", and takes less"
+		return "adamw-fused", as("adamw") + ", but needs less memory"
 	case strings.Contains(optim, "ademamix"):
-		return "adamw-fused", as("adamw") + ", and keeps one more state"
+		return "adamw-fused", as("adamw") + ", but keeps one more state"
 	}
 	return "adamw-fused", as("adamw")
 }

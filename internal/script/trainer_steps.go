@@ -8,14 +8,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// Selects the steps of a trainer's run that are followed, since a long run repeats itself.
+// This file selects the steps of a trainer's run to follow, because a long run repeats itself.
 
-// Bounds on a trainer's run.
+// Limits on the steps of a trainer's run.
 const (
-	wholeRun     = 12 // a run of at most this many updates is followed completely
+	wholeRun     = 12 // runs of up to this many updates are followed completely
 	firstUpdates = 4  // updates followed at the start of a longer run
 	fewEpochs    = 3
-	maxEvaluated = 2000 // batches of an evaluation that keeps its predictions
+	maxEvaluated = 2000 // maximum number of batches in an evaluation that keeps its predictions
 )
 
 func registerSteps() {
@@ -36,7 +36,7 @@ func registerSteps() {
 	}
 }
 
-// whole returns an iterator that loops follow to its end.
+// whole returns an iterator that loops follow to the end.
 func whole(ns []int) *iterator {
 	i := 0
 	return &iterator{size: len(ns), whole: true, next: func() (value, bool) {
@@ -62,8 +62,8 @@ func epochs(in *interpreter, a arguments) value {
 	return whole(out)
 }
 
-// updateSteps selects the updates of an epoch to follow: the first ones, those at which something happens, and
-// their neighbours, and the last.
+// updateSteps selects the updates of an epoch to follow: the first ones, the last, and those at which something
+// happens, with their neighbours.
 func updateSteps(in *interpreter, a arguments) value {
 	n, _ := a.or(0, "", 1).(int)
 	before, _ := a.or(1, "", 0).(int)
@@ -95,7 +95,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// countRepeated reports whether the current micro-batch is like those before it, and counts its backward pass.
+// countRepeated reports whether the current micro-batch is like the previous ones, and counts its backward pass.
 func countRepeated(in *interpreter, _ arguments) value {
 	if in.Whole || len(in.Lengths) > 0 {
 		return false
@@ -104,7 +104,7 @@ func countRepeated(in *interpreter, _ arguments) value {
 	return true
 }
 
-// periods returns the numbers of steps after which a trainer logs, evaluates and so on; last is its last step.
+// periods returns the intervals, in steps, at which a trainer logs, evaluates and so on; last is its last step.
 func (in *interpreter) periods(state, args value) (out []int, last int) {
 	read := func(of value, name string) int {
 		v := in.getattr(of, name)
@@ -123,7 +123,7 @@ func (in *interpreter) periods(state, args value) (out []int, last int) {
 	return out, read(state, "max_steps")
 }
 
-// goOnTo advances a loader's iterator until the given number of batches is left.
+// goOnTo advances a loader's iterator until the given number of batches remains.
 func goOnTo(in *interpreter, a arguments) value {
 	left, _ := a.or(2, "", 0).(int)
 	if o, ok := a.or(0, "", nil).(*instance); ok {
@@ -136,7 +136,7 @@ func goOnTo(in *interpreter, a arguments) value {
 	return nil
 }
 
-// seeks advances an iterator until the given number of batches is left, and returns the first of them.
+// seeks advances an iterator until the given number of batches remains, and returns the first of them.
 func seeks(_ *interpreter, a arguments) value {
 	it, ok := a.or(0, "", nil).(*iterator)
 	if !ok {
@@ -192,9 +192,9 @@ func evaluated(in *interpreter, a arguments) value {
 	keeps, _ := a.or(1, "", false).(bool)
 	switch {
 	case !known && keeps:
-		in.note("how many batches are evaluated is not known; the run takes more than this if it keeps predictions of more than %d", unseenTurns)
+		in.note("the number of evaluation batches is not known; the run needs more memory than this if it keeps predictions of more than %d", unseenTurns)
 	case known && n > maxEvaluated && keeps:
-		in.note("predictions of %d batches are kept, but only %d are counted; the run takes more than this", n, maxEvaluated)
+		in.note("predictions of %d batches are kept, but only %d are counted; the run needs more memory than this", n, maxEvaluated)
 	}
 	if !known || in.Whole {
 		return nil
@@ -202,14 +202,14 @@ func evaluated(in *interpreter, a arguments) value {
 	return n
 }
 
-// turns implements enumerate(loader), followed to its end if it has one.
+// turns implements enumerate(loader), followed to the end if it has one.
 func turns(in *interpreter, a arguments) value {
 	it := enumerated(in, a).(*iterator)
 	it.whole = it.size >= 0 && it.size <= maxEvaluated
 	return it
 }
 
-// shapesOf returns a value with its tensors on the card replaced by host tensors.
+// shapesOf returns a value with its tensors on the card replaced with host tensors.
 func shapesOf(in *interpreter, a arguments) value {
 	return in.eachTensor(a.or(0, "", nil), func(t value) value {
 		if c, ok := t.(*shadow.Tensor); ok {

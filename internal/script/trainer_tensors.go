@@ -21,7 +21,7 @@ func isInfinite(in *interpreter, t *shadow.Tensor, _ arguments) value {
 	return t.Abs().Compare("==").Hold()
 }
 
-// dimsAfter returns how many dimensions an index names after its ellipsis.
+// dimsAfter returns the number of dimensions that an index has after its ellipsis.
 func dimsAfter(keys []value) int {
 	n, after := 0, false
 	for _, k := range keys {

@@ -17,7 +17,7 @@ func TestFlags(t *testing.T) {
 	})
 	kwargs, _ := got["gradient_checkpointing_kwargs"].(*dict)
 	if kwargs == nil {
-		t.Fatal("JSON is not read")
+		t.Fatal("JSON was not parsed")
 	}
 	if v, _ := kwargs.get("use_reentrant"); v != true {
 		t.Errorf("use_reentrant is %v", v)
@@ -70,7 +70,7 @@ func TestDecay(t *testing.T) {
 	}
 }
 
-// TestTrainerOptimizers checks that every name maps to an existing optimizer, and that others are noted.
+// TestTrainerOptimizers checks that every name maps to an existing optimizer, and that approximations are noted.
 func TestTrainerOptimizers(t *testing.T) {
 	for _, c := range []struct {
 		optim, extra, want string

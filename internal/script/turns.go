@@ -4,17 +4,17 @@ package script
 
 import "snug/internal/pysrc"
 
-// Only a few iterations of a loop are followed, since what a step leaves behind settles after a few.
+// Only a few iterations of a loop are followed, because the memory that a step leaves behind settles after a few.
 const (
-	enoughUpdates = 3   // optimizer updates after which a loop has shown what it keeps
+	enoughUpdates = 3   // optimizer updates after which it is clear what a loop keeps
 	enoughTurns   = 6   // iterations of a loop over data with updates
 	unseenTurns   = 4   // iterations of a loop over data of unknown size without updates
-	fewItems      = 16  // items of a list that are all followed, since each may change the run
+	fewItems      = 16  // lists of up to this many items are followed completely, because each item may change the run
 	maxTurns      = 200 // iterations of a loop over data without updates
 	maxRange      = 20_000
 )
 
-// fors runs a for loop. As in Python, it holds its iterable, and its names keep their last values.
+// fors runs a for loop. As in Python, it holds its iterable, and its variables keep their last values.
 func (in *interpreter) fors(s *pysrc.For) signal {
 	over := in.eval1(s.Iter)
 	it := in.iterate(over)
@@ -29,7 +29,7 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 			if it.skip == nil || !it.skip() {
 				return goOn
 			}
-			last = true // the last batch, and those fetched before it, are still to come
+			last = true // the last batch, and any prefetched before it, are still to come
 		}
 		v, ok := it.next()
 		if !ok {
@@ -45,15 +45,16 @@ func (in *interpreter) fors(s *pysrc.For) signal {
 	}
 }
 
-// played reports whether a loop that was given this many batches has run every length. A loader that
-// reads ahead has fetched one more.
+// played reports whether a loop that has received the given number of batches has run every length. A loader that
+// prefetches has fetched one more.
 func (in *interpreter) played(it *iterator, given int) bool {
 	n := len(in.Lengths)
 	ahead := it.whole || it.data && given < n
 	return in.fetched > n || in.fetched == n && !ahead
 }
 
-// enough reports whether a loop need not run iteration i, given the number of updates in it and of batches before it.
+// enough reports whether a loop can stop before iteration i, given the number of updates so far and of batches
+// fetched before the loop.
 func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	if len(in.Lengths) > 0 && updates > 0 {
 		return in.played(it, fetched+i)
@@ -75,7 +76,7 @@ func (in *interpreter) enough(it *iterator, i, updates, fetched int) bool {
 	return i >= in.unseen()
 }
 
-// unseen returns how many iterations of a loop of unknown length are followed if they update nothing.
+// unseen returns how many iterations of a loop of unknown length are followed if they make no updates.
 func (in *interpreter) unseen() int { return unseenTurns + 2*max(in.Accumulation, 1) }
 
 func (in *interpreter) whiles(s *pysrc.While) signal {
@@ -88,7 +89,7 @@ func (in *interpreter) whiles(s *pysrc.While) signal {
 			return in.block(s.Else)
 		}
 		updates := in.result.Updates - before
-		generates := in.scope().yield != nil // the loop it feeds is cut short, if any
+		generates := in.scope().yield != nil // the loop that consumes it is the one to shorten
 		if !generates && !in.Whole && updates >= 2*enoughUpdates && i >= 2 || updates == 0 && i >= maxTurns || !known && i >= 1 {
 			return goOn
 		}

@@ -10,9 +10,9 @@ import (
 // value is a Python object: nil for None, bool, int, float64, string, *shadow.Tensor on the card, one of the
 // types here, or unknown.
 //
-// Objects count their references as CPython does, since the last one decides when memory is freed. An
-// expression's value belongs to whoever evaluated it, and is dropped, bound to a name or put into a
-// container. Native functions borrow their arguments; Python functions take them over.
+// Objects count their references as CPython does, because memory is freed with the last one. The code that
+// evaluates an expression owns its value, and drops it, binds it to a name or puts it into a container. Native
+// functions borrow their arguments; Python functions take ownership of them.
 type value any
 
 // unknown is a value that cannot be derived from the script.
@@ -49,7 +49,7 @@ func dropAll(vs []value) {
 	}
 }
 
-// refs counts the references to an object beyond the first, which belongs to its creator.
+// refs counts the references to an object beyond its creator's.
 type refs struct{ more int }
 
 func (r *refs) hold() { r.more++ }
@@ -65,7 +65,7 @@ type list struct {
 	refs
 	items  []value
 	tuple  bool
-	opaque bool // a Cache of transformers, which is not a list for isinstance
+	opaque bool // one of transformers' Cache classes, which is not a list for isinstance
 }
 
 func (l *list) release() {
@@ -77,22 +77,22 @@ func (l *list) release() {
 	}
 }
 
-// dict is a dictionary in insertion order. A record is one whose items are also attributes, like transformers'
+// dict is a dictionary in insertion order. A record is a dict whose items are also attributes, like transformers'
 // ModelOutput.
 type dict struct {
 	refs
 	keys    []value
 	vals    []value
 	record  bool
-	open    bool          // there may be other, unknown keys
-	table   bool          // the columns of a data set
-	batch   bool          // a batch of an unknown data set, which may also be a tuple
-	sized   bool          // a batch whose tensors have the right size
-	missing value         // makes values for missing keys; nil if it makes none
+	open    bool          // there may be additional, unknown keys
+	table   bool          // the columns of a dataset
+	batch   bool          // a batch of an unknown dataset, which may also be a tuple
+	sized   bool          // a batch whose tensors already have the right size
+	missing value         // makes values for missing keys, if set
 	index   map[value]int // position of each key, if there are many
 }
 
-// indexed is the number of keys from which a dict uses an index instead of a search.
+// indexed is the number of keys at which a dict starts to use an index instead of a linear search.
 const indexed = 32
 
 func (d *dict) release() {
@@ -125,7 +125,7 @@ func (d *dict) get(key value) (value, bool) {
 	return nil, false
 }
 
-// set stores v and takes it over.
+// set stores v; it takes ownership of v.
 func (d *dict) set(key, v value) {
 	if i := d.find(key); i >= 0 {
 		old := d.vals[i]
@@ -141,7 +141,7 @@ func (d *dict) set(key, v value) {
 	}
 }
 
-// reindex builds the index of the keys. Keys that are not simple are searched for.
+// reindex builds the index of the keys. Keys that are not simple are found by linear search.
 func (d *dict) reindex() {
 	d.index = make(map[value]int, 2*len(d.keys))
 	for i, k := range d.keys {
@@ -151,7 +151,7 @@ func (d *dict) reindex() {
 	}
 }
 
-// simple reports whether a key can be looked up.
+// simple reports whether a key can be looked up in the index.
 func simple(key value) bool {
 	switch key.(type) {
 	case nil, bool, int, string:
@@ -174,7 +174,7 @@ func (d *dict) remove(key value) {
 
 // same compares simple values; other values are equal only to themselves.
 func same(a, b value) bool {
-	defer func() { _ = recover() }() // values of types that cannot be compared are not the same
+	defer func() { _ = recover() }() // values of types that cannot be compared are different
 	return a == b
 }
 
@@ -187,7 +187,7 @@ type class struct {
 	types  map[string]pysrc.Expr
 }
 
-// instance is an object of such a class.
+// instance is an object of a class defined in a Python file.
 type instance struct {
 	refs
 	class   *class
@@ -209,7 +209,7 @@ type function struct {
 	params   []pysrc.Param
 	defaults []value // one per parameter; none{} if it has no default
 	body     []pysrc.Stmt
-	result   pysrc.Expr // of a lambda
+	result   pysrc.Expr // result of a lambda
 	scope    *scope
 	file     *pysrc.File
 	info     *funcInfo
@@ -239,7 +239,7 @@ func (m *method) release() {
 	}
 }
 
-// bound is an attribute of a native object. It can be called, or have attributes itself.
+// bound is an attribute of a native object. It can be called, and may have attributes itself.
 type bound struct {
 	refs
 	self value
@@ -252,7 +252,7 @@ func (b *bound) release() {
 	}
 }
 
-// super is super(): the object, with attributes looked up above a class.
+// super is super(): the object, with attributes looked up in the bases of a class.
 type super struct {
 	refs
 	self  value
@@ -265,20 +265,20 @@ func (s *super) release() {
 	}
 }
 
-// namespace is a module, or anything with a dotted name in one.
+// namespace is a module, or anything in a module, identified by its dotted name.
 type namespace string
 
 // iterator yields values one by one.
 type iterator struct {
 	refs
-	next  func() (value, bool) // an owned value
+	next  func() (value, bool) // returns an owned value
 	end   func()
 	size  int            // number of values, -1 if unknown
-	data  bool           // they are batches
-	skip  func() bool    // advances to the last one, if it differs from the rest
-	seek  func(left int) // advances until this many are left
-	whole bool           // loops over it are not cut short
-	few   bool           // a short list that the script writes, such as the stages of a training
+	data  bool           // the values are batches
+	skip  func() bool    // advances to the last value, if it differs from the rest
+	seek  func(left int) // advances until the given number of values remains
+	whole bool           // loops over it are not shortened
+	few   bool           // a short list in the script, such as the stages of a training
 }
 
 func (it *iterator) release() {
@@ -287,11 +287,11 @@ func (it *iterator) release() {
 	}
 }
 
-// hostTensor is a tensor in the host's memory.
+// hostTensor is a tensor in host memory.
 type hostTensor struct {
 	size   []int
 	dtype  shadow.DType
-	causal bool // a mask of an upper triangle
+	causal bool // an upper triangular mask
 }
 
 // dtypeValue is a dtype such as torch.float32.
@@ -337,7 +337,7 @@ func (a arguments) held() arguments {
 	return a
 }
 
-// get borrows an argument by position or name; i is -1 if it has only a name.
+// get borrows an argument by position or name; i is -1 for a keyword-only argument.
 func (a arguments) get(i int, name string) (value, bool) {
 	if i >= 0 && i < len(a.pos) {
 		return a.pos[i], true

@@ -7,7 +7,7 @@ import "snug/internal/pysrc"
 // walker collects the funcInfo of a function from its body.
 type walker struct {
 	info   *funcInfo
-	within int // inner functions around the current node
+	within int // number of inner functions around the current node
 }
 
 func (v *walker) stmts(body []pysrc.Stmt) {

@@ -2,12 +2,12 @@
 
 package shadow
 
-// Around is called in place of a module: it runs the module's forward, once or in a checkpoint, and whatever a
-// script has put around it. others are further arguments of the call. It returns as many results as forward does,
-// each with a reference for the caller; the results of forward have none.
+// Around is called in place of a module. It runs the module's forward, directly or in a checkpoint, plus any code
+// that a script wraps around it. others are the call's remaining arguments. It returns as many results as forward
+// does, each with a reference for the caller; the results of forward carry no reference.
 type Around func(x *Tensor, others []*Tensor, forward func(x *Tensor) []*Tensor) []*Tensor
 
-// Surround runs body, in which the functions of around are called in place of the modules at their paths.
+// Surround runs body, calling the functions in around in place of the modules at their paths.
 func (w *World) Surround(around map[string]Around, body func()) {
 	outer := w.around
 	w.around = around
@@ -26,8 +26,8 @@ func (w *World) CallWith(m Module, x *Tensor, others []*Tensor) *Tensor {
 func (w *World) surround(f Around, x *Tensor, forward func(x *Tensor) []*Tensor) []*Tensor {
 	others := w.others
 	w.others = nil
-	x.Hold()       // by the tuple of arguments,
-	defer x.Drop() // also if a checkpoint ends the call early
+	x.Hold()       // the argument tuple holds x
+	defer x.Drop() // even if a checkpoint ends the call early
 	out := f(x, others, forward)
 	for _, t := range out {
 		t.loosen()

@@ -82,12 +82,12 @@ func TestAttention(t *testing.T) {
 			continue
 		}
 		if p.num("D")%8 != 0 {
-			continue // padded heads: two more copies in backward, which no model here makes
+			continue // padded heads: backward makes two more copies, but no model here has them
 		}
 		g := w.Empty(out.size, out.dtype)
 		g.stride = bshd(g.size)
 		got = older(watchOp(w, func() { w.backward(out, g) }))
-		if strings.HasPrefix(got, p.events) { // what follows is a leaf copying its gradient, and the recording has no leaves
+		if strings.HasPrefix(got, p.events) { // the rest is a leaf copying its gradient, and the recording has no leaves
 			got = p.events
 		}
 		backward.check(t, p, got)

@@ -2,16 +2,16 @@
 
 package shadow
 
-// castCache is autocast's cache: one 16-bit copy of each float32 leaf that requires grad, made at its
-// first use and kept until the outermost autocast ends. Autocast's policy is in the ops: those that call
-// autocasted run in 16 bits, those that call inFloat32 or toFloat32 in float32.
+// castCache is autocast's cache: one 16-bit copy of each float32 leaf that requires grad, made at its first use
+// and kept until the outermost autocast ends. The ops implement autocast's policy: those that call autocasted run
+// in 16 bits, those that call inFloat32 or toFloat32 in float32.
 type castCache struct {
 	of    map[*Tensor]*Tensor
 	order []*Tensor
 	off   bool // cache_enabled=False, or inference mode
 }
 
-// withAutocast runs body under torch.autocast; None leaves everything as it is.
+// withAutocast runs body under torch.autocast. With None it changes nothing.
 func (w *World) withAutocast(dt DType, body func()) {
 	outer := w.autocast
 	w.autocast = dt
@@ -37,7 +37,7 @@ func (w *World) AutocastUncached(dt DType, body func()) {
 	})
 }
 
-// Inference runs body under torch.inference_mode(): autocast caches no weights there, and finds none.
+// Inference runs body under torch.inference_mode(), where autocast neither fills nor reads its weight cache.
 func (w *World) Inference(body func()) {
 	was := w.casts.off
 	w.casts.off = true
@@ -56,9 +56,8 @@ func (w *World) clearCasts() {
 	}
 }
 
-// toAutocastType casts an argument of a matrix product, a convolution or attention as
-// autocast does: a float tensor becomes the 16-bit type. The result
-// is t itself, a cached copy, or a temporary.
+// toAutocastType casts an argument of a matrix product, convolution or attention the way autocast does: a float
+// tensor becomes the 16-bit type. The result is t itself, a cached copy, or a temporary.
 func (w *World) toAutocastType(t *Tensor) *Tensor {
 	if t == nil || w.autocast == None || !t.dtype.Floating() || t.dtype == w.autocast || t.dtype == Float64 {
 		return t
@@ -86,9 +85,8 @@ func (w *World) toFloat32(t *Tensor) *Tensor {
 	return t.cast(Float32)
 }
 
-// autocasted runs a product on its arguments after autocast's casts. C++
-// evaluates the casts from the last argument to the first and drops them in
-// reverse; arguments passed from Python are held until the op returns.
+// autocasted runs an op on its arguments after autocast's casts. C++ evaluates the casts from the last argument
+// to the first and drops them in reverse; arguments passed from Python are held until the op returns.
 func (w *World) autocasted(args []*Tensor, run func(a []*Tensor) *Tensor) *Tensor {
 	var space [4]*Tensor
 	cast := space[:len(args)]

@@ -6,34 +6,33 @@ import "math"
 
 // node is one node of the autograd graph: torch::autograd::Node.
 //
-// It lives as long as a tensor or a later node refers to it. The tensors it saved for backward are freed when
-// it has run, or when nothing refers to it any more.
+// It lives as long as a tensor or a later node refers to it. The tensors it saved for backward are freed once it
+// has run, or once nothing refers to it.
 type node struct {
 	w     *World
 	name  string
 	seq   uint64
 	refs  int32
-	deps  int32 // gradients that have yet to arrive, while a backward runs
+	deps  int32 // gradients still to arrive during a backward
 	seen  uint64
 	next  []edge
 	saved []*saved
 	in    []*Tensor                   // the arrived gradients, one per output
 	back  func(g *Tensor) []*Tensor   // for an op with one output
-	backs func(g []*Tensor) []*Tensor // for an op with several
+	backs func(g []*Tensor) []*Tensor // for an op with several outputs
 	leaf  *Tensor                     // set only on AccumulateGrad
 	holds []*Tensor                   // attributes of a Function's context, which last as long as the node
 
-	before []func() // hooks on its output: they run when the gradient is complete
+	before []func() // hooks on its output, run when the gradient is complete
 
 	edges  [2]edge // backing arrays of next and in, large enough for most nodes
 	first  [1]*Tensor
-	path   string // of the module that recorded it
-	logits bool   // it belongs to the logits and their loss
+	path   string // path of the module that recorded it
+	logits bool   // it computes the logits or their loss
 	turn   uint8  // iteration of the loop that recorded it
 }
 
-// edge leads from a node to the destination of the gradient of one of its inputs, with the shape and type
-// that the gradient must have.
+// edge points to the node that receives the gradient of one input, and gives the gradient's shape and type.
 type edge struct {
 	to    *node
 	nr    int32
@@ -117,8 +116,8 @@ func (n *node) save(t *Tensor) *saved {
 	return s
 }
 
-// saveIf saves t only if the condition holds. An input that is needed only for another input's gradient is not
-// saved if that one needs none.
+// saveIf saves t only if the condition holds. An input used only to compute another input's gradient is not saved
+// if that gradient is not needed.
 func (n *node) saveIf(cond bool, t *Tensor) *saved {
 	if !cond {
 		return nil
@@ -133,8 +132,8 @@ func (n *node) hold(t *Tensor) {
 	}
 }
 
-// backward says how gradients flow through the op: from those of its outputs
-// to those of its inputs, in the order of record's inputs.
+// backward sets the function that computes the gradients of the op's inputs, in the order of record's inputs,
+// from the gradient of its output.
 func (n *node) backward(f func(g *Tensor) []*Tensor) {
 	if n != nil {
 		n.back = f
@@ -148,15 +147,14 @@ func (n *node) backwards(f func(g []*Tensor) []*Tensor) {
 	}
 }
 
-// result ends an op: its output gets its history, and its temporary arguments are
-// freed.
+// result ends an op: it attaches the node to the output and frees the temporary arguments.
 func (n *node) result(out *Tensor, args ...*Tensor) *Tensor {
 	n.output(out, 0)
 	dropTemporaries(args...)
 	return out
 }
 
-// output makes t the output nr of the op.
+// output makes t output number nr of the op.
 func (n *node) output(t *Tensor, nr int32) {
 	if n == nil {
 		return
@@ -165,7 +163,7 @@ func (n *node) output(t *Tensor, nr int32) {
 	n.refs++
 }
 
-// unref removes one reference to the node; the last one ends it.
+// unref removes one reference to the node, and ends the node if it was the last.
 func (n *node) unref() {
 	n.refs--
 	switch {
@@ -182,7 +180,7 @@ func (n *node) unref() {
 // gone reports whether nothing refers to the node, outside a backward.
 func (n *node) gone() bool { return n.next == nil && (n.leaf == nil || n.refs <= 0) }
 
-// end releases everything that a node holds.
+// end releases everything the node holds.
 func (n *node) end() {
 	n.release()
 	for _, t := range n.holds {
@@ -217,8 +215,8 @@ func (n *node) release() {
 // inputGrads returns the gradients of an op's inputs, in order.
 func inputGrads(g ...*Tensor) []*Tensor { return g }
 
-// Function is a torch.autograd.Function of one input that needs a gradient. It takes the name of its
-// node, its forward, and its backward. It saves nothing by itself; the caller holds what backward uses.
+// Function is a torch.autograd.Function of one input that needs a gradient. It saves nothing by itself; the
+// caller must hold what backward uses.
 func (t *Tensor) Function(name string, forward func() *Tensor, backward func(g *Tensor) *Tensor) *Tensor {
 	n := t.w.record(name, t)
 	out := forward()
@@ -238,8 +236,8 @@ func (t *Tensor) SavingFunction(name string, forward func(x *Tensor) *Tensor, ba
 	return n.result(out, t)
 }
 
-// AfterGrad returns t with a node of the given name behind it that runs hook when the gradient of t arrives, as
-// wrappers do before a module. If no gradient will come, it returns t itself.
+// AfterGrad returns t behind a new node with the given name, which runs hook when the gradient of t arrives.
+// Wrappers do this to a module's input. If t needs no gradient, AfterGrad returns t itself.
 func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 	if !t.requiresGrad || !t.w.gradMode {
 		return t
@@ -250,7 +248,7 @@ func (t *Tensor) AfterGrad(name string, hook func()) *Tensor {
 }
 
 // BeforeBackward runs hook when the gradient of t is complete, before the op that made t runs its
-// backward. If no gradient will come, it is never run.
+// backward. If t needs no gradient, hook never runs.
 func (t *Tensor) BeforeBackward(hook func()) {
 	if t.requiresGrad && t.fn != nil && t.w.gradMode {
 		t.fn.before = append(t.fn.before, hook)

@@ -4,17 +4,15 @@ package shadow
 
 import "strings"
 
-// Module is an nn.Module with one tensor in and one out, as most are. Other
-// arguments of forward (a mask, rotary angles) are held by the model's own frame
-// and reached through the module.
+// Module is an nn.Module with one input tensor and one output tensor, like most modules. Other arguments of
+// forward (a mask, rotary angles) are held by the model's frame and accessed through the module.
 type Module interface {
 	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) *Tensor
 	At() string // the path shown to users: "model.layers.0.mlp"
 }
 
-// Module2 is a Module with two results, as attention is: its output and its
-// weights.
+// Module2 is a Module with two results, such as attention, which returns its output and its weights.
 type Module2 interface {
 	// Forward runs the module. Locals of the Python function are held in fn.
 	Forward(fn *Frame, x *Tensor) (*Tensor, *Tensor)
@@ -27,13 +25,13 @@ type Path string
 // At returns the module's path.
 func (p Path) At() string { return string(p) }
 
-// Within reports whether a path is that of a module or of something inside it.
+// Within reports whether a path is the module's own path or lies inside it.
 func Within(path, module string) bool {
 	return path == module || strings.HasPrefix(path, module+".")
 }
 
-// Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the
-// call returns, whatever forward does with its own names.
+// Call is module(x). nn.Module.__call__ passes its arguments on as a tuple, which holds them until the call
+// returns, even if forward rebinds its own variables.
 func (w *World) Call(m Module, x *Tensor) *Tensor {
 	if f := w.around[m.At()]; f != nil {
 		return w.surround(f, x, func(x *Tensor) []*Tensor { return []*Tensor{w.call(m, x)} })[0]
@@ -67,8 +65,8 @@ func (w *World) call2(m Module2, x *Tensor) (*Tensor, *Tensor) {
 	return out, more
 }
 
-// enterModule begins a call: the frame of the module's forward, and x as its
-// wrapper passes it on.
+// enterModule begins a call. It returns the frame of the module's forward, and x after the wrapper's pre-forward
+// hook.
 func (w *World) enterModule(at string, x *Tensor) (*Frame, *Tensor) {
 	w.host(HostCall)
 	w.path = append(w.path, at)
@@ -94,7 +92,7 @@ type Wrapper interface {
 	PostForward(out *Tensor)      // called with the module's result
 }
 
-// Wrap puts a wrapper around the module at a path. It replaces an earlier one.
+// Wrap puts a wrapper around the module at a path, replacing any earlier one.
 func (w *World) Wrap(at string, g Wrapper) {
 	if w.wrapped == nil {
 		w.wrapped = map[string]Wrapper{}
@@ -102,7 +100,7 @@ func (w *World) Wrap(at string, g Wrapper) {
 	w.wrapped[at] = g
 }
 
-// OnGrad makes the world call f for each leaf whose gradient has arrived or was added to.
+// OnGrad makes the world call f whenever a leaf receives a gradient.
 func (w *World) OnGrad(f func(leaf *Tensor)) { w.afterGrad = f }
 
 // OnBackward makes the world call f after each complete backward pass.

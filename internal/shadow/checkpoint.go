@@ -4,16 +4,15 @@ package shadow
 
 import "slices"
 
-// Activation checkpointing, both kinds (torch/utils/checkpoint.py, 2.11).
+// Both kinds of activation checkpointing (torch/utils/checkpoint.py, 2.11).
 //
 // The newer one (use_reentrant=False) runs the region with hooks on the tensors that autograd saves: only a
 // placeholder is kept. The first node of the region that needs its tensors in backward makes the region
-// run again. Now the same hooks keep what they see, until the last placeholder is filled; there the
-// recomputation stops, if necessary in the middle of an op. Each recomputed tensor is freed with the node
-// that used it.
+// run again. This time the hooks keep the tensors. Recomputation stops when the last placeholder is filled, if
+// necessary in the middle of an op. Each recomputed tensor is freed with the node that used it.
 //
-// The older one (use_reentrant=True) runs the region without a graph, keeps its
-// input, and in backward runs the whole region again and a backward through it.
+// The older one (use_reentrant=True) runs the region without a graph and keeps its input. In backward it runs the
+// whole region again, and then a backward through it.
 
 // hooks are the active saved-tensor hooks.
 type hooks struct {
@@ -27,24 +26,23 @@ type region struct {
 	again    func()
 	inputs   []*Tensor
 	holders  []*holder
-	at       int // the next holder to fill
+	at       int // index of the next holder to fill
 	replayed bool
-	users    int // holders that nodes still refer to, and the first run
+	users    int // holders that nodes still refer to, plus one during the first run
 	done     func()
 }
 
-// holder stands for one saved tensor.
+// holder is the placeholder for one saved tensor.
 type holder struct {
 	region *region
 	t      *Tensor
 	gone   bool
 }
 
-// stopRecomputation is the panic value of early stop.
+// stopRecomputation is the panic value that stops a recomputation early.
 type stopRecomputation struct{ r *region }
 
-// pack is called for each tensor that autograd saves inside a region, for the
-// node n that is being made.
+// pack is called for each tensor that autograd saves inside a region, for the new node n.
 func (h *hooks) pack(n *node, t *Tensor) *holder {
 	r := h.region
 	n.w.host(HostHook)
@@ -67,7 +65,7 @@ func (h *hooks) pack(n *node, t *Tensor) *holder {
 	return nil
 }
 
-// kept returns what the graph itself keeps: nothing the first time, the tensor when the region runs again.
+// kept returns what the graph itself keeps: nothing in the first run, the tensor when the region runs again.
 func (h *hooks) kept(t *Tensor) *Tensor {
 	if !h.replay {
 		return nil
@@ -94,8 +92,8 @@ func (n *node) unpack() []*Tensor {
 	return out
 }
 
-// leave is called when a node releases its holder. The last one releases everything that the region kept for
-// running again.
+// leave is called when a node releases its holder. The last one releases everything the region kept for its
+// second run.
 func (p *holder) leave() {
 	p.gone = true
 	p.t.Drop()
@@ -159,8 +157,9 @@ func (w *World) CheckpointRegion(inputs []*Tensor, body, done func()) {
 	r.leave()
 }
 
-// Local registers a variable that each forward of a model sets and its checkpointed layers read. A region that runs
-// again sees the value of its own forward, also if the model was called again since. Regions hold these tensors.
+// Local registers a variable that each forward of a model sets and its checkpointed layers read. A region that
+// runs again sees the value from its own forward, even if the model has been called since. Regions hold these
+// tensors.
 func (w *World) Local(at **Tensor) {
 	if !slices.Contains(w.locals, at) {
 		w.locals = append(w.locals, at)
@@ -176,7 +175,7 @@ func (w *World) localValues() []*Tensor {
 	return out
 }
 
-// setLocals gives the variables these values, until the function that it returns is called.
+// setLocals sets the variables to these values until the returned function is called.
 func (w *World) setLocals(values []*Tensor) func() {
 	was := w.localValues()
 	set := func(values []*Tensor) {
@@ -218,7 +217,7 @@ func (r *region) recompute() {
 	r.again()
 }
 
-// watched records a tensor that is created while a region recomputes.
+// watched records a tensor created while a region recomputes.
 func (w *World) watched(t *Tensor) {
 	if w.watch != nil {
 		w.watch = append(w.watch, t)
@@ -234,7 +233,7 @@ func (w *World) unwind(depth, pins int) {
 	}
 }
 
-// checkpointReentrant is the older kind: torch.utils.checkpoint.CheckpointFunction.
+// checkpointReentrant is use_reentrant=True: torch.utils.checkpoint.CheckpointFunction.
 func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, others []*Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", x)
 	kept := n.save(x)
@@ -271,8 +270,8 @@ func (w *World) checkpointReentrant(x *Tensor, body func(x *Tensor) *Tensor, oth
 	return n.result(out, x)
 }
 
-// CheckpointFunction is the older kind of checkpoint over a function of several inputs. body returns its result with
-// a reference for the caller, and so does this.
+// CheckpointFunction is a reentrant checkpoint of a function with several inputs. Both body and
+// CheckpointFunction return their result with a reference for the caller.
 func (w *World) CheckpointFunction(inputs []*Tensor, body func(inputs []*Tensor) *Tensor) *Tensor {
 	n := w.record("CheckpointFunctionBackward", inputs...)
 	if n == nil {

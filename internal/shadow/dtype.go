@@ -40,7 +40,7 @@ func (d DType) Floating() bool { return d >= Float16 }
 // Half reports whether the type is one of the two 16-bit floats.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// Kernel returns the type in package kernel's terms. Everything but 16-bit floats counts as float32.
+// Kernel returns the type in package kernel's terms. Every type except the 16-bit floats maps to float32.
 func (d DType) Kernel() kernel.Type {
 	switch d {
 	case BFloat16:
@@ -51,8 +51,8 @@ func (d DType) Kernel() kernel.Type {
 	return kernel.Float32
 }
 
-// promote is torch.promote_types for the types above: the wider one wins, and the
-// two 16-bit floats, neither of which contains the other, become float32.
+// promote is torch.promote_types for the types above: the wider one wins. The two 16-bit floats promote to
+// float32, because neither contains the other.
 func promote(a, b DType) DType {
 	if a.Half() && b.Half() && a != b {
 		return Float32

@@ -4,11 +4,11 @@ package shadow
 
 // The backward pass, as torch/csrc/autograd/engine.cpp runs it (2.11).
 //
-// A node runs when all its gradients have arrived, the most recently recorded first. For each node the
-// engine unpacks what it saved, computes, converts each result to the shape and type of its input, drops
-// the incoming gradients, releases what was saved, and only then passes the results on. Where two
-// gradients meet, the second is added into the first in place if the first is dense and nothing else
-// refers to it; otherwise the sum is a new tensor.
+// A node runs when all its gradients have arrived, the most recently recorded first. For each node the engine
+// unpacks the saved tensors, computes, converts each result to its input's shape and type, drops the incoming
+// gradients, releases the saved tensors, and only then passes the results on. Where two gradients meet, the
+// second is added into the first in place if the first is dense and nothing else refers to it; otherwise the sum
+// is a new tensor.
 
 // engine is one call of backward.
 type engine struct {
@@ -28,8 +28,7 @@ func (t *Tensor) Backward() {
 	w.backward(t, g)
 }
 
-// BackwardWith is t.backward(g, retain_graph): if g is nil it is created, and a graph that is kept can be
-// run once more.
+// BackwardWith is t.backward(g, retain_graph). If g is nil it is created. With keeps, the graph can be run again.
 func (t *Tensor) BackwardWith(g *Tensor, keeps bool) {
 	t.w.retains = keeps
 	if g == nil {
@@ -48,8 +47,8 @@ func BackwardTemporary(t *Tensor) {
 	t.Drop()
 }
 
-// backward runs the graph from a root with its first gradient. The gradient
-// itself stays with the caller until the end, as it does in Tensor.backward.
+// backward runs the graph from a root with its initial gradient. The caller keeps the gradient until the end, as
+// Tensor.backward does.
 func (w *World) backward(root, g *Tensor) {
 	g.Hold()
 	grad, thread, component, path, turn := w.gradMode, w.thread, w.component, w.path, w.turns.now
@@ -71,7 +70,7 @@ func (w *World) backward(root, g *Tensor) {
 	g.Drop()
 }
 
-// count counts how many gradients each node has to wait for.
+// count counts the gradients that each node waits for.
 func (e *engine) count(root *node) {
 	stack := []*node{root}
 	root.seen = e.stamp
@@ -139,8 +138,8 @@ func (n *node) run(g []*Tensor) []*Tensor {
 	return n.backs(g)
 }
 
-// forget frees the tensors that a node unpacked from a checkpoint: they are locals of its function, released in
-// reverse when it returns.
+// forget frees the tensors that a node unpacked from a checkpoint. They are locals of its function, so they are
+// released in reverse order when it returns.
 func (n *node) forget(unpacked []*Tensor) {
 	if len(unpacked) == 0 {
 		return
@@ -203,19 +202,19 @@ func (e *engine) handOn(n *node, out []*Tensor) {
 			e.push(ed.to)
 		}
 	}
-	for _, g := range out { // those that were added to others
+	for _, g := range out { // the gradients that were added to others
 		g.Drop()
 	}
 }
 
-// add puts the first gradient in place and makes the node ready.
+// add stores the root's gradient and makes its node ready.
 func (e *engine) add(n *node, nr int32, g *Tensor) {
 	e.meet(n, nr, g.Hold())
 	e.push(n)
 }
 
-// meet is InputBuffer::add: the first gradient is moved into the buffer. Another is added to it, stays with the
-// caller, and is returned.
+// meet is InputBuffer::add: the first gradient is moved into the buffer. Any later one is added to it, stays with
+// the caller, and is returned.
 func (e *engine) meet(n *node, nr int32, g *Tensor) *Tensor {
 	if n.in == nil {
 		n.in = n.first[:0]
@@ -239,14 +238,14 @@ func (e *engine) meet(n *node, nr int32, g *Tensor) *Tensor {
 	return g
 }
 
-// exclusive reports whether the only reference to t is also the only one to its memory. For a view this is
-// never so: autograd keeps the tensor that it was taken from, even if no gradient is recorded.
+// exclusive reports whether the only reference to t is also the only one to its memory. It is never true for a
+// view: autograd keeps the view's base, even if no gradient is recorded.
 func (t *Tensor) exclusive() bool {
 	return t.refs == 1 && !t.isView && t.mem != nil && t.mem.refs == 1
 }
 
-// accumulateGrad is AccumulateGrad: the first gradient is taken over if possible, and later ones are added
-// to it. It takes over the reference to g.
+// accumulateGrad is AccumulateGrad: the leaf takes ownership of the first gradient if possible, and later ones
+// are added to it. It consumes the reference to g.
 func (w *World) accumulateGrad(leaf, g *Tensor) {
 	if g == nil {
 		return

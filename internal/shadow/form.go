@@ -7,7 +7,7 @@ import "strings"
 // Form is the type and shape of a tensor, and the op that made it.
 type Form struct {
 	Type DType  // of its elements
-	Size Shape  // as it was made; views may show it otherwise
+	Size Shape  // as created; views may have another shape
 	Op   string // "" if no op made it
 }
 
@@ -19,8 +19,8 @@ func (f Form) String() string {
 	return strings.ReplaceAll(f.Size.String(), " ", ", ") + " " + f.Type.String()
 }
 
-// Form returns the form of the tensor with an allocation, as an equal run described it; false if it is
-// not a tensor.
+// Form returns the form of the tensor in an allocation, as recorded by described, an identical run. It returns
+// false if the allocation is not a tensor.
 func (w *World) Form(id uint32, described *World) (Form, bool) {
 	if w.origin != nil {
 		id = w.origin[id]
@@ -31,7 +31,7 @@ func (w *World) Form(id uint32, described *World) (Form, bool) {
 	return Form{}, false
 }
 
-// describe notes the form of a tensor that was just made.
+// describe records the form of a new tensor.
 func (w *World) describe(t *Tensor) {
 	if t.mem == nil {
 		return

@@ -4,24 +4,23 @@ package shadow
 
 // Frame is one call of a Python function: its local variables and their values.
 //
-// Python's variables decide when a tensor is freed, so a family has to say which results have one. A result
-// that goes straight into the next op is a temporary and is freed there. A result with a variable is passed
-// to Let, and lives until the function returns. Set rebinds the variable: the old value loses this
-// reference after the new one exists. Using a result twice without a variable is a mistake, and panics.
+// Python's variables decide when a tensor is freed, so a family has to declare which results are bound to one. A
+// result that goes straight into the next op is a temporary and is freed there. A result bound to a variable is
+// passed to Let, and lives until the function returns. Set rebinds the variable: the old value loses this
+// reference after the new one exists. Using a result twice without a variable is a bug, and panics.
 type Frame struct {
 	w     *World
 	slots []slot
 	args  *Tensor // the tuple that a module's __call__ passes on
 }
 
-// slot is one name. at is the Go variable for it, once Set has
-// seen it.
+// slot is one Python variable. at points to the Go variable that stands for it, once Set has been called.
 type slot struct {
 	at  **Tensor
 	val *Tensor
 }
 
-// Func enters a plain Python function; its parameters are its first names.
+// Func enters a plain Python function, whose parameters are its first variables.
 func (w *World) Func(args ...*Tensor) *Frame {
 	f := w.frame()
 	for _, a := range args {
@@ -30,7 +29,7 @@ func (w *World) Func(args ...*Tensor) *Frame {
 	return f
 }
 
-// frame takes a Frame from the pool: frames come and go in strict order.
+// frame takes a Frame from the pool. Frames are entered and left in strict LIFO order.
 func (w *World) frame() *Frame {
 	if w.depth == len(w.frames) {
 		w.frames = append(w.frames, &Frame{w: w})
@@ -41,13 +40,13 @@ func (w *World) frame() *Frame {
 	return f
 }
 
-// Let gives a value a name until the function returns.
+// Let binds a value to a new variable until the function returns.
 func (f *Frame) Let(v *Tensor) *Tensor {
 	f.slots = append(f.slots, slot{val: v.Hold()})
 	return v
 }
 
-// Let2 gives names to two results of one call; either may be nil.
+// Let2 binds the two results of a call to new variables; either may be nil.
 func (f *Frame) Let2(a, b *Tensor) (*Tensor, *Tensor) { return f.Let(a), f.Let(b) }
 
 // Set binds the variable *at to another value.
@@ -66,13 +65,13 @@ func (f *Frame) Set(at **Tensor, v *Tensor) {
 	f.slots = append(f.slots, slot{at: at, val: v})
 }
 
-// Del ends a name early, as Python's del does.
+// Del unbinds a variable early, as Python's del does.
 func (f *Frame) Del(at **Tensor) {
 	f.Set(at, nil)
 }
 
-// Return leaves the function: its names are released in the order in which they were first bound, and the
-// result stays with the caller.
+// Return leaves the function. Its variables are released in the order in which they were first bound, and the
+// result passes to the caller.
 func (f *Frame) Return(v *Tensor) *Tensor {
 	v.Hold()
 	f.exit()
@@ -114,7 +113,7 @@ func (f *Frame) exit() {
 	f.args.Drop()
 }
 
-// Set2 binds two names at once, as Python's a, b = f(a, b) does.
+// Set2 rebinds two variables at once, as Python's a, b = f(a, b) does.
 func (f *Frame) Set2(at1 **Tensor, v1 *Tensor, at2 **Tensor, v2 *Tensor) {
 	v2.Hold()
 	f.Set(at1, v1)

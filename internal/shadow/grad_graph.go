@@ -4,9 +4,10 @@ package shadow
 
 import "slices"
 
-// The graph of gradients that create_graph=True makes. It is not recorded op by op: what its nodes save is kept while the
-// first backward runs, and the second goes through the same nodes in reverse. This is what decides the peak: the saved
-// gradients are released one by one, while the gradients of the weights and of the first forward's tensors appear.
+// The gradient graph that create_graph=True makes. It is not recorded op by op: the tensors that its nodes save
+// are kept while the first backward runs, and the second backward visits the same nodes in reverse. That is
+// enough for the peak: the saved gradients are released one by one while the gradients of the weights and of the
+// first forward's tensors appear.
 
 // GradGraph is the graph of the gradients that one backward computed.
 type GradGraph struct {
@@ -14,15 +15,15 @@ type GradGraph struct {
 	nodes []gradNode
 }
 
-// gradNode is the backward of a node, as an op of the graph.
+// gradNode is a node's backward as an op of the graph.
 type gradNode struct {
 	of     *node
-	kept   *Tensor   // the gradient that it saved
+	kept   *Tensor   // the gradient it saved
 	leaves []*Tensor // weights whose gradients it adds to
-	inputs []edge    // inputs of the node whose gradients it adds to
+	inputs []edge    // the node's inputs whose gradients it adds to
 }
 
-// KeepIncoming begins a graph of gradients and returns the function that ends it.
+// KeepIncoming begins a gradient graph and returns the function that ends it.
 func (w *World) KeepIncoming() func() *GradGraph {
 	outer := w.gradGraph
 	w.gradGraph = &GradGraph{w: w}
@@ -33,8 +34,8 @@ func (w *World) KeepIncoming() func() *GradGraph {
 	}
 }
 
-// keepIncoming keeps the gradients that arrive at a node, if the graph of its backward saves them: if they are
-// multiplied with what the node saved. For a dropout it saves the scaled mask, in the type of the gradient
+// keepIncoming keeps the gradients that arrive at a node if the gradient graph saves them, which it does if they
+// are multiplied by tensors that the node saved. For a dropout it saves the scaled mask, in the gradient's type
 // (infinitely_differentiable_native_dropout_backward).
 func (w *World) keepIncoming(n *node, in []*Tensor) {
 	graph := w.gradGraph
@@ -54,8 +55,9 @@ func (w *World) keepIncoming(n *node, in []*Tensor) {
 	}
 }
 
-// add adds the backward of a node. It depends on the inputs of the node. That of a product with a weight depends on the
-// other factor only if the weight's gradient was computed, and none depends on a bias.
+// add adds the backward of node n to the graph. It depends on the node's inputs, with two exceptions: if n
+// multiplies by a weight, it depends on the other factor only if the weight's gradient was computed, and it never
+// depends on a bias.
 func (graph *GradGraph) add(n *node, kept *Tensor) {
 	step := gradNode{of: n, kept: kept}
 	product := slices.ContainsFunc(n.next, func(e edge) bool { return e.matrix() != nil })
@@ -83,16 +85,16 @@ func (e edge) matrix() *Tensor {
 	return to.leaf
 }
 
-// computesLeaf reports whether the backward that runs computes the gradient of the node's weight.
+// computesLeaf reports whether the current backward computes the gradient of the node's weight.
 func (n *node) computesLeaf() bool {
 	return slices.ContainsFunc(n.next, func(e edge) bool { return e.matrix() != nil && (n.w.only == nil || n.w.only.wants(e.to)) })
 }
 
-// Backward runs the backward through the graph, newest node first. Gradients of tensors of the forward wait at their
-// nodes until the backward reaches those.
+// Backward runs the backward through the graph, newest node first. Gradients of the forward's tensors wait at
+// their nodes until the backward reaches them.
 func (graph *GradGraph) Backward() {
 	w := graph.w
-	var passing *Tensor // the gradient that is handed on
+	var passing *Tensor // the gradient being passed on
 	for _, n := range slices.Backward(graph.nodes) {
 		next := w.Empty(n.kept.size, n.kept.dtype).Hold()
 		n.temporaries(w)
@@ -111,8 +113,8 @@ func (graph *GradGraph) Backward() {
 	graph.nodes = nil
 }
 
-// temporaries makes what the second backward of an op needs besides its results: layer_norm_double_backward
-// (FunctionsManual.cpp, 2.11) keeps eight tensors of the input's size at once, and softmax's three.
+// temporaries allocates what the second backward of an op needs besides its results: layer_norm_double_backward
+// (FunctionsManual.cpp, 2.11) keeps eight tensors of the input's size at once, softmax's keeps three.
 func (n gradNode) temporaries(w *World) {
 	count := map[string]int{"NativeLayerNormBackward0": 8, "SoftmaxBackward0": 3, "GeluBackward0": 1}[n.of.name]
 	var all []*Tensor
@@ -133,7 +135,7 @@ func (w *World) addGrad(leaf *Tensor) {
 	w.Scratch(leaf.Bytes())
 }
 
-// waitingGrad makes the gradient of an input of a node, which waits until the node runs.
+// waitingGrad makes the gradient of a node's input; it waits until the node runs.
 func (w *World) waitingGrad(n *node, e edge) {
 	if w.waiting == nil {
 		w.waiting = map[*node][]*Tensor{}

@@ -7,23 +7,24 @@ import (
 	"slices"
 )
 
-// torch.autograd.grad: a backward that runs only the nodes between a root and some tensors, and returns the gradients
-// of those instead of adding them to leaves (GraphTask::init_to_execute in torch/csrc/autograd/engine.cpp, 2.11).
+// torch.autograd.grad: a backward that runs only the nodes between a root and some tensors, and returns those
+// tensors' gradients instead of adding them to leaves (GraphTask::init_to_execute in
+// torch/csrc/autograd/engine.cpp, 2.11).
 
-// capturing says what a call of grad wants.
+// capturing describes what a call of grad needs.
 type capturing struct {
 	at   map[*node][]*capture
 	runs map[*node]bool // nodes between the root and a capture
 }
 
-// capture is one gradient that is asked for.
+// capture is one requested gradient.
 type capture struct {
 	nr  int32
 	got *Tensor
 }
 
-// GradOf is torch.autograd.grad(t, inputs, g, retain_graph). If g is nil it is created. It returns one gradient for
-// each input, with a reference for the caller; nil if t does not depend on the input.
+// GradOf is torch.autograd.grad(t, inputs, g, retain_graph). If g is nil it is created. It returns one gradient
+// for each input, with a reference for the caller, or nil for an input that t does not depend on.
 func (t *Tensor) GradOf(inputs []*Tensor, g *Tensor, keeps bool) []*Tensor {
 	w := t.w
 	wanted := make([]*capture, len(inputs))
@@ -51,8 +52,8 @@ func (t *Tensor) GradOf(inputs []*Tensor, g *Tensor, keeps bool) []*Tensor {
 	return out
 }
 
-// mark finds the nodes that lie between the root and a capture. A node is newer than those it leads to, except for the
-// ones of leaves, which lead nowhere.
+// mark finds the nodes between the root and a capture. A node is newer than the nodes it leads to, except leaf
+// nodes, which lead nowhere.
 func (c *capturing) mark(root *node) {
 	seen := map[*node]bool{root: true}
 	all := []*node{root}
@@ -74,10 +75,10 @@ func (c *capturing) mark(root *node) {
 	}
 }
 
-// wants reports whether a node's gradient is of use.
+// wants reports whether a node's gradient is needed.
 func (c *capturing) wants(n *node) bool { return c.runs[n] || c.at[n] != nil }
 
-// take hands the gradients that have arrived at a node to those who asked, and reports whether the node runs.
+// take hands over the captured gradients that have arrived at a node, and reports whether the node runs.
 func (c *capturing) take(n *node, in []*Tensor) bool {
 	for _, want := range c.at[n] {
 		if int(want.nr) < len(in) && in[want.nr] != nil {
@@ -93,7 +94,7 @@ func (c *capturing) take(n *node, in []*Tensor) bool {
 	return false
 }
 
-// wants reports whether the gradient of input i is of use to the backward that runs.
+// wants reports whether the current backward needs the gradient of input i.
 func (n *node) wants(i int) bool {
 	if n == nil || n.next[i].to == nil {
 		return false

@@ -13,13 +13,13 @@ func (w *World) Input(dt DType, d ...int) *Tensor {
 	return w.Empty(Dims(d...), dt).Hold()
 }
 
-// RandInt is torch.randint, passed on without a name: token ids.
+// RandInt is torch.randint as a temporary, for token ids.
 func (w *World) RandInt(d ...int) *Tensor {
 	w.Op("randint")
 	return w.Empty(Dims(d...), Int64)
 }
 
-// Constant is a tensor of one element that a Python module holds permanently.
+// Constant makes a one-element tensor that a Python module holds permanently.
 func (w *World) Constant(dt DType) {
 	defer w.As(Temporaries)()
 	w.Empty(Dims(), dt).Hold()
@@ -45,8 +45,8 @@ func Item(t *Tensor) {
 	dropTemporaries(t)
 }
 
-// Gather is torch.gather(t, dim, index) of a table of whole numbers, which has
-// no gradient: one element for each index.
+// Gather is torch.gather(t, dim, index) for a table of integers, which has no gradient. It returns one element
+// for each index.
 func (t *Tensor) Gather(index *Tensor) *Tensor {
 	t.w.Op("gather")
 	out := t.w.Empty(index.size, t.dtype)

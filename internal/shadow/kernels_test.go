@@ -14,10 +14,9 @@ import (
 	"snug/internal/stream"
 )
 
-// probe is a row of testdata/kernels.json.gz, which holds the allocator requests of single ops of
-// torch 2.11 on an H200. A row has a section, the arguments, and the events:
-// "+n" for n bytes, "-k" for the free of the op's k-th allocation, "-x" for an
-// older tensor.
+// probe is a row of testdata/kernels.json.gz, which contains the allocator requests of single torch 2.11 ops on
+// an H200. A row has a section, the arguments, and the events: "+n" for n bytes, "-k" for the free of the op's
+// k-th allocation, "-x" for an older tensor.
 type probe struct {
 	section string
 	args    map[string]any
@@ -78,7 +77,7 @@ func hopper() *World {
 	return NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
-// watchOp returns the events of run in the notation of the file.
+// watchOp returns the events of run in the file's notation.
 func watchOp(w *World, run func()) string {
 	from := len(w.Trace.Events)
 	run()

@@ -10,14 +10,14 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLigerRows compares the rule with numbers from the original.
+// TestLigerRows compares ligerRows with numbers from Liger itself.
 func TestLigerRows(t *testing.T) {
 	for _, c := range []struct{ rows, width, vocab, want int }{
 		{16384, 4096, 32000, 2048},
 		{16384, 2048, 128256, 512},
 		{300, 512, 1000, 256},
 		{256, 512, 1000, 128},
-		{7, 512, 512, 7}, // a power of two, but no more than there are rows
+		{7, 512, 512, 7}, // a power of two, but no larger than the number of rows
 		{1, 64, 500, 1},
 		{5, 4096, 100, 5},
 	} {
@@ -27,8 +27,8 @@ func TestLigerRows(t *testing.T) {
 	}
 }
 
-// TestLigerRowsBound checks that the logits of a piece have less than twice as many elements as the hidden
-// states, except for the last piece, or that a piece is one row.
+// TestLigerRowsBound checks that a piece is one row, or that its logits have less than twice as many elements as
+// the hidden states, rounded up to a whole row.
 func TestLigerRowsBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 1<<20).Draw(t, "rows")
@@ -92,8 +92,7 @@ func live(w *World) uint64 {
 	return total
 }
 
-// TestLigerPieces checks that rows that divide into whole pieces have no empty piece at the
-// end.
+// TestLigerPieces checks that rows that divide evenly into pieces leave no empty piece at the end.
 func TestLigerPieces(t *testing.T) {
 	ops := func(rows int) (n int) {
 		w := hopper()

@@ -2,25 +2,23 @@
 
 package shadow
 
-// Meter receives the work of a run as it happens, to compute its time. A World without one counts
-// nothing.
+// Meter receives the work of a run as it happens, to estimate its time. A World without a Meter records no work.
 type Meter interface {
-	// Host is work of Python and the dispatcher.
+	// Host adds work of Python and the dispatcher.
 	Host(h HostWork)
-	// Kernel is work for the device.
+	// Kernel adds work for the device.
 	Kernel(k Kernel)
-	// Sync means that the host waits for the device.
+	// Sync makes the host wait for the device.
 	Sync()
-	// Joins means that a leaf receives a gradient. In a micro-batch where the leaf already has one, this
-	// kernel adds the two.
+	// Joins reports that a leaf receives a gradient. In a micro-batch where the leaf already has one, kernel k
+	// adds the two.
 	Joins(k Kernel)
 	// Send starts a transfer between GPUs.
 	Send(k Kernel)
-	// Receive means that the device waits for the transfers that were started: those that gather, or all
-	// if the kind is Reducing.
+	// Receive makes the device wait for pending transfers: the gathers, or all of them if the kind is Reducing.
 	Receive(kind Work)
-	// Times says how many times the following work is done, until it is called again: n for a loop
-	// iteration that stands for n, then 1.
+	// Times sets how many times the following work is done, until the next call: n for a loop iteration that
+	// stands for n, then 1.
 	Times(n int)
 }
 
@@ -33,8 +31,8 @@ const (
 	HostView                 // an op that only makes a view
 	HostCall                 // entering and leaving an nn.Module
 	HostNode                 // a node of the backward pass
-	HostLeaf                 // a gradient put into a leaf
-	HostHook                 // a Python function that a checkpoint put around a saved tensor
+	HostLeaf                 // storing a gradient in a leaf
+	HostHook                 // a Python hook that a checkpoint puts on a saved tensor
 )
 
 // Work is a kind of kernel.
@@ -51,17 +49,18 @@ const (
 	Efficient                    // the memory-efficient attention kernel
 	CudnnAttending               // cuDNN's attention kernel
 	Convolution                  // one of cuDNN's
-	Depthwise                    // a convolution of each channel by itself
+	Depthwise                    // a convolution with one filter per channel
 	Gathering                    // a transfer of data that exists before the step
-	Reducing                     // a transfer of results of the kernels before it
+	Reducing                     // a transfer of results of the preceding kernels
 )
 
 // Kernel is the work of one launch. In a transfer B is the number of GPUs; in a batch norm B is the number of channels
 // and M the elements of each, or 0 with channels last; in a convolution B is 1 if cuDNN converts the layout; in
-// attention B is the number of heads in the batch, M and N are the lengths of queries and keys, and K is a head's width.
+// attention B is the number of heads in the batch, M and N are the query and key lengths, and K is the head
+// width.
 type Kernel struct {
 	Work       Work    // the kind of kernel
-	B, M, N, K int32   // the sizes of a product; other kinds are above
+	B, M, N, K int32   // the sizes of a product; see above for other kinds
 	Flops      float64 // arithmetic operations
 	Draws      float64 // random numbers drawn
 	Bytes      float64 // read and written
@@ -74,7 +73,7 @@ func (w *World) host(h HostWork) {
 	}
 }
 
-// Unmetered runs work that happens only in the first step, without counting it.
+// Unmetered calls do without metering its work, because the work happens only in the first step.
 func (w *World) Unmetered(do func()) {
 	meter := w.Meter
 	w.Meter = nil
@@ -98,8 +97,8 @@ func (w *World) launchRows(touched ...*Tensor) {
 	}
 }
 
-// launchBatchNorm counts a kernel of batch norm. With channels first, each channel is the work of one
-// multiprocessor; M is its elements. With channels last M is 0.
+// launchBatchNorm counts a kernel of batch norm. With channels first, one multiprocessor handles each channel,
+// and M is the number of elements per channel. With channels last M is 0.
 func (w *World) launchBatchNorm(kind Work, out *Tensor, touched ...*Tensor) {
 	if w.Meter == nil {
 		return
@@ -112,7 +111,7 @@ func (w *World) launchBatchNorm(kind Work, out *Tensor, touched ...*Tensor) {
 	w.Meter.Kernel(k)
 }
 
-// joins counts a gradient that a leaf takes over.
+// joins counts a gradient that becomes a leaf's gradient.
 func (w *World) joins(touched ...*Tensor) {
 	if w.Meter != nil {
 		w.Meter.Joins(streaming(touched))
@@ -156,7 +155,7 @@ func (w *World) draws(out *Tensor, touched ...*Tensor) {
 	}
 }
 
-// work counts a kernel of matrix products that chooses its own tiles.
+// work counts a matrix-product kernel that chooses its own tiles.
 func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 	if w.Meter == nil {
 		return
@@ -169,7 +168,7 @@ func (w *World) work(kind Work, flops float64, touched ...*Tensor) {
 	w.Meter.Kernel(k)
 }
 
-// Gather counts an all-gather among n GPUs that makes the given bytes whole on each of them.
+// Gather counts an all-gather among n GPUs after which each has all the given bytes.
 func (w *World) Gather(bytes uint64, n int) { w.transfer(Gathering, float64(bytes), n) }
 
 // ReduceScatter counts a reduction of the given bytes among n GPUs, each of which keeps its part.
@@ -179,7 +178,7 @@ func (w *World) ReduceScatter(bytes uint64, n int) { w.transfer(Reducing, float6
 // reduce-scatter and an all-gather.
 func (w *World) AllReduce(bytes uint64, n int) { w.transfer(Reducing, 2*float64(bytes), n) }
 
-// transfer counts the bytes that one GPU sends, which in a ring are the parts of all the others.
+// transfer counts the bytes that one GPU sends. In a ring, these are the other GPUs' parts.
 func (w *World) transfer(kind Work, bytes float64, n int) {
 	if w.Meter != nil && n > 1 {
 		w.Meter.Send(Kernel{Work: kind, B: int32(n), Bytes: bytes * float64(n-1) / float64(n)})

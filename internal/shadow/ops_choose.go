@@ -4,10 +4,10 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Ops that select some of the elements, with their gradients: index_select, gather (Pick), indexing, max and min,
-// one_hot. Others are in ops_index.go, ops_masked.go and ops_where.go.
+// Ops that select elements, with their gradients: index_select, gather (Pick), indexing, max and min, one_hot.
+// Others are in ops_index.go, ops_masked.go and ops_where.go.
 
-// intoZeros returns zeros of a shape into which g is written.
+// intoZeros returns zeros of a given shape with g written into them.
 func (g *Tensor) intoZeros(op string, size Shape) *Tensor {
 	g.w.Op("new_zeros")
 	zeros := g.w.Empty(size, g.dtype)
@@ -47,7 +47,7 @@ func (t *Tensor) Pick(index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// IndexAt is t[…, i, j, …] with integer indices for the dimensions from dim on. Its gradient is added into zeros.
+// IndexAt is t[…, i, j, …] with integer indices, starting at dimension dim. Its gradient is added into zeros.
 func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)
@@ -75,7 +75,7 @@ func (t *Tensor) IndexAt(dim int, index ...*Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// indexed allocates the result of an index; indices of different shapes are expanded by copies.
+// indexed allocates the result of indexing. Indices of different shapes are expanded by copying.
 func (w *World) indexed(t *Tensor, dim int, at Shape, index []*Tensor) *Tensor {
 	mark, same := w.pin(index...), true
 	wide := make([]*Tensor, len(index))
@@ -132,7 +132,7 @@ func (t *Tensor) Extreme(op string, keep bool, dim int) (values, indices *Tensor
 	return values.loosen(), indices.loosen()
 }
 
-// ExtremeAll is t.max() or t.min(): its gradient is shared by all elements that are equal to it.
+// ExtremeAll is t.max() or t.min(). All elements equal to the result share its gradient.
 func (t *Tensor) ExtremeAll(op string) *Tensor {
 	n := t.w.record("MaxBackward1", t)
 	self := n.save(t)
@@ -175,7 +175,7 @@ func (t *Tensor) Amax(op string, keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// restoreKept restores reduced dimensions with size one.
+// restoreKept restores reduced dimensions as dimensions of size one.
 func (g *Tensor) restoreKept(size Shape, dims []int, keep bool) *Tensor {
 	out := g.alias(g.size, g.stride)
 	if !keep {
@@ -186,7 +186,7 @@ func (g *Tensor) restoreKept(size Shape, dims []int, keep bool) *Tensor {
 	return out
 }
 
-// WhereGrad is torch.where(cond, a, b) of tensors.
+// WhereGrad is torch.where(cond, a, b) with a gradient.
 func WhereGrad(cond, a, b *Tensor) *Tensor {
 	w := cond.w
 	n := w.record("WhereBackward0", a, b)
@@ -216,8 +216,8 @@ func (t *Tensor) OneHot(classes int) *Tensor {
 	return out
 }
 
-// Moved is torch.flip, roll, tril or triu: a copy with elements moved or set to zero; the gradient is moved
-// in the same way.
+// Moved is torch.flip, roll, tril or triu: a copy with elements moved or set to zero. The gradient is moved the
+// same way.
 func (t *Tensor) Moved(op string) *Tensor {
 	n := t.w.record("MovedBackward0", t)
 	out := t.Pointwise(op, t.dtype)

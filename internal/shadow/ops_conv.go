@@ -5,9 +5,9 @@ package shadow
 import "snug/internal/kernel"
 
 // Convolutions as cuDNN runs them (aten/src/ATen/native/cudnn/ConvShared.cpp). Each of the three kernels
-// takes a workspace besides its result; package kernel has its size.
+// allocates a workspace besides its result; package kernel computes its size.
 
-// Conv says how a kernel moves over an image, the same in both directions.
+// Conv describes how a kernel moves over an image; both directions are alike.
 type Conv struct {
 	Stride  int // pixels between two positions of the kernel
 	Padding int // zeros added at each side
@@ -40,8 +40,8 @@ func (t *Tensor) convolution(weight, bias *Tensor, c Conv) *Tensor {
 }
 
 // convolutionBackward returns the gradients of input, weight and bias, in that
-// order. The incoming gradient is converted to the input's layout first; the
-// bias's gradient is summed from the original.
+// order. The incoming gradient is converted to the input's layout first; the bias's gradient is summed from the
+// unconverted one.
 func convolutionBackward(n *node, g, x, weight *Tensor, bias bool, c Conv) []*Tensor {
 	w := g.w
 	var dx, dw, db *Tensor
@@ -143,7 +143,7 @@ func (t *Tensor) inLayout(last bool) *Tensor {
 	return t
 }
 
-// converts returns 1 if cuDNN has to convert the layout of an image, as its kernels want channels last.
+// converts returns 1 if cuDNN has to convert the layout of an image, because its kernels expect channels last.
 func converts(t *Tensor) int32 {
 	if t.channelsLast() {
 		return 0

@@ -21,11 +21,11 @@ func (logits *Tensor) CrossEntropy(target *Tensor) *Tensor {
 	return out
 }
 
-// CrossEntropyLoss says how F.cross_entropy is called.
+// CrossEntropyLoss holds the options of F.cross_entropy.
 type CrossEntropyLoss struct {
 	Reduction string
 	Smooth    bool    // label_smoothing is not zero
-	Weight    *Tensor // of the classes, nil if they are equal
+	Weight    *Tensor // class weights, or nil if all are equal
 }
 
 // CrossEntropyOf is F.cross_entropy over class indices, or over class probabilities if target has a floating
@@ -162,7 +162,7 @@ func (t *Tensor) smoothLoss(target *Tensor, how CrossEntropyLoss) *Tensor {
 	return fn.Return(out)
 }
 
-// weights returns the weights of the targets that are not ignored: 1, or those of their classes.
+// weights returns the weight of each target that is not ignored: 1, or its class weight.
 func (ignored *Tensor) weights(target, weight *Tensor) *Tensor {
 	if weight == nil {
 		return ignored.Pointwise("bitwise_not", Bool)

@@ -2,8 +2,8 @@
 
 package shadow
 
-// Dropout is F.dropout: it allocates a mask of one byte per element, and the result. With p = 0, or
-// outside training, it is its input.
+// Dropout is F.dropout: it allocates a mask of one byte per element, and the result. With p = 0, or outside
+// training, it returns its input.
 func (t *Tensor) Dropout(p float64) *Tensor {
 	if p == 0 || t.w.Eval || t.w.Undropped {
 		return t

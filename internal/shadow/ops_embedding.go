@@ -4,8 +4,7 @@ package shadow
 
 import "snug/internal/kernel"
 
-// Embedding is F.embedding: rows of a table. Its gradient is a whole table of
-// zeros into which the rows are added.
+// Embedding is F.embedding. Its gradient is a table of zeros to which the rows are added.
 func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	w := ids.w
 	n := w.record("EmbeddingBackward0", table)
@@ -26,8 +25,8 @@ func (ids *Tensor) Embedding(table *Tensor) *Tensor {
 	return n.result(out, ids)
 }
 
-// embeddingGrad is embedding_dense_backward: one kernel adds rows directly, or
-// many indices are sorted first.
+// embeddingGrad is embedding_dense_backward: one kernel adds rows directly, unless there are many indices, which
+// are sorted first.
 func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	w := g.w
 	w.Op("embedding_dense_backward")
@@ -45,10 +44,9 @@ func (g *Tensor) embeddingGrad(ids *Tensor, rows, width int) *Tensor {
 	return out
 }
 
-// embeddingSorted is the gradient of an embedding with many indices: they are
-// sorted, equal ones form segments, segments are cut into parts, each part is
-// summed, and the parts of a segment are added. If tables are small and segments
-// long, parts are added into the table directly, in float32.
+// embeddingSorted is the gradient of an embedding with many indices. The indices are sorted, equal ones form
+// segments, segments are split into parts, each part is summed, and the parts of a segment are added. If the
+// table is small and segments are long, parts are added directly to the table, in float32.
 func (w *World) embeddingSorted(g, ids *Tensor, rows, width int) *Tensor {
 	n := ids.Numel()
 	index := func(count int) *storage { return w.alloc(uint64(count) * ids.dtype.Bytes()) }

@@ -2,8 +2,8 @@
 
 package shadow
 
-// GroupedMm is torch._grouped_mm(t, o, offs): blocks of rows of t, (S, K), each times its own matrix of
-// o, (G, K, N). The blocks end at offs.
+// GroupedMm is torch._grouped_mm(t, o, offs): each block of rows of t (S, K) is multiplied by its own matrix of o
+// (G, K, N). The blocks end at offs.
 func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	w := t.w
 	n := w.record("GroupedMmBackward0", t, o)
@@ -40,8 +40,8 @@ func (t *Tensor) GroupedMm(o, offs *Tensor) *Tensor {
 	return n.result(out, t, o, offs)
 }
 
-// groupedProduct allocates a result and the workspace of the grouped kernel. If there is no such
-// kernel, cuBLAS computes one group after the other.
+// groupedProduct allocates a result and the grouped kernel's workspace. Without a grouped kernel, cuBLAS computes
+// one group after the other.
 func (w *World) groupedProduct(size Shape, dt DType, groups int) *Tensor {
 	out := w.Empty(size, dt)
 	args, maps, ok := w.Rules.Grouped(dt.Kernel(), groups)

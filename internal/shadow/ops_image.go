@@ -2,11 +2,11 @@
 
 package shadow
 
-// The ops of image models besides convolutions.
+// Ops of image models other than convolutions.
 
-// BatchNorm is F.batch_norm in training: it makes the result, and the batch's mean and reciprocal
-// deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the
-// memory is the same.
+// BatchNorm is F.batch_norm in training: it allocates the result, and the batch's mean and reciprocal standard
+// deviation in float32. cuDNN runs it, except for bfloat16, for which PyTorch has its own kernels; the memory is
+// the same.
 func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tensor {
 	w := t.w
 	n := w.record("BatchNormBackward", t, weight, bias)
@@ -36,7 +36,7 @@ func (t *Tensor) BatchNorm(weight, bias, runningMean, runningVar *Tensor) *Tenso
 	return n.result(out, t)
 }
 
-// like returns t in the layout of another image of its shape.
+// like returns t in the layout of o, an image of the same shape.
 func (t *Tensor) like(o *Tensor) *Tensor { return t.inLayout(o.channelsLast()) }
 
 // ReLUInPlace is relu_: the result uses the memory of the argument.
@@ -56,7 +56,7 @@ func (t *Tensor) ReLUInPlace() *Tensor {
 // AddInPlace is t += o.
 func (t *Tensor) AddInPlace(o *Tensor) *Tensor { return t.addInPlace(o) }
 
-// MaxPool2d is F.max_pool2d: the largest element of each window, and its index.
+// MaxPool2d is F.max_pool2d. It also returns the index of each window's maximum.
 func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	w := t.w
 	n := w.record("MaxPool2DWithIndicesBackward0", t)
@@ -83,8 +83,8 @@ func (t *Tensor) MaxPool2d(kernel int, c Conv) *Tensor {
 	return n.result(out, t)
 }
 
-// AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image dimensions. A result of a
-// channels-last input is marked as channels last too, and the backward of that makes a new tensor.
+// AdaptiveAvgPool2d is F.adaptive_avg_pool2d(t, 1): a mean over both image dimensions. The result of a
+// channels-last input is marked as channels last too, and that mark's backward makes a new tensor.
 func (t *Tensor) AdaptiveAvgPool2d() *Tensor {
 	last := t.channelsLast()
 	out := t.Mean(true, -1, -2)
@@ -109,8 +109,7 @@ func (t *Tensor) Flatten(from int) *Tensor {
 	return t.ReshapeAs(size)
 }
 
-// StochasticDepth is torchvision's, by row: each image keeps or loses its branch,
-// depending on a random number.
+// StochasticDepth is torchvision's, by row: each image randomly keeps or loses its branch.
 func (t *Tensor) StochasticDepth(p float64) *Tensor {
 	if p == 0 {
 		return t

@@ -5,8 +5,8 @@ package shadow
 import "math/bits"
 
 // Ops that select by index, used to route tokens to experts. gather and its backward are Pick in ops_choose.go, with
-// index_select and indexing; masks are in ops_masked.go and ops_where.go. scatter_ and index_add_ of scripts are
-// writes in script/tensors.go; the index_add_ of models is IndexAddInto in ops_rebase.go.
+// index_select and indexing; masks are in ops_masked.go and ops_where.go. For scripts, scatter_ and index_add_
+// are writes in script/tensors.go; for models, index_add_ is IndexAddInto in ops_rebase.go.
 
 // TopK is torch.topk(t, k, -1): values and their indices.
 func (t *Tensor) TopK(k int) (values, indices *Tensor) {
@@ -30,7 +30,7 @@ func (t *Tensor) TopK(k int) (values, indices *Tensor) {
 	return values, indices
 }
 
-// topkScratch is the workspace of topk: a contiguous copy of its input, and the buffers of many blocks.
+// topkScratch allocates topk's workspace: a contiguous copy of its input, and the buffers of its blocks.
 func (w *World) topkScratch(t *Tensor) {
 	var held []*storage
 	if !t.contiguous() {
@@ -50,8 +50,8 @@ func (w *World) topkScratch(t *Tensor) {
 	}
 }
 
-// unlessInPlace returns the result of a formula that writes into its fresh argument, or into a copy of it
-// if a mode that observes every op forbids that.
+// unlessInPlace returns the result of a formula that writes into fresh, or into a copy of it if a dispatch mode
+// forbids in-place writes.
 func (w *World) unlessInPlace(op string, fresh *Tensor) *Tensor {
 	if !w.OutOfPlace {
 		return fresh
@@ -80,8 +80,7 @@ func (t *Tensor) Sort() (values, indices *Tensor) {
 	return values, indices
 }
 
-// Rows is t[index] for an index in one dimension. Its gradient adds rows into
-// zeros.
+// Rows is t[index] for a one-dimensional index. Its gradient adds rows to zeros.
 func (t *Tensor) Rows(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("IndexBackward0", t)
@@ -106,8 +105,8 @@ func (t *Tensor) Rows(index *Tensor) *Tensor {
 	return n.result(out, t, index)
 }
 
-// indexPut is the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu): indices are
-// wrapped, scaled and sorted. Checking their range computes the smallest and the largest of them.
+// indexPut allocates the workspace of index_put_(accumulate=True) (native/cuda/Indexing.cu): indices are wrapped,
+// scaled and sorted. Checking their range computes their minimum and maximum.
 func (w *World) indexPut(n, rows int) {
 	if w.OutOfPlace {
 		for range 2 {

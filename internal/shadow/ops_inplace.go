@@ -2,9 +2,9 @@
 
 package shadow
 
-// Ops that write in place. Their result is another tensor over the same memory, with the history that
-// PyTorch gives the tensor that was written to. Ops that keep the tensor itself, as scripts need them, are in
-// ops_rebase.go; in-place methods that take no memory are writes in script/tensors.go.
+// Ops that write in place. They return another tensor that shares the memory and has the history that PyTorch
+// gives the tensor written to. The variants that scripts need, which keep the tensor itself, are in
+// ops_rebase.go; in-place methods that allocate nothing are writes in script/tensors.go.
 
 // ScaleInPlace is t.mul_(number).
 func (t *Tensor) ScaleInPlace() *Tensor {

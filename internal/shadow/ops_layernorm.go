@@ -2,7 +2,7 @@
 
 package shadow
 
-// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal deviation are kept in float32
+// LayerNorm is F.layer_norm over the last dimension. Mean and reciprocal standard deviation are kept in float32
 // for every input type; autocast casts all three arguments to float32.
 func (t *Tensor) LayerNorm(weight, bias *Tensor) *Tensor {
 	w := t.w
@@ -46,9 +46,9 @@ func (t *Tensor) layerNorm(weight, bias *Tensor) *Tensor {
 }
 
 // normGrad is the backward of layer norm and of the fused RMS norm
-// (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): it returns those gradients of
-// input, weight and bias that are needed. With very many short rows, those of weight
-// and bias are summed in two passes, through partial sums.
+// (aten/src/ATen/native/cuda/layer_norm_kernel.cu, 2.11): it returns the needed gradients of input, weight and
+// bias. With very many short rows, the gradients of weight and bias are summed in two passes, through partial
+// sums.
 func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw, db *Tensor) {
 	w.Op(op)
 	mark := w.pin(x.Contiguous())
@@ -76,7 +76,7 @@ func (w *World) normGrad(op string, g, x, weight *Tensor, want [3]bool) (dx, dw,
 	return dx, dw, db
 }
 
-// normPartials returns how many rows of partial sums there are for x.
+// normPartials returns the number of rows of partial sums for x.
 func (w *World) normPartials(x *Tensor) int {
 	n := x.Size(-1)
 	row := max(uint64(n)*x.dtype.Bytes(), 1)

@@ -2,12 +2,10 @@
 
 package shadow
 
-// Liger's kernels for the layers of a decoder (liger_kernel/ops, 0.8.5): the
-// allocations of their autograd functions around Triton kernels, which allocate
-// nothing themselves. Each is one node that keeps its inputs and little else, and
-// overwrites tensors it no longer needs with gradients. An argument that is not
-// row-major is copied first. Functions written in Python save tensors after they
-// have run, unlike PyTorch's own ops.
+// Liger's kernels for decoder layers (liger_kernel/ops, 0.8.5): the allocations of their autograd functions
+// around Triton kernels, which allocate nothing themselves. Each is one node that keeps little besides its
+// inputs, and overwrites tensors it no longer needs with gradients. An argument that is not row-major is copied
+// first. Functions written in Python save tensors after they have run, unlike PyTorch's own ops.
 
 // LigerRMSNorm is LigerRMSNormFunction: it saves the input and one number per row. Its backward
 // overwrites the incoming gradient, except in Gemma 2, where another op still needs it.
@@ -29,8 +27,8 @@ func (t *Tensor) LigerRMSNorm(weight *Tensor, inPlace bool) *Tensor {
 	return n.result(fn.Return(out), t)
 }
 
-// ligerNormGrads is rms_norm_backward. Each multiprocessor sums the gradient of
-// the weight over its rows; a sum of those sums follows.
+// ligerNormGrads is rms_norm_backward. Each multiprocessor sums the weight's gradient over its rows; a second
+// kernel adds these sums.
 func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	w := g.w
 	fn := w.Func(g)
@@ -52,8 +50,8 @@ func (n *node) ligerNormGrads(g, x, weight *Tensor, inPlace bool) []*Tensor {
 	return inputGrads(fn.Return2(dx, dw))
 }
 
-// LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: t, through the
-// activation, times up. Both are kept, and overwritten with their gradients.
+// LigerGLU is LigerSiLUMulFunction or LigerGELUMulFunction: activation(t) * up. Both inputs are kept, and
+// overwritten with their gradients.
 func (t *Tensor) LigerGLU(up *Tensor) *Tensor {
 	w := t.w
 	n := w.record("LigerSiLUMulFunctionBackward", t, up)

@@ -12,14 +12,14 @@ import (
 // runs over all experts in one kernel that reads its rows through an index. The results of gate and up
 // are kept; the input of the second product is recomputed in backward.
 //
-// The kernels try several configurations when they first run, for which Triton briefly takes 256 MiB
-// while little else is allocated. That is not simulated.
+// When the kernels first run, they try several configurations, for which Triton briefly allocates 256 MiB while
+// little else is allocated. That is not simulated.
 
-// ligerTile is how many rows of one expert a block of the kernels works on.
+// ligerTile is the number of one expert's rows that a kernel block processes.
 const ligerTile = 64
 
-// LigerExperts is LigerFusedMoEFunction: t (T, H) through gateUp (E, 2I, H) and
-// down (E, H, I), for the experts that index (T, K) names, with weights (T, K).
+// LigerExperts is LigerFusedMoEFunction: it passes t (T, H) through gateUp (E, 2I, H) and down (E, H, I) of the
+// experts in index (T, K), with weights (T, K).
 func (t *Tensor) LigerExperts(gateUp, down, index, weights *Tensor) *Tensor {
 	w := t.w
 	n := w.record("LigerFusedMoEFunctionBackward", t, gateUp, down, index, weights)
@@ -73,8 +73,7 @@ func (e ligerExperts) route(fn *Frame, index *Tensor, experts int) []*Tensor {
 	return []*Tensor{start, gather, scatter, reverse, rows, whose}
 }
 
-// grads runs the backward. It makes gradients of the experts even if they are
-// frozen.
+// grads runs the backward. It allocates the experts' gradients even if they are frozen.
 func (e ligerExperts) grads(g, gateUp, down *Tensor) []*Tensor {
 	w, dt, TK := e.w, g.dtype, e.tokens*e.chosen
 	fn := w.Func(g)
@@ -95,7 +94,7 @@ func (e ligerExperts) grads(g, gateUp, down *Tensor) []*Tensor {
 	return fn.Returns(dx, dGateUp, dDown, nil, share)
 }
 
-// product counts the work of a kernel over all experts whose factor has this many columns.
+// product counts the work of a kernel over all experts; columns is the width of its second factor.
 func (e ligerExperts) product(columns int, touched ...*Tensor) {
 	e.w.work(Attending, 2*float64(e.tokens*e.chosen)*float64(e.hidden)*float64(columns), touched...)
 }

@@ -8,17 +8,16 @@ import (
 	"snug/internal/kernel"
 )
 
-// Liger's fused linear cross-entropy (liger_kernel/ops/fused_linear_cross_entropy.py,
-// 0.8.5, its Triton kernel, which models get on every card).
+// Liger's fused linear cross-entropy (liger_kernel/ops/fused_linear_cross_entropy.py, 0.8.5), in the Triton
+// version, which models use on every card.
 //
-// The last hidden states go through lm_head a few rows at a time. The loss kernel
-// overwrites a piece's logits with their gradient, from which the gradients of
-// the hidden states and of the weight are computed at once, in forward. The number
-// of rows is such that a piece's logits have about as many elements as all hidden
-// states. Unless a cast prevents it, all pieces use one buffer.
+// The last hidden states go through lm_head a few rows at a time. The loss kernel overwrites a piece's logits
+// with their gradient, from which forward immediately computes the gradients of the hidden states and the weight.
+// The number of rows is chosen so that a piece's logits have about as many elements as all hidden states. Unless
+// a cast prevents it, all pieces use one buffer.
 
-// LigerCrossEntropy is LigerFusedLinearCrossEntropyFunction: the loss of hidden
-// states (N, H) through a weight (V, H) against targets (N,).
+// LigerCrossEntropy is LigerFusedLinearCrossEntropyFunction: the loss of hidden states (N, H), multiplied by a
+// weight (V, H), against targets (N,).
 func (t *Tensor) LigerCrossEntropy(weight, target *Tensor) *Tensor {
 	w := t.w
 	n := w.record("LigerFusedLinearCrossEntropyFunctionBackward", t, weight)
@@ -42,7 +41,7 @@ func (w *World) equalsOne(g *Tensor) {
 	w.Op("equal")
 	one := w.alloc(Float32.Bytes())
 	same := w.alloc(Bool.Bytes())
-	w.Scratch(Bool.Bytes()) // all of them
+	w.Scratch(Bool.Bytes()) // the result of all()
 	w.release(same)
 	w.release(one)
 	w.Launch(g)
@@ -51,7 +50,7 @@ func (w *World) equalsOne(g *Tensor) {
 	}
 }
 
-// saveDetached keeps t.detach(). Once t is gone it is the only tensor with this memory, so that a second
+// saveDetached keeps t.detach(). Once t is gone the detached tensor is the only one with this memory, so a second
 // gradient may be added to it in place.
 func (n *node) saveDetached(t *Tensor) *saved {
 	if n == nil || t == nil {
@@ -74,8 +73,8 @@ func ligerRows(rows, width, vocab int) int {
 type ligerPieces struct {
 	w       *World
 	weight  *Tensor // (V, H)
-	trained bool    // whether anything before the head is trained
-	buffer  *Tensor // (C, V), for logits, if it can be used
+	trained bool    // anything before the head is trained
+	buffer  *Tensor // (C, V), for logits, if products may be written into it
 	gi, gw  *Tensor // the gradients of the hidden states and of the weight
 }
 
@@ -142,8 +141,8 @@ func (p *ligerPieces) piece(x *Tensor) {
 	fn.Return(nil)
 }
 
-// addWeight adds a piece's gradient of the weight to that of the others: in the
-// product itself if types and card allow it, otherwise through a whole new tensor.
+// addWeight adds a piece's weight gradient to the running sum: within the product if types and card allow it,
+// otherwise through another tensor of the weight's size.
 func (p *ligerPieces) addWeight(logits, x *Tensor) {
 	w := p.w
 	if w.Rules.AddsIntoProduct(logits.dtype.Kernel(), p.gw.dtype.Kernel()) {

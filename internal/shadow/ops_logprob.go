@@ -2,30 +2,29 @@
 
 package shadow
 
-// The loss of TRL's trainers, which never holds more than a tile of the logits: ChunkedLogProbFunction of
-// trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that
-// allocate nothing merge each tile into the running result of its tokens, and in backward replace it
-// with its gradient.
+// The loss of TRL's trainers, which never keeps more than one tile of the logits: ChunkedLogProbFunction in
+// trl/kernels/chunked_logprob.py, 1.16. Products are computed tile by tile into one buffer. Kernels that allocate
+// nothing merge each tile into its tokens' running results, and in backward replace it with its gradient.
 
-// Tile is the part of the logits that exists at one time.
+// Tile is the part of the logits that exists at any one time.
 type Tile struct {
 	Tokens int // rows
-	Words  int // columns: entries of the vocabulary
+	Words  int // columns: vocabulary entries
 }
 
-// TokenScores is what ChunkedLogProbFunction computes for each token; nil for what it was not asked for.
+// TokenScores holds what ChunkedLogProbFunction computes for each token. A field is nil if it was not requested.
 type TokenScores struct {
 	LogProbs *Tensor // the log of the target's probability
 	Entropy  *Tensor
 	Squares  *Tensor // the log of the sum of squared probabilities
-	Mean     *Tensor // of the logits
-	Top      *Tensor // whether the target is the most likely word
+	Mean     *Tensor // mean of the logits
+	Top      *Tensor // whether the target is the most likely token
 }
 
-// Scored says what LogProbs computes besides the log-probabilities.
+// Scored selects what LogProbs computes besides the log-probabilities.
 type Scored struct{ Entropy, Squares, Mean, Top bool }
 
-// LogProbs scores the target of each row of t, whose logits are t @ weight.T.
+// LogProbs scores the target of each row of t, using the logits t @ weight.T.
 func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile, want Scored) TokenScores {
 	w := t.w
 	n := w.record("ChunkedLogProbFunctionBackward", t, weight)
@@ -65,7 +64,7 @@ func (t *Tensor) LogProbs(weight, targets *Tensor, tile Tile, want Scored) Token
 	return out
 }
 
-// scores computes the results from what is known per token.
+// scores computes the results from the per-token values in known.
 func scores(fn *Frame, logZ *Tensor, known [7]*Tensor, want Scored) (out TokenScores) {
 	greatest, sum, target := known[0], known[1], known[6]
 	out.LogProbs = fn.Let(target.Sub(logZ))
@@ -94,12 +93,11 @@ func scores(fn *Frame, logZ *Tensor, known [7]*Tensor, want Scored) (out TokenSc
 type projection struct {
 	t, weight       *Tensor
 	tile            Tile
-	dtype           DType // of the products
-	carries, trains bool  // whether gradients of t and of the weight are needed
+	dtype           DType // type of the products
+	carries, trains bool  // gradients of t, and of the weight, are needed
 }
 
-// forward computes every tile once. A part of the weight lives only during its
-// product.
+// forward computes every tile once. A slice of the weight lives only during its product.
 func (p *projection) forward(fn *Frame) {
 	w := p.t.w
 	buffer := p.buffer(fn)
@@ -165,12 +163,12 @@ func (p *projection) buffer(fn *Frame) *Tensor {
 	return fn.Let(p.t.w.Empty(Dims(min(p.t.Size(0), p.tile.Tokens), p.tile.Words), p.dtype))
 }
 
-// rows returns some tokens, in the products' type.
+// rows returns a tile's tokens, in the products' type.
 func (p *projection) rows(from int) *Tensor {
 	return p.t.Slice(0, from, min(from+p.tile.Tokens, p.t.Size(0))).To(p.dtype)
 }
 
-// words returns a part of the weight, in the products' type.
+// words returns a tile's rows of the weight, in the products' type.
 func (p *projection) words(start int) *Tensor {
 	return p.weight.Slice(0, start, min(start+p.tile.Words, p.weight.Size(0))).To(p.dtype)
 }
@@ -180,7 +178,7 @@ func (p *projection) part(buffer, rows *Tensor, start int) *Tensor {
 	return buffer.Slice(0, 0, rows.Size(0)).Slice(1, 0, min(p.tile.Words, p.weight.Size(0)-start))
 }
 
-// product computes a product into existing memory.
+// product writes a product to existing memory.
 func (p *projection) product(out, a, b *Tensor) {
 	p.t.w.Op("mm")
 	p.t.w.cublas()

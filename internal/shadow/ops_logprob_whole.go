@@ -2,16 +2,16 @@
 
 package shadow
 
-// SelectedLogProbs is TRL's selective_log_softmax over logits that exist (trl/kernels/logprob_entropy.py, 1.16): one
-// kernel computes the log of the probability of an entry of each row, and the entropy, which is not used. Its
-// backward makes a gradient as large as the logits.
+// SelectedLogProbs is TRL's selective_log_softmax over complete logits (trl/kernels/logprob_entropy.py, 1.16):
+// one kernel computes the log-probability of one entry per row, and the entropy, which is not used. Its backward
+// allocates a gradient as large as the logits.
 func (t *Tensor) SelectedLogProbs(index *Tensor) *Tensor {
 	w := t.w
 	n := w.record("_LogProbEntropyFunctionBackward", t)
 	record := w.NoGrad()
 	fn := w.Func(t, index)
 	rows := t.size.Remove(t.Dim() - 1)
-	var made [4]*Tensor // log-probabilities, entropy, logarithm of the sum, expected logit
+	var made [4]*Tensor // log-probabilities, entropy, log of the sum, expected logit
 	for i := range made {
 		w.Op("empty")
 		made[i] = fn.Let(w.Empty(rows, Float32))

@@ -2,11 +2,11 @@
 
 package shadow
 
-// The ops of LitGPT's LoRAQKVLinear (litgpt, lora.py), recorded op by op on a GPU.
+// The ops of LitGPT's LoRAQKVLinear (litgpt, lora.py), as recorded on a GPU.
 
-// ConvolvedInGroups is F.conv1d(t.mT, weight.unsqueeze(-1), groups=n).mT for t of (B, T, n R) and a weight of (C, R): each
-// part of the last dimension times its own rows of the weight. cuDNN gets contiguous copies of its inputs, and in the
-// backward a workspace for both.
+// ConvolvedInGroups is F.conv1d(t.mT, weight.unsqueeze(-1), groups=n).mT for t (B, T, n R) and weight (C, R):
+// each part of the last dimension is multiplied by its own rows of the weight. cuDNN gets contiguous copies of
+// its inputs, and in backward a workspace for both.
 func (t *Tensor) ConvolvedInGroups(weight *Tensor) *Tensor {
 	w := t.w
 	n := w.record("ConvolutionBackward0", t, weight)
@@ -40,8 +40,9 @@ func (w *World) convolvedBack(bytes uint64) {
 	w.release(g)
 }
 
-// CopiedIntoZeros copies t into chosen columns of zeros that are this wide: index_copy_, or if fresh is set, index_copy,
-// which makes a new result and gets t contiguous. The backward needs the columns, and t for its shape.
+// CopiedIntoZeros copies t into selected columns of a tensor of zeros of the given width. It is index_copy_, or
+// if fresh is set index_copy, which makes a new result and a contiguous copy of t. The backward needs the
+// columns, and t for its shape.
 func (t *Tensor) CopiedIntoZeros(width int, fresh bool) *Tensor {
 	w := t.w
 	n := w.record("IndexCopyBackward0", t)

@@ -116,7 +116,7 @@ func (t *Tensor) CosineSimilarity(o *Tensor, dim int) *Tensor {
 	a, b := fn.Let(x.ExpandAs(size)), fn.Let(y.ExpandAs(size))
 	na := fn.Let(a.NormOver(true, dim).Clone())
 	nb := fn.Let(b.NormOver(true, dim).Clone())
-	w.Scratch(x.dtype.Bytes()) // the smallest length, to which both are clamped
+	w.Scratch(x.dtype.Bytes()) // the minimum length, to which both are clamped
 	right := b.Div(nb).Hold()
 	out := a.Div(na).Mul(right).Sum(false, dim)
 	right.Drop()
@@ -133,7 +133,7 @@ func (t *Tensor) PairwiseDistance(o *Tensor, keep bool) *Tensor {
 	return out.loosen()
 }
 
-// TripletMargin is F.triplet_margin_loss with t as the anchor. Autocast casts all to float32.
+// TripletMargin is F.triplet_margin_loss with t as the anchor. Autocast casts all three tensors to float32.
 func (t *Tensor) TripletMargin(positive, negative *Tensor, swap bool, reduction string) *Tensor {
 	w := t.w
 	mark := w.pin(t, positive, negative)
@@ -214,8 +214,8 @@ func (t *Tensor) xlogy() *Tensor {
 	return n.result(out, t)
 }
 
-// MSELoss is F.mse_loss of tensors of one shape. Its mean or sum is written into the tensor of all
-// differences, and keeps that tensor's memory.
+// MSELoss is F.mse_loss for tensors of the same shape. The mean or sum is written into the tensor of squared
+// differences, so it keeps that tensor's memory.
 func (t *Tensor) MSELoss(target *Tensor, reduction string) *Tensor {
 	defer t.w.As(Logits)()
 	w := t.w

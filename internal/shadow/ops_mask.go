@@ -2,7 +2,7 @@
 
 package shadow
 
-// Ops used to make masks. None of them has a gradient.
+// Ops used to build masks. None of them has a gradient.
 
 // And is t & o.
 func (t *Tensor) And(o *Tensor) *Tensor {
@@ -11,8 +11,8 @@ func (t *Tensor) And(o *Tensor) *Tensor {
 	return out
 }
 
-// Index is t[i, j, …] with integer indices. On the GPU all indices need the same
-// strides; if they differ after broadcasting, each is copied.
+// Index is t[i, j, …] with integer indices. On the GPU all indices need the same strides; if their strides differ
+// after broadcasting, each index is copied.
 func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(index...)
@@ -43,7 +43,7 @@ func (t *Tensor) Index(index ...*Tensor) *Tensor {
 	return out
 }
 
-// Cumsum is t.cumsum(-1). Other types are converted to int64 in a copy.
+// Cumsum is t.cumsum(-1). A type other than int64 is first converted to int64 in a copy.
 func (t *Tensor) Cumsum() *Tensor {
 	w := t.w
 	w.Op("cumsum")
@@ -72,7 +72,7 @@ func (t *Tensor) Max() *Tensor {
 	return out
 }
 
-// ScalarPow is number ** t: the number becomes a temporary tensor.
+// ScalarPow is number ** t. The number becomes a temporary tensor.
 func (t *Tensor) ScalarPow() *Tensor {
 	out := t.Pointwise("pow", t.dtype)
 	t.w.Scratch(8)

@@ -4,7 +4,7 @@ package shadow
 
 // Ops that select by a mask. Every element of a mask is assumed to be true unless the number of true elements is given.
 
-// Masked is t[mask] for a mask over its first dimensions, all of whose elements are true.
+// Masked is t[mask] for a mask over its first dimensions, with all elements true.
 func (t *Tensor) Masked(mask *Tensor) *Tensor { return t.MaskedSome(mask, mask.Numel()) }
 
 // MaskedSome is t[mask] for a mask over its first dimensions, with count true elements. The indices of the true
@@ -40,7 +40,7 @@ func (t *Tensor) MaskedSome(mask *Tensor, count int) *Tensor {
 	return n.result(out, t)
 }
 
-// MaskedScatter returns zeros of the mask's shape, with source where the mask is true.
+// MaskedScatter returns zeros of the mask's shape, with elements of source where the mask is true.
 func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	w := source.w
 	w.Op("new_zeros")
@@ -67,7 +67,7 @@ func (source *Tensor) MaskedScatter(mask *Tensor) *Tensor {
 	return out
 }
 
-// Item is t.item(), which reads the number back.
+// Item is t.item(), which copies the value to the host.
 func (t *Tensor) Item() {
 	t.w.Op("_local_scalar_dense")
 	dropTemporaries(t)
@@ -84,7 +84,7 @@ func (w *World) nonzero(mask *Tensor, count int) *storage {
 	return places
 }
 
-// Nonzero is torch.nonzero of a tensor with count true elements: their indices, a row each.
+// Nonzero is torch.nonzero for a tensor with count true elements. It returns their indices, one row each.
 func (t *Tensor) Nonzero(count int) *Tensor {
 	w := t.w
 	w.Op("nonzero")

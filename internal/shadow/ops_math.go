@@ -71,7 +71,7 @@ func (t *Tensor) Reciprocal() *Tensor {
 	})
 }
 
-// LogSigmoid is F.logsigmoid. The buffer that it keeps is empty on a GPU.
+// LogSigmoid is F.logsigmoid. The buffer it keeps is empty on a GPU.
 func (t *Tensor) LogSigmoid() *Tensor { return t.keepsInput("log_sigmoid", "LogSigmoidBackward0") }
 
 // LeakyReLU keeps its input, as elu and softplus do.
@@ -99,7 +99,7 @@ func (t *Tensor) Cosine(op string) *Tensor {
 	return n.result(out, t)
 }
 
-// PowBy is t ** o of tensors without gradients.
+// PowBy is t ** o for tensors without gradients.
 func (t *Tensor) PowBy(o *Tensor) *Tensor {
 	out := t.binary("pow", o, resultType(t, o))
 	dropTemporaries(t, o)

@@ -2,7 +2,7 @@
 
 package shadow
 
-// Matrix products, and nn.Linear. Their cuBLAS workspaces are in workspace.go.
+// Matrix products, and nn.Linear. cuBLAS workspaces are in workspace.go.
 
 // Mm is a product of two matrices.
 func (t *Tensor) Mm(o *Tensor) *Tensor {
@@ -32,7 +32,7 @@ func (t *Tensor) mm(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// columnMajor reports whether a matrix is stored as its transpose would be.
+// columnMajor reports whether a matrix is stored in column-major order.
 func columnMajor(t *Tensor) bool {
 	return t.stride.d[0] == 1 && t.stride.d[1] == t.size.d[0]
 }
@@ -53,8 +53,8 @@ func mat2Grad(g, mat1 *Tensor, column bool) *Tensor {
 	return mat1.T().mm(g)
 }
 
-// Addmm is bias + t @ o, which a Linear with a bias runs on matrices. Products
-// with a vector bias go through cuBLASLt.
+// Addmm is bias + t @ o, which a Linear with a bias runs on matrices. cuBLASLt computes products with a vector
+// bias.
 func Addmm(bias, t, o *Tensor) *Tensor {
 	return t.w.autocasted([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return addmm(a[0], a[1], a[2]) })
 }
@@ -126,7 +126,7 @@ func (t *Tensor) matmul(o *Tensor) *Tensor {
 		size := t.size.With(t.size.n-1, o.size.d[1])
 		return t.Reshape(-1, t.Size(-1)).mm(o).unsafeView(size)
 	}
-	if t.size.n == 2 && o.size.n >= 3 && t.requiresGrad { // the transposed product, folded, transposed back and copied
+	if t.size.n == 2 && o.size.n >= 3 && t.requiresGrad { // PyTorch computes the transposed product, folded, then transposes it back and copies
 		size := o.size.With(o.size.n-2, o.Size(-1)).With(o.size.n-1, t.size.d[0])
 		flat := o.Transpose(-2, -1).Reshape(-1, o.Size(-2)).mm(t.T())
 		return flat.unsafeView(size).Transpose(-2, -1).Contiguous()
@@ -144,8 +144,8 @@ func foldable(t *Tensor) bool {
 	return true
 }
 
-// batched expands the leading dimensions of both, flattens them (with a copy if
-// they are not adjacent) and runs one bmm.
+// batched expands the leading dimensions of both operands, flattens them (with a copy if they are not adjacent)
+// and runs one bmm.
 func (t *Tensor) batched(o *Tensor) *Tensor {
 	lead := broadcast(front(t.size), front(o.size))
 	n, k, m := t.Size(-2), t.Size(-1), o.Size(-1)
@@ -193,8 +193,7 @@ func (t *Tensor) addInPlace(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// Baddbmm is torch.baddbmm of a bias without gradient and two batches of matrices, whose products are multiplied by a
-// number.
+// Baddbmm is torch.baddbmm for a bias without gradient and two batches of matrices, with a scalar factor.
 func (bias *Tensor) Baddbmm(t, o *Tensor) *Tensor {
 	return t.w.autocasted([]*Tensor{bias, t, o}, func(a []*Tensor) *Tensor { return a[0].baddbmm(a[1], a[2]) })
 }

@@ -2,8 +2,8 @@
 
 package shadow
 
-// Ops of losses over embeddings: F.normalize and logsumexp. Layer norm is in ops_layernorm.go, batch norm
-// in ops_image.go.
+// Ops for losses over embeddings: F.normalize and logsumexp. Layer norm is in ops_layernorm.go, batch norm in
+// ops_image.go.
 
 // Normalize is F.normalize(t, dim=-1): t divided by its length.
 func (t *Tensor) Normalize() *Tensor {

@@ -2,12 +2,11 @@
 
 package shadow
 
-// Pointwise ops. C++ formulas keep each temporary until the whole expression is
-// done, while Python drops it as soon as it is used: formulas below that keep
-// one longer say so with Hold and Drop.
+// Pointwise ops. C++ formulas keep each temporary until the whole expression is done, while Python drops it as
+// soon as it is used. The formulas below use Hold and Drop where a temporary lives longer.
 
-// resultType returns the type that two operands promote to; a scalar tensor does not widen
-// one with dimensions.
+// resultType returns the type that two operands promote to. A zero-dimensional tensor does not widen one that has
+// dimensions.
 func resultType(a, b *Tensor) DType {
 	switch {
 	case a.size.n == 0 && b.size.n > 0 && b.dtype.Floating():
@@ -85,7 +84,7 @@ func (t *Tensor) Mul(o *Tensor) *Tensor {
 	return n.result(out, t, o)
 }
 
-// Div is t / o. Integers give a float.
+// Div is t / o. Integer operands produce a float.
 func (t *Tensor) Div(o *Tensor) *Tensor {
 	n := t.w.record("DivBackward0", t, o)
 	other := n.save(o)
@@ -128,7 +127,7 @@ func (t *Tensor) AddScalar() *Tensor {
 	return n.result(out, t)
 }
 
-// MulScalar is t * number; DivScalar takes the same memory.
+// MulScalar is t * number. DivScalar allocates the same memory.
 func (t *Tensor) MulScalar() *Tensor {
 	n := t.w.record("MulBackward0", t)
 	out := t.Pointwise("mul", t.dtype)
@@ -217,7 +216,7 @@ func (t *Tensor) keepsOutput(op, node string) *Tensor {
 	return n.result(out, t)
 }
 
-// withLayout allocates a gradient made from g and a saved tensor.
+// withLayout allocates a gradient computed from g and a saved tensor.
 func (g *Tensor) withLayout(op string, other *Tensor) *Tensor {
 	return g.binary(op, other, g.dtype)
 }
@@ -263,7 +262,7 @@ func (t *Tensor) plain(op string, dt DType) *Tensor {
 // Compare is ==, <, >= and the like against a number.
 func (t *Tensor) Compare(op string) *Tensor { return t.plain(op, Bool) }
 
-// MaskedFill is t.masked_fill(mask, number): a row-major copy, filled.
+// MaskedFill is t.masked_fill(mask, number): it fills a row-major copy.
 func (t *Tensor) MaskedFill(mask *Tensor) *Tensor {
 	n := t.w.record("MaskedFillBackward0", t)
 	m := n.save(mask)

@@ -2,9 +2,10 @@
 
 package shadow
 
-// Ops that write into a tensor that a script has names for: it stays the same tensor, with a new history.
+// Ops that write into a tensor bound to a script's variables. The tensor stays the same object, with a new
+// history.
 
-// rebase gives t, which the op has written to, the op as its history.
+// rebase makes the op the history of t, which the op has written to.
 func (n *node) rebase(t *Tensor) {
 	if n == nil {
 		return
@@ -69,7 +70,7 @@ func (t *Tensor) MaskedFillInto(mask *Tensor) {
 	dropTemporaries(mask)
 }
 
-// IndexAddInto is t.index_add_(0, index, source): rows of source are added to the rows of t that index names.
+// IndexAddInto is t.index_add_(0, index, source): it adds the rows of source to the rows of t given by index.
 func (t *Tensor) IndexAddInto(index, source *Tensor) {
 	w := t.w
 	n := w.record("IndexAddBackward0", t, source)

@@ -27,7 +27,7 @@ func (t *Tensor) sumTo(size Shape) *Tensor {
 	return out
 }
 
-// summed returns the type of a sum: under autocast halves are summed into float32, in backward too.
+// summed returns the type of a sum. Under autocast, 16-bit floats are summed into float32, in backward too.
 func (w *World) summed(dt DType) DType {
 	if w.autocast != None && dt.Half() {
 		return Float32
@@ -35,8 +35,8 @@ func (w *World) summed(dt DType) DType {
 	return dt
 }
 
-// reduce allocates the result of a reduction over dims, and the temporary memory of the kernel if several
-// blocks share one output.
+// reduce allocates the result of a reduction over dims, and the kernel's temporary memory if several blocks share
+// one output.
 func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	size := t.size
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -62,8 +62,8 @@ func (t *Tensor) reduce(op string, dims []int, keep bool, dt DType) *Tensor {
 	return out
 }
 
-// reduceScratch allocates and frees the workspace of the kernel that reduces t over dims into out. The
-// elements it reads are of type from: t's own, or a wider one it was cast to.
+// reduceScratch allocates and frees the workspace of the kernel that reduces t over dims into out. from is the
+// type of the elements it reads: t's own, or a wider one that t was cast to.
 func (w *World) reduceScratch(k kernel.Reduction, t *Tensor, from DType, dims []int, out DType) {
 	x := kernel.Reduced{
 		N: t.size.n, Size: t.size.d, Stride: t.stride.d, In: int(from.Bytes()), Out: int(out.Bytes()),
@@ -97,7 +97,7 @@ func reductionOf(op string, dt DType) kernel.Reduction {
 	return kernel.ReduceSum(int(dt.Bytes()))
 }
 
-// Mean is t.mean(dims). Its gradient is the incoming one, expanded and divided.
+// Mean is t.mean(dims). Its gradient is the incoming gradient, expanded and divided.
 func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	n := t.w.record("MeanBackward1", t)
 	out := t.reduce("mean", dims, keep, t.dtype)
@@ -111,7 +111,7 @@ func (t *Tensor) Mean(keep bool, dims ...int) *Tensor {
 	return n.result(out, t)
 }
 
-// Sum is t.sum(dims). Its gradient is the incoming one, expanded: a view.
+// Sum is t.sum(dims). Its gradient is an expanded view of the incoming gradient.
 func (t *Tensor) Sum(keep bool, dims ...int) *Tensor {
 	n := t.w.record("SumBackward1", t)
 	dt := t.dtype
@@ -154,7 +154,7 @@ func (t *Tensor) Argmax(keep bool, dims ...int) *Tensor {
 	return out
 }
 
-// MaxDim is t.max(dim) outside the graph: the values and their indices.
+// MaxDim is t.max(dim) outside the graph. It returns the values and their indices.
 func (t *Tensor) MaxDim(keep bool, dim int) (values, indices *Tensor) {
 	size := t.size.Remove(t.size.at(dim))
 	if keep {
@@ -183,7 +183,7 @@ func (t *Tensor) NormInto(out *Tensor, dims ...int) {
 
 const vectorNorm = "linalg_vector_norm"
 
-// restore restores reduced dimensions and expands to the former shape.
+// restore restores reduced dimensions and expands g to the original shape.
 func (g *Tensor) restore(size Shape, dims []int, keep bool) *Tensor {
 	g.Hold()
 	out := g.alias(g.size, g.stride)

@@ -3,7 +3,7 @@
 package shadow
 
 // RMSNorm is F.rms_norm over the last dimension (aten/src/ATen/native/layer_norm.cpp, 2.11). If input and weight have
-// the same type it is one kernel, otherwise a row of ops. weight may be nil.
+// the same type it is one kernel, otherwise a sequence of ops. weight may be nil.
 func (t *Tensor) RMSNorm(weight *Tensor) *Tensor {
 	w := t.w
 	mark := w.pin(t)
@@ -46,7 +46,7 @@ func (t *Tensor) rmsNorm(weight *Tensor) *Tensor {
 	return n.result(out, t)
 }
 
-// mixedRMSNorm is the same for a weight of a different type, in single ops.
+// mixedRMSNorm computes the same for a weight of a different type, as separate ops.
 func (t *Tensor) mixedRMSNorm(weight *Tensor) *Tensor {
 	scale := t.rootMeanSquare()
 	mark := t.w.pin(scale)

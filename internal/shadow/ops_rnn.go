@@ -15,7 +15,7 @@ type Recurrent struct {
 	Directions int
 	BatchFirst bool
 	Training   bool // the module is in training mode
-	Dropout    bool // between the layers
+	Dropout    bool // there is dropout between the layers
 
 	cast bool // the weights are autocast's copies
 }
@@ -41,7 +41,7 @@ func FlattenWeights(weights []*Tensor) {
 	flat.Drop()
 }
 
-// shape returns the number of steps and the batch of t.
+// shape returns the number of steps and the batch size of t.
 func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
 	if r.BatchFirst {
 		return t.size.d[1], t.size.d[0]
@@ -49,7 +49,7 @@ func (r *Recurrent) shape(t *Tensor) (steps, batch int) {
 	return t.size.d[0], t.size.d[1]
 }
 
-// stepsFirst returns a view of t in the order that cuDNN takes.
+// stepsFirst returns a view of t in the order that cuDNN expects.
 func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 	if r.BatchFirst {
 		return t.Transpose(0, 1)
@@ -57,7 +57,7 @@ func (r *Recurrent) stepsFirst(t *Tensor) *Tensor {
 	return t.Alias()
 }
 
-// call describes a call of the layer to cuDNN.
+// call describes a call of the layer for package kernel.
 func (r *Recurrent) call(x *Tensor, steps, batch int, backward bool) kernel.RecurrentLayer {
 	return kernel.RecurrentLayer{
 		Gates: r.Gates, Input: x.size.d[2], Hidden: r.Hidden, Layers: r.Layers, Directions: r.Directions, Steps: steps, Batch: batch, Element: x.dtype.Bytes(),
@@ -65,13 +65,13 @@ func (r *Recurrent) call(x *Tensor, steps, batch int, backward bool) kernel.Recu
 	}
 }
 
-// flat reports whether the weights are parts of one tensor, which flatten_parameters does not make them in bfloat16.
+// flat reports whether the weights are parts of one tensor. flatten_parameters does not flatten bfloat16 weights.
 func (r *Recurrent) flat() bool {
 	return len(r.Weights) > 0 && r.Weights[0].dtype != BFloat16 || r.cast
 }
 
-// Run runs the layer over t, from initial states; cell is nil unless it is an LSTM. It returns the outputs of all
-// steps and the last states.
+// Run runs the layer over t, starting from the given states; cell is nil unless it is an LSTM. It returns the
+// outputs of all steps and the last states.
 func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Tensor) {
 	if dt := t.w.AutocastType(); dt != None && (dt != t.dtype || dt != r.Weights[0].dtype) {
 		return r.runCast(dt, t, hidden, cell)
@@ -127,8 +127,8 @@ func (r *Recurrent) Run(t, hidden, cell *Tensor) (out, lastHidden, lastCell *Ten
 	return out.loosen(), lastHidden, lastCell
 }
 
-// runCast is _cast_cudnn_rnn of autocast: the weights become parts of one tensor of the lower type, then the states
-// and the input are cast.
+// runCast is autocast's _cast_cudnn_rnn: the weights become parts of one tensor of the lower type, then the
+// states and the input are cast.
 func (r *Recurrent) runCast(dt DType, t, hidden, cell *Tensor) (out, lastHidden, lastCell *Tensor) {
 	fn := t.w.Func()
 	low := *r
@@ -169,7 +169,7 @@ func (r *Recurrent) weights() (numel int) {
 	return numel
 }
 
-// recurrentDropout makes the random state of the first dropout in a recurrent layer, which stays.
+// recurrentDropout allocates the random state at the first dropout in a recurrent layer. The state is kept.
 func (w *World) recurrentDropout(on bool) {
 	if on && !w.dropoutState {
 		w.dropoutState = true
@@ -178,7 +178,8 @@ func (w *World) recurrentDropout(on bool) {
 	}
 }
 
-// backward is _cudnn_rnn_backward: the gradient of the input, then that of all weights in one tensor.
+// backward is _cudnn_rnn_backward. It computes the input's gradient, then the gradient of all weights in one
+// tensor.
 func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []*Tensor {
 	w, dt := input.w, input.dtype
 	fn := w.Func()
@@ -219,7 +220,7 @@ func (r *Recurrent) backward(input, result *Tensor, state Shape, g []*Tensor) []
 	return looseAll(grads)
 }
 
-// weightGrads makes the gradients of the weights, as parts of one tensor.
+// weightGrads allocates the gradients of the weights as parts of one tensor.
 func (r *Recurrent) weightGrads(grads []*Tensor) {
 	w := r.Weights[0].w
 	flat := w.Empty(Dims(r.weights()), r.Weights[0].dtype).Hold()

@@ -2,10 +2,10 @@
 
 package shadow
 
-// Running sums, and other ops of state-space models.
+// Cumulative sums, and other ops of state-space models.
 
-// CumsumDim is torch.cumsum(t, dim) of floats. The kernel needs its input in row-major order and returns
-// the same. Its backward sums from the other end.
+// CumsumDim is torch.cumsum(t, dim) for floats. The kernel's input and output are row-major. Its backward sums
+// from the other end.
 func (t *Tensor) CumsumDim(dim int) *Tensor {
 	return t.inFloat32(func(t *Tensor) *Tensor {
 		dim := t.size.at(dim)
@@ -34,8 +34,7 @@ func (t *Tensor) cumsum() *Tensor {
 	return out
 }
 
-// Clamp is torch.clamp(t, min, max) with numbers. The gradient passes between
-// them.
+// Clamp is torch.clamp(t, min, max) with scalar bounds. Gradients pass through where t is between them.
 func (t *Tensor) Clamp() *Tensor {
 	w := t.w
 	n := w.record("ClampBackward1", t)
@@ -57,8 +56,7 @@ func (g *Tensor) clampGrad(self *Tensor, dt DType) *Tensor {
 	return out
 }
 
-// PadDim is F.pad with zeros along one dimension. With no padding it is a copy. An
-// image's layout is kept.
+// PadDim is F.pad with zeros along one dimension. With no padding it makes a copy. An image keeps its layout.
 func (t *Tensor) PadDim(dim, before, after int) *Tensor {
 	dim = t.size.at(dim)
 	length := t.size.d[dim]
@@ -88,8 +86,8 @@ func (t *Tensor) RepeatInterleave(times, dim int) *Tensor {
 	return wide.clone(wide.size.contiguous()).ViewAs(t.size.With(dim, t.size.d[dim]*times))
 }
 
-// Tril is torch.tril of a mask.
+// Tril is torch.tril for a mask.
 func (t *Tensor) Tril() *Tensor { return t.plain("tril", t.dtype) }
 
-// Not is ~t of a mask.
+// Not is ~t for a mask.
 func (t *Tensor) Not() *Tensor { return t.plain("bitwise_not", t.dtype) }

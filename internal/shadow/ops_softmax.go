@@ -11,8 +11,8 @@ func (t *Tensor) LogSoftmax(dt DType) *Tensor {
 	return t.softmax("_log_softmax", "LogSoftmaxBackward0", dt)
 }
 
-// softmax keeps its result. If the requested type is wider, a bfloat16
-// argument is copied first; float16 goes straight to float32 in the kernel.
+// softmax keeps its result. If the requested type is wider, a bfloat16 argument is copied first; for float16 the
+// kernel itself writes float32.
 func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	w := t.w
 	if dt == None {
@@ -40,8 +40,7 @@ func (t *Tensor) softmax(op, node string, dt DType) *Tensor {
 	return out
 }
 
-// softmaxGrad runs the backward kernel: that of softmax begins with grad * output, that of log-softmax
-// does not.
+// softmaxGrad runs the backward kernel. For softmax, grad * output is computed first; for log-softmax it is not.
 func (g *Tensor) softmaxGrad(op string, result *Tensor, dt DType) *Tensor {
 	w := g.w
 	w.Op(op + "_backward_data")

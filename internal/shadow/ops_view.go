@@ -14,8 +14,8 @@ func (t *Tensor) view(name string, size, stride Shape, back func(g *Tensor) *Ten
 	return n.result(out, t)
 }
 
-// View is Tensor.view; -1 stands for the remaining elements. Like PyTorch, which raises, it panics if the
-// memory does not allow the view.
+// View is Tensor.view; -1 stands for the remaining elements. It panics if the memory layout does not allow the
+// view, where PyTorch raises an error.
 func (t *Tensor) View(d ...int) *Tensor { return t.ViewAs(t.infer(d)) }
 
 // ViewAs is View with a Shape.
@@ -44,7 +44,7 @@ func (t *Tensor) unsafeView(size Shape) *Tensor {
 	return t.view("UnsafeViewBackward0", size, size.contiguous(), func(g *Tensor) *Tensor { return g.ReshapeAs(from) })
 }
 
-// infer replaces a -1.
+// infer returns the dimensions with any -1 resolved.
 func (t *Tensor) infer(d []int) Shape {
 	s := Dims(d...)
 	known, hole := 1, -1
@@ -64,8 +64,8 @@ func (t *Tensor) infer(d []int) Shape {
 	return s
 }
 
-// viewStrides is at::detail::computeStride: the strides of a view, if the dimensions
-// to be joined or split are adjacent in memory.
+// viewStrides is at::detail::computeStride: it returns the strides of a view if the dimensions to be joined or
+// split are adjacent in memory.
 func viewStrides(size, stride, to Shape) (Shape, bool) {
 	out := Shape{n: to.n}
 	if size.Numel() == 0 {
@@ -158,7 +158,7 @@ func (t *Tensor) Expand(d ...int) *Tensor {
 func (t *Tensor) ExpandAs(to Shape) *Tensor {
 	from := t.size
 	stride := expandStrides(t.size, t.stride, to)
-	for i := range t.size.n { // dimensions that stay keep their stride, even those of size one
+	for i := range t.size.n { // dimensions that do not change keep their stride, even those of size one
 		if j := to.n - t.size.n + i; t.size.d[i] == to.d[j] {
 			stride.d[j] = t.stride.d[i]
 		}
@@ -179,8 +179,8 @@ func (t *Tensor) SliceStep(dim, from, to, step int) *Tensor {
 	return t.SliceOp(dim, from, to, step)
 }
 
-// SliceOp is torch.slice, which is run also if it selects everything: Python's indexing does not see that a start
-// counted from the end is the first element.
+// SliceOp is torch.slice, which runs even if it selects everything: Python's indexing does not notice that a
+// negative start may refer to the first element.
 func (t *Tensor) SliceOp(dim, from, to, step int) *Tensor {
 	full := t.size
 	size := t.size.With(dim, (to-from+step-1)/step)
@@ -192,7 +192,7 @@ func (t *Tensor) SliceOp(dim, from, to, step int) *Tensor {
 	})
 }
 
-// Select is t[..., i, ...]: one index of a dimension, which is removed.
+// Select is t[..., i, ...]: it selects one index and removes the dimension.
 func (t *Tensor) Select(dim, _ int) *Tensor {
 	dim = t.size.at(dim)
 	full := t.size
@@ -203,9 +203,8 @@ func (t *Tensor) Select(dim, _ int) *Tensor {
 	})
 }
 
-// Split is torch.split or chunk: views along one dimension, which share one
-// node; its backward joins the parts in one copy, with zeros for those that
-// got no gradient.
+// Split is torch.split or chunk: views along one dimension that share one node. Its backward joins the parts in
+// one copy, with zeros for parts without a gradient.
 func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	dim = t.size.at(dim)
 	w, full := t.w, t.size
@@ -234,8 +233,8 @@ func (t *Tensor) Split(dim int, sizes ...int) []*Tensor {
 	return out
 }
 
-// Unbind is torch.unbind: one view for each index of a dimension, which is
-// removed. They share one node, whose backward stacks their gradients.
+// Unbind is torch.unbind: it removes a dimension and returns one view for each of its indices. The views share
+// one node, which stacks their gradients in backward.
 func (t *Tensor) Unbind(dim int) []*Tensor {
 	dim = t.size.at(dim)
 	w, full, dt := t.w, t.size, t.dtype
@@ -255,7 +254,8 @@ func (t *Tensor) Unbind(dim int) []*Tensor {
 	return out
 }
 
-// Chunk is torch.chunk: parts of the same size, of which the last may be smaller, and there may be fewer than asked for.
+// Chunk is torch.chunk: parts of equal size, except that the last may be smaller. It may return fewer parts than
+// requested.
 func (t *Tensor) Chunk(parts, dim int) []*Tensor {
 	left := t.Size(dim)
 	each := max((left+parts-1)/parts, 1)
@@ -305,8 +305,8 @@ func (t *Tensor) To(dt DType) *Tensor {
 // Float is Tensor.float().
 func (t *Tensor) Float() *Tensor { return t.To(Float32) }
 
-// cast copies t into another type, keeping its layout. Unlike other ops it
-// leaves a temporary argument to its caller when called inside an op.
+// cast copies t to another type, keeping its layout. Unlike other ops, it does not free a temporary argument when
+// called inside an op.
 func (t *Tensor) cast(dt DType) *Tensor {
 	n := t.w.record("ToCopyBackward0", t)
 	t.w.Op("_to_copy")
@@ -317,8 +317,8 @@ func (t *Tensor) cast(dt DType) *Tensor {
 	return n.result(out, t)
 }
 
-// Cat joins tensors along a dimension, in row-major order. Nil tensors come from loop iterations that
-// were not simulated, and are like the first.
+// Cat joins tensors along a dimension, in row-major order. A nil tensor comes from a loop iteration that was not
+// simulated, and has the shape of the first one.
 func Cat(dim int, ts ...*Tensor) *Tensor {
 	w := ts[0].w
 	dim = ts[0].size.at(dim)

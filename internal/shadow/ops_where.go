@@ -67,8 +67,8 @@ func (t *Tensor) AddTo(o *Tensor) {
 	dropTemporaries(o, t)
 }
 
-// ClampInfinities is what models do to float16 activations: check for infinite values, choose a bound
-// accordingly, and clamp to plus and minus the bound.
+// ClampInfinities does what models do to float16 activations: it checks for infinite values, chooses a bound
+// accordingly, and clamps to plus and minus that bound.
 func (t *Tensor) ClampInfinities() *Tensor {
 	w := t.w
 	fn := w.Func(t)

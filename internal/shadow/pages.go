@@ -4,8 +4,8 @@ package shadow
 
 import "sync"
 
-// pages holds the objects that a run makes by the hundred thousand. They are allocated many at a
-// time, which is several times faster than one by one, and the pages are reused by the next run.
+// pages holds objects that a run creates by the hundred thousand. They are allocated in pages, which is several
+// times faster than one by one, and the next run reuses the pages.
 type pages struct {
 	tensors  shelf[Tensor]
 	nodes    shelf[node]
@@ -19,12 +19,12 @@ type page[T any] [128]T
 // shelf holds the pages of one kind of object.
 type shelf[T any] struct {
 	used  []*page[T]
-	spare []*page[T] // cleared, for what comes next
-	next  int        // the next free object of the last page
+	spare []*page[T] // cleared, for reuse
+	next  int        // index of the next free object of the last page
 }
 
-// Cleared pages of finished runs, and empty traces and tags that are no longer needed. They only save work
-// for the garbage collector.
+// Cleared pages of finished runs, and empty traces and tags that are no longer needed. Reusing them only saves
+// work for the garbage collector.
 var (
 	tensorPages  sync.Pool
 	nodePages    sync.Pool
@@ -44,7 +44,7 @@ func (s *shelf[T]) take(pool *sync.Pool) *T {
 	return t
 }
 
-// page is an empty page: one that this run used before, or one of a finished run, or a new one.
+// page returns an empty page: one that this run used before, one from a finished run, or a new one.
 func (s *shelf[T]) page(pool *sync.Pool) *page[T] {
 	if n := len(s.spare); n > 0 {
 		p := s.spare[n-1]
@@ -57,7 +57,7 @@ func (s *shelf[T]) page(pool *sync.Pool) *page[T] {
 	return new(page[T])
 }
 
-// recycle clears the pages on which every object is gone, except the last page, which is not full.
+// recycle clears the pages on which every object is gone, except the last page, which is still being filled.
 func (s *shelf[T]) recycle(gone func(t *T) bool) {
 	if len(s.used) == 0 {
 		return
@@ -97,8 +97,8 @@ func (s *shelf[T]) giveBack(pool *sync.Pool) {
 	s.used = nil
 }
 
-// Recycle makes the memory of dropped tensors and ended nodes available again, so that a run of many steps
-// needs no more of it than one of a few. Nobody may look at a dropped tensor afterwards.
+// Recycle makes the memory of dropped tensors and ended nodes available again, so that many steps need no more
+// memory than a few. A dropped tensor must not be used afterwards.
 func (w *World) Recycle() {
 	w.pages.tensors.recycle(func(t *Tensor) bool { return t.dead })
 	w.pages.nodes.recycle((*node).gone)
@@ -106,7 +106,7 @@ func (w *World) Recycle() {
 	w.pages.saves.recycle(func(s *saved) bool { return s.t == nil && s.holder == nil })
 }
 
-// Finish ends a run: its tensors and graph are gone, its trace and tags stay.
+// Finish ends a run: it discards tensors and graph, and keeps the trace and tags.
 func (w *World) Finish() {
 	w.pages.tensors.giveBack(&tensorPages)
 	w.pages.nodes.giveBack(&nodePages)

@@ -2,8 +2,8 @@
 
 package shadow
 
-// Parameters, and changes to their memory that autograd does not see: models are made on the meta device
-// and filled later, cast in place, sharded, and put into flat tensors.
+// Parameters, and changes to their memory outside autograd: models are created on the meta device and filled
+// later, cast in place, sharded, and copied into flat tensors.
 
 // Parameter makes a trainable leaf and holds it. On the meta device it has no memory until it is filled.
 func (w *World) Parameter(name string, size Shape, dt DType, meta bool) *Tensor {
@@ -23,16 +23,16 @@ func (w *World) parameter(name string, size Shape, dt DType, meta bool) *Tensor 
 	return p
 }
 
-// NamedTensor is a parameter with its path inside a module.
+// NamedTensor is a parameter and its path inside a module.
 type NamedTensor struct {
 	Name string
 	Of   *Tensor
 }
 
-// SetTrained makes t a leaf that is trained, or freezes it.
+// SetTrained makes t a trainable leaf, or freezes it.
 func (t *Tensor) SetTrained(trained bool) { t.leaf, t.requiresGrad = trained, trained }
 
-// IsLeaf reports whether t collects its gradient itself.
+// IsLeaf reports whether t accumulates its own gradient.
 func (t *Tensor) IsLeaf() bool { return t.leaf }
 
 // Rename gives a parameter another path.
@@ -52,7 +52,7 @@ func (t *Tensor) Fill() {
 	}
 }
 
-// Here reports whether t's memory is on the card, not on the meta device or in host memory.
+// Here reports whether t's memory is on the card, rather than on the meta device or in host memory.
 func (t *Tensor) Here() bool { return t.mem != nil || t.Numel() == 0 }
 
 // AsParameter is nn.Parameter(t): a leaf with the same memory.
@@ -63,7 +63,7 @@ func (t *Tensor) AsParameter(trained bool) *Tensor {
 	return p
 }
 
-// SetData is t.data = o: t takes the memory of o and releases its own.
+// SetData is t.data = o: t shares the memory of o and releases its own.
 func (t *Tensor) SetData(o *Tensor) {
 	if o.mem != nil {
 		o.mem.refs++
@@ -79,7 +79,7 @@ func (t *Tensor) ToMeta() {
 	t.mem = nil
 }
 
-// ResizeStorage is storage.resize_: it allocates memory for numel elements for this tensor and all that
+// ResizeStorage is storage.resize_: it allocates memory for numel elements, for this tensor and all others that
 // share its storage.
 func (t *Tensor) ResizeStorage(numel int) {
 	defer t.w.Tagged(Parameters, t.name)()
@@ -98,11 +98,11 @@ func (t *Tensor) FreeStorage() { t.w.Trace.Free(t.mem.id) }
 // SharesStorage reports whether both tensors use the same memory.
 func (t *Tensor) SharesStorage(o *Tensor) bool { return t.mem == o.mem }
 
-// LayInto makes t a part of a flat tensor. Its own memory must be freed before.
+// LayInto makes t a part of a flat tensor. Its own memory must already be freed.
 func (t *Tensor) LayInto(flat *Tensor) { t.mem = flat.alias(t.size, t.stride).mem }
 
-// CastInPlace is t.data = t.data.to(dtype) if t has another floating type:
-// the copy exists before the old memory is freed.
+// CastInPlace is t.data = t.data.to(dtype) if t has another floating-point type. The copy exists before the old
+// memory is freed.
 func (t *Tensor) CastInPlace(dt DType) {
 	if t.dead || !t.dtype.Floating() || t.dtype == dt {
 		return
@@ -112,8 +112,8 @@ func (t *Tensor) CastInPlace(dt DType) {
 	t.CopyInPlace()
 }
 
-// CopyInPlace is t.data = t.data.clone(): the copy exists before the old memory
-// is freed. On the meta device there is nothing to copy.
+// CopyInPlace is t.data = t.data.clone(). The copy exists before the old memory is freed. On the meta device it
+// does nothing.
 func (t *Tensor) CopyInPlace() {
 	if t.mem == nil {
 		return
@@ -126,11 +126,10 @@ func (t *Tensor) CopyInPlace() {
 	t.w.release(old)
 }
 
-// Retype changes the type of t, which is on the meta device.
+// Retype changes the type of t, which must be on the meta device.
 func (t *Tensor) Retype(dt DType) { t.dtype = dt }
 
-// Pack fills a tensor on the meta device with its numbers quantized, per of them to a
-// byte.
+// Pack allocates quantized values for a tensor on the meta device, with per values to a byte.
 func (t *Tensor) Pack(per int) {
 	t.size, t.dtype = Dims((t.Numel()+per-1)/per, 1), UInt8
 	t.stride = t.size.contiguous()
@@ -140,17 +139,17 @@ func (t *Tensor) Pack(per int) {
 	}
 }
 
-// SetGrad gives t a gradient and takes over the reference to it.
+// SetGrad gives t a gradient and consumes the reference to it.
 func (t *Tensor) SetGrad(g *Tensor) { t.grad = g }
 
-// TakeGrad returns t's gradient, if any, with the reference to it; t has none from then on.
+// TakeGrad removes t's gradient and returns it with its reference, or nil if there is none.
 func (t *Tensor) TakeGrad() *Tensor {
 	g := t.grad
 	t.grad = nil
 	return g
 }
 
-// LayGradInto makes t's gradient a view of a flat tensor, into which it was copied.
+// LayGradInto makes t's gradient a view of a flat tensor that contains a copy of it.
 func (t *Tensor) LayGradInto(flat *Tensor) {
 	old := t.grad
 	t.grad = flat.alias(t.size, t.stride).Hold()

@@ -8,10 +8,10 @@ import (
 	"snug/internal/stream"
 )
 
-// Passage is a micro-batch that started without gradients: the part of the trace that it wrote, and when
-// each gradient was made. Later micro-batches repeat all of it, except for allocations that are made once and
-// stay, such as workspaces. So they can be written without being run: by Again in a new step, and by More if
-// gradients are added to existing ones.
+// Passage is a micro-batch that started without gradients: its part of the trace, and when each gradient was
+// made. Later micro-batches repeat all of it, except for allocations that are made once and kept, such as
+// workspaces. They can therefore be written without being run: by Again in a new step, and by More if gradients
+// are added to existing ones.
 type Passage struct {
 	w        *World
 	from, to int
@@ -22,23 +22,23 @@ type Passage struct {
 // arrival is a gradient that arrived at a leaf.
 type arrival struct {
 	leaf  *Tensor
-	grad  *Tensor     // not to be used once the passage has ended
+	grad  *Tensor     // must not be used once the passage has ended
 	like  *gradLayout // the layout of grad
-	id    uint32      // its memory
-	at    int         // the event before which it arrived
+	id    uint32      // ID of its memory
+	at    int         // index of the event before which it arrived
 	taken bool        // the leaf took over the memory; otherwise it has a copy
 	lent  bool        // its memory had another reference
-	tag   Tag         // what the memory was counted as before
+	tag   Tag         // the memory's tag before it became a gradient
 }
 
-// gradLayout is what a gradient looks like.
+// gradLayout is the shape, layout and type of a gradient.
 type gradLayout struct {
 	size, stride Shape
 	dtype        DType
 	isView       bool
 }
 
-// layoutOf is what the gradient of a leaf looks like. It is the same in most passages.
+// layoutOf returns the layout of a leaf's gradient, reusing the one of the last passage if it is the same.
 func (w *World) layoutOf(leaf *Tensor) *gradLayout {
 	g := leaf.grad
 	now := gradLayout{g.size, g.stride, g.dtype, g.isView}
@@ -52,14 +52,14 @@ func (w *World) layoutOf(leaf *Tensor) *gradLayout {
 	return &now
 }
 
-// Begin starts to record a passage.
+// Begin starts recording a passage.
 func (w *World) Begin() *Passage {
 	w.passage = &Passage{w: w, from: len(w.Trace.Events), arrivals: make([]arrival, 0, w.arrived)}
 	return w.passage
 }
 
-// End ends the passage. Leaves that are gone by then, the inputs of checkpoints,
-// had their gradients within it.
+// End ends the passage. It forgets leaves that are already gone: checkpoint inputs, whose gradients lived within
+// the passage.
 func (p *Passage) End() {
 	p.to = len(p.w.Trace.Events)
 	p.w.passage = nil
@@ -73,7 +73,7 @@ func (p *Passage) End() {
 	}
 }
 
-// arrives records that a leaf got a gradient; more means that it already had one.
+// arrives records that a leaf received a gradient; more means that it already had one.
 func (p *Passage) arrives(a arrival, more bool) {
 	m := a.leaf.grad.mem
 	if m == nil || more {
@@ -85,7 +85,7 @@ func (p *Passage) arrives(a arrival, more bool) {
 	p.arrivals = append(p.arrivals, a)
 }
 
-// Again writes the passage once more and gives the leaves their gradients. It reports whether it could.
+// Again writes the passage again and gives the leaves their gradients. It reports whether that was possible.
 func (p *Passage) Again() bool {
 	if p == nil || p.unlike {
 		return false
@@ -103,7 +103,7 @@ func (p *Passage) Again() bool {
 	return true
 }
 
-// renew gives the leaf a gradient like the one it had, in other memory.
+// renew gives the leaf a gradient with the same layout in other memory.
 func (a *arrival) renew(id uint32) {
 	was, w := a.like, a.leaf.w
 	g := w.pages.tensors.take(&tensorPages)
@@ -113,8 +113,8 @@ func (a *arrival) renew(id uint32) {
 	a.leaf.grad = g.Hold()
 }
 
-// More writes the passage for leaves that have gradients: the new ones are added to them and freed. It
-// reports whether it could.
+// More writes the passage for leaves that have gradients: the new gradients are added to them and freed. It
+// reports whether that was possible.
 func (p *Passage) More() bool {
 	if p == nil || p.unlike {
 		return false
@@ -130,8 +130,7 @@ func (p *Passage) More() bool {
 	return p.write(stream.Changes{Ends: ends})
 }
 
-// swapTags restores the former tags of temporaries that became gradients; called again, it swaps them
-// back.
+// swapTags restores the former tags of temporaries that became gradients. A second call swaps them back.
 func (p *Passage) swapTags() {
 	for i := range p.arrivals {
 		if a := &p.arrivals[i]; a.taken {

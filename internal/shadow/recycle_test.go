@@ -14,7 +14,7 @@ func pagesOf(w *World) int {
 	return len(p.tensors.used) + len(p.tensors.spare) + len(p.nodes.used) + len(p.nodes.spare)
 }
 
-// TestRecycle checks that a hundred steps need no more memory than ten, and that what lives is left alone.
+// TestRecycle checks that a hundred steps need no more memory than ten, and that live objects are not recycled.
 func TestRecycle(t *testing.T) {
 	w := NewWorld(kernel.Rules{})
 	weight := w.Parameter("weight", Dims(8, 8), Float32, false)

@@ -4,11 +4,11 @@ package shadow
 
 import "snug/internal/kernel"
 
-// F.scaled_dot_product_attention and its kernels, also in sdpa_flash.go and sdpa_math.go.
-// kernel/attention.go chooses among them and knows their workspaces.
+// F.scaled_dot_product_attention and its kernels, continued in sdpa_flash.go and sdpa_math.go.
+// kernel/attention.go chooses among the kernels and computes their workspaces.
 
-// Attention holds the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask
-// is added to the scores, or is boolean, or is nil.
+// Attention holds the arguments of SDPA. Query is [B, H, Sq, D]; Key and Value are [B, Hkv, Skv, D]. Mask is
+// additive, boolean or nil.
 type Attention struct {
 	Query, Key, Value, Mask *Tensor // Mask may be nil
 	Dropout                 float64 // on the scores
@@ -48,7 +48,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 		return w.cudnnAttention(a)
 	case kernel.Efficient:
 		a.Mask = a.biasFor().Hold()
-		w.unpin(mark) // frees a mask that was padded
+		w.unpin(mark) // frees a padded mask
 		w.pin(a.Mask.loosen())
 		return w.efficientAttention(a)
 	case kernel.Flash:
@@ -57,7 +57,7 @@ func (w *World) attend(by kernel.Backend, a Attention) *Tensor {
 	return w.mathAttention(a)
 }
 
-// numbers returns the values that the choice of kernel depends on.
+// numbers returns the values that determine the choice of kernel.
 func (a Attention) numbers() kernel.Attention {
 	q, k := a.Query, a.Key
 	n := kernel.Attention{
@@ -70,8 +70,7 @@ func (a Attention) numbers() kernel.Attention {
 	return n
 }
 
-// cudnnAttention saves q, k, v, its result, the log-sum-exp and two counters of
-// the random generator.
+// cudnnAttention saves q, k, v, its result, the log-sum-exp and two random generator counters.
 func (w *World) cudnnAttention(a Attention) *Tensor {
 	q, k, v := a.Query, a.Key, a.Value
 	n := w.record("ScaledDotProductCudnnAttentionBackward0", q, k, v)
@@ -104,8 +103,7 @@ func (w *World) cudnnAttention(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// efficientAttention is the memory-efficient kernel: for float32, or an explicit
-// mask that needs a gradient.
+// efficientAttention is the memory-efficient kernel, used for float32 or an explicit mask that needs a gradient.
 func (w *World) efficientAttention(a Attention) *Tensor {
 	q, k, v := a.Query, a.Key, a.Value
 	n := w.record("ScaledDotProductEfficientAttentionBackward0", q, k, v, a.Mask)
@@ -156,8 +154,8 @@ func (w *World) efficientBackward(q, k, v *Tensor, mask *saved, maskGrad bool) [
 	return inputGrads(dq, dk, dv, dm)
 }
 
-// efficientDelta allocates one number per query and head. The kernel computes it for halves; for float32
-// it is (grad * out).sum(-1), ordered by head, which takes a copy if there are several heads and queries.
+// efficientDelta allocates one number per query and head. For 16-bit types the kernel computes it; for float32 it
+// is (grad * out).sum(-1), ordered by head, which needs a copy if there are several heads and queries.
 func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	if q.dtype != Float32 {
 		return w.alloc(bytes)
@@ -173,7 +171,7 @@ func (w *World) efficientDelta(q *Tensor, bytes uint64) *storage {
 	return delta
 }
 
-// biasGrad allocates the gradient of the mask, which is a view of rows of a multiple of 16 elements.
+// biasGrad allocates the gradient of the mask. It is a view of rows padded to a multiple of 16 elements.
 func (w *World) biasGrad(mask *Tensor) *Tensor {
 	cols := mask.Size(-1)
 	full := w.Empty(mask.size.With(mask.size.n-1, (cols+15)/16*16), mask.dtype)
@@ -185,8 +183,8 @@ func (w *World) biasGrad(mask *Tensor) *Tensor {
 	return out
 }
 
-// denseLayout returns t's own strides if it is dense, otherwise row-major ones: the layout
-// that cuDNN's wrapper uses for tensors that belong to t.
+// denseLayout returns t's own strides if it is dense, otherwise row-major ones. cuDNN's wrapper allocates results
+// and gradients in this layout.
 func (t *Tensor) denseLayout() Shape {
 	if isDense(t.size, t.stride) {
 		return t.stride
@@ -201,13 +199,13 @@ func bshd(s Shape) Shape {
 	return Dims(n*h*d, d, h*d, 1)
 }
 
-// like returns the arguments of a backward: the saved queries and keys, and the settings of the forward.
+// like returns the arguments of a backward: the saved queries and keys, with the settings of the forward.
 func (a Attention) like(q, k *Tensor) Attention {
 	return Attention{Query: q, Key: k, Dropout: a.Dropout, Causal: a.Causal}
 }
 
-// attentionCost counts the matrix products of an attention kernel, and the random numbers that it draws for
-// dropout. Half of a causal kernel's scores are skipped.
+// attentionCost counts the matrix products of an attention kernel, and the random numbers it draws for dropout. A
+// causal kernel skips half of the scores.
 func (w *World) attentionCost(a Attention, kind Work, products float64) {
 	if w.Meter == nil {
 		return

@@ -10,9 +10,9 @@ import (
 
 // The flash kernel (aten/src/ATen/native/transformers/cuda/flash_attn, 2.11).
 
-// FlashAttention is flash_attn_func of the flash-attn package, the origin of PyTorch's own kernel, on [B,
-// H, S, D]. It does not support float32: transformers first casts such queries, keys and values to
-// autocast's type, or to the type that a quantized model was loaded in.
+// FlashAttention is flash_attn_func from the flash-attn package, the origin of PyTorch's own kernel, on [B, H, S,
+// D]. It does not support float32: transformers first casts float32 queries, keys and values to autocast's type,
+// or to the type that a quantized model was loaded in.
 func (w *World) FlashAttention(q, k, v *Tensor, causal bool) *Tensor {
 	fn := w.Func(q, k, v)
 	if dt := cmp.Or(w.autocast, w.Loaded); q.dtype == Float32 && dt != None {
@@ -23,8 +23,7 @@ func (w *World) FlashAttention(q, k, v *Tensor, causal bool) *Tensor {
 	return fn.Return(w.flashAttention(Attention{Query: q, Key: k, Value: v, Causal: causal}))
 }
 
-// flashAttention takes heads whose width is a multiple of eight; others are
-// padded, and the result is a slice.
+// flashAttention supports heads whose width is a multiple of eight; others are padded, and the result is a slice.
 func (w *World) flashAttention(a Attention) *Tensor {
 	d := a.Query.Size(-1)
 	pad := kernel.FlashPadding(d)
@@ -70,7 +69,7 @@ func (w *World) flashKernel(a Attention) *Tensor {
 	return n.result(out)
 }
 
-// flashSplits allocates the partial results if keys are split over blocks.
+// flashSplits allocates the partial results if keys are split across blocks.
 func (w *World) flashSplits(a Attention) []*storage {
 	sums, results := w.Rules.FlashSplits(a.numbers())
 	if results == 0 {
@@ -79,11 +78,11 @@ func (w *World) flashSplits(a Attention) []*storage {
 	return []*storage{w.alloc(sums), w.alloc(results)}
 }
 
-// flashBackward needs one number per query and head, dq in float32, and with
-// grouped heads dk and dv for every query head, which are then summed.
+// flashBackward needs one number per query and head and dq in float32. With grouped heads it also needs dk and dv
+// for every query head, which are then summed.
 func (w *World) flashBackward(g, out, q, k, v *Tensor) []*Tensor {
 	w.Op("_scaled_dot_product_flash_attention_backward")
-	var copies []*storage // the kernel needs both with tokens before heads
+	var copies []*storage // the kernel expects tokens before heads in both
 	for _, t := range []*Tensor{g, out} {
 		if stride := bshd(t.size); !sameStrides(t.size, t.stride, stride) {
 			copies = append(copies, w.alloc(t.Bytes()))

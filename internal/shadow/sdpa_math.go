@@ -2,8 +2,8 @@
 
 package shadow
 
-// mathAttention is _scaled_dot_product_attention_math: the composite for arguments that no kernel
-// supports. 16-bit inputs are computed in float32.
+// mathAttention is _scaled_dot_product_attention_math: the composite for arguments that no kernel supports. It
+// computes 16-bit inputs in float32.
 func (w *World) mathAttention(a Attention) *Tensor {
 	dtype := a.Query.dtype
 	fn := w.Func(a.Query, a.Key, a.Value, a.Mask)
@@ -45,7 +45,7 @@ func (t *Tensor) accurate() *Tensor {
 	return t
 }
 
-// causalBias is ones(L, S).tril(), converted to a float mask.
+// causalBias is ones(L, S).tril(), converted to a floating-point mask.
 func (w *World) causalBias(rows, cols int, dt DType) *Tensor {
 	return w.additiveMask(w.Full(Bool, rows, cols).plain("tril", Bool), dt)
 }
@@ -63,8 +63,8 @@ func (t *Tensor) repeatInterleave(times int) *Tensor {
 	return t.Unsqueeze(2).Expand(b, h, times, s, d).clone(Dims(h*times*s*d, times*s*d, s*d, d, 1)).View(b, h*times, s, d)
 }
 
-// safeSoftmax is _safe_softmax over the last dimension: rows that are masked
-// entirely become zeros, which takes a comparison and a reduction.
+// safeSoftmax is _safe_softmax over the last dimension. It sets fully masked rows to zero, which requires a
+// comparison and a reduction.
 func (t *Tensor) safeSoftmax() *Tensor {
 	w := t.w
 	n := w.record("SafeSoftmaxBackward0", t)
@@ -82,8 +82,8 @@ func (t *Tensor) safeSoftmax() *Tensor {
 	return n.result(out, t)
 }
 
-// biasFor prepares a mask for the memory-efficient kernel: rows padded to a multiple of eight
-// elements, and a view expanded to every batch and head.
+// biasFor prepares a mask for the memory-efficient kernel: it pads rows to a multiple of eight elements, and
+// expands a view to every batch and head.
 func (a Attention) biasFor() *Tensor {
 	m := a.Mask
 	if m == nil {

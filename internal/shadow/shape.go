@@ -10,8 +10,7 @@ import (
 
 const maxDims = kernel.MaxDims
 
-// Shape holds the sizes of a tensor's dimensions, or its strides. It is a value:
-// copying one allocates nothing.
+// Shape holds the sizes or strides of a tensor's dimensions. It is a value: copying one allocates nothing.
 type Shape struct {
 	n int
 	d kernel.Dims
@@ -33,7 +32,7 @@ func (s Shape) Numel() int {
 	return n
 }
 
-// at resolves a dimension counted from the end, as Python does with -1.
+// at resolves a dimension that may count from the end, such as Python's -1.
 func (s Shape) at(i int) int {
 	if i < 0 {
 		return i + s.n
@@ -41,7 +40,7 @@ func (s Shape) at(i int) int {
 	return i
 }
 
-// String lists the dimensions, as in [2 128 768].
+// String returns the dimensions in the form [2 128 768].
 func (s Shape) String() string { return fmt.Sprint(s.d[:s.n]) }
 
 // insert inserts a dimension before position i.
@@ -56,7 +55,7 @@ func (s Shape) insert(i, d int) Shape {
 func (s Shape) Remove(i int) Shape {
 	copy(s.d[i:], s.d[i+1:s.n])
 	s.n--
-	s.d[s.n] = 0 // shapes compare as values
+	s.d[s.n] = 0 // shapes are compared as values
 	return s
 }
 
@@ -148,8 +147,7 @@ func broadcast(a, b Shape) Shape {
 // Broadcast returns the shape that two shapes broadcast to.
 func Broadcast(a, b Shape) Shape { return broadcast(a, b) }
 
-// expandStrides returns the strides of an operand expanded to a larger shape: zero
-// where it repeats.
+// expandStrides returns the strides of an operand expanded to a larger shape, with zeros for repeated dimensions.
 func expandStrides(size, stride, to Shape) Shape {
 	out := Shape{n: to.n}
 	for i := range size.n {
@@ -161,9 +159,8 @@ func expandStrides(size, stride, to Shape) Shape {
 	return out
 }
 
-// iterStrides returns the layout that a pointwise op gives its result, as
-// TensorIterator chooses it: the operands' own if they all agree, otherwise the
-// dimensions in the order of the first operand that tells them apart.
+// iterStrides returns the layout of a pointwise op's result, as TensorIterator chooses it: the operands' layout
+// if they all agree, otherwise the dimensions in the order of the first operand that distinguishes them.
 func iterStrides(shape Shape, operands ...*Tensor) Shape {
 	same := true
 	for _, t := range operands {
@@ -181,8 +178,8 @@ func iterStrides(shape Shape, operands ...*Tensor) Shape {
 	return sortedLayout(shape, operands)
 }
 
-// sharedLayout is TensorIterator's fast path: if operands of one shape are all
-// dense in the same order, the result has that order.
+// sharedLayout is TensorIterator's fast path: if operands of the same shape are all dense in the same order, the
+// result has that order.
 func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
 	first := operands[0]
 	for _, t := range operands {
@@ -193,8 +190,7 @@ func sharedLayout(shape Shape, operands []*Tensor) (Shape, bool) {
 	return first.stride, true
 }
 
-// sortedLayout sorts the dimensions by the operands' strides and lays the result
-// out densely in that order.
+// sortedLayout sorts the dimensions by the operands' strides and returns dense strides in that order.
 func sortedLayout(shape Shape, operands []*Tensor) Shape {
 	var strides [4]kernel.Dims
 	for i, t := range operands {
@@ -212,7 +208,7 @@ func sortedLayout(shape Shape, operands []*Tensor) Shape {
 // Append adds a dimension at the end.
 func (s Shape) Append(d int) Shape { return s.insert(s.n, d) }
 
-// Chunked splits dimension i, which has become so long, into chunks.
+// Chunked splits dimension i, of the given length, into chunks.
 func (s Shape) Chunked(i, chunk, length int) Shape {
 	return s.With(i, chunk).insert(i, length/chunk)
 }

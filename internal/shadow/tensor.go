@@ -4,9 +4,9 @@ package shadow
 
 import "fmt"
 
-// storage is the memory of one or more tensors. It is freed with the last of them.
+// storage is the memory of one or more tensors. It is freed when the last of them is.
 type storage struct {
-	id   uint32 // in the trace
+	id   uint32 // ID in the trace
 	refs int32
 	turn uint8 // iteration of the loop that made it
 }
@@ -14,9 +14,8 @@ type storage struct {
 // Tensor is a torch.Tensor without its values: shape, layout, element type, a storage that it may share,
 // and its place in the autograd graph.
 //
-// refs counts its references: Python variables, modules, saved tensors, gradient buffers. A result that
-// is not bound to a variable has none; such a temporary is freed at the end of the op that uses it, as in
-// Python.
+// refs counts its references: Python variables, modules, saved tensors, gradient buffers. A result that is not
+// bound to a variable has none; as in Python, this temporary is freed at the end of the op that uses it.
 type Tensor struct {
 	w            *World
 	mem          *storage // nil for an undefined or CPU tensor
@@ -28,7 +27,7 @@ type Tensor struct {
 	dead         bool
 	isView       bool // shares another tensor's storage, and holds that tensor
 	refs         int32
-	nr           int32 // which output of fn this is
+	nr           int32 // index of the output of fn
 	fn           *node
 	acc          *node // AccumulateGrad, for a leaf
 	grad         *Tensor
@@ -53,7 +52,7 @@ func (t *Tensor) DType() DType { return t.dtype }
 // Numel returns the number of elements.
 func (t *Tensor) Numel() int { return t.size.Numel() }
 
-// Bytes returns the size of the elements, whatever the size of the storage.
+// Bytes returns the size of the elements, which may be less than the size of the storage.
 func (t *Tensor) Bytes() uint64 { return uint64(t.Numel()) * t.dtype.Bytes() }
 
 // Grad returns the accumulated gradient of a leaf, or nil.
@@ -69,7 +68,7 @@ func (t *Tensor) String() string {
 
 func (t *Tensor) contiguous() bool { return isContiguous(t.size, t.stride) }
 
-// RequiresGrad reports whether t needs a gradient: it is trained, or was computed from something that is.
+// RequiresGrad reports whether t needs a gradient: it is trained, or was computed from a trained tensor.
 func (t *Tensor) RequiresGrad() bool { return t.requiresGrad }
 
 // Dropped reports whether t has lost its last reference.
@@ -79,15 +78,15 @@ func (t *Tensor) Dropped() bool { return t.dead }
 func (t *Tensor) Hold() *Tensor {
 	if t != nil {
 		if t.dead {
-			panic("shadow: " + t.String() + " used after it was dropped: name it in its frame")
+			panic("shadow: " + t.String() + " used after it was dropped: bind it with Let in its frame")
 		}
 		t.refs++
 	}
 	return t
 }
 
-// Drop removes a reference; the last one frees the tensor. A temporary, which has none, is freed at once.
-// Dropping nil does nothing.
+// Drop removes a reference, and frees the tensor if it was the last. A temporary, which has none, is freed at
+// once. Dropping nil does nothing.
 func (t *Tensor) Drop() {
 	if t == nil {
 		return
@@ -119,8 +118,8 @@ func (t *Tensor) die() {
 	t.grad.Drop()
 }
 
-// pin holds tensors while a C++ function runs; unpin releases those pinned since, the last first. An
-// exception that passes through releases them too.
+// pin holds tensors while a C++ function runs. unpin releases the tensors pinned since mark, the last one first;
+// unwinding an exception releases them too.
 func (w *World) pin(ts ...*Tensor) (mark int) {
 	mark = len(w.pins)
 	for _, t := range ts {
@@ -163,7 +162,7 @@ func (w *World) emptyStrided(size, stride Shape, dt DType) *Tensor {
 	return t
 }
 
-// EmptyLike makes a temporary with t's shape, and its layout if that is dense.
+// EmptyLike makes a temporary with t's shape, and with t's layout if that is dense.
 func (t *Tensor) EmptyLike(dt DType) *Tensor {
 	if isDense(t.size, t.stride) {
 		return t.w.emptyStrided(t.size, t.stride, dt)
@@ -171,10 +170,10 @@ func (t *Tensor) EmptyLike(dt DType) *Tensor {
 	return t.w.emptyStrided(t.size, iterStrides(t.size, t), dt)
 }
 
-// alias makes another tensor over the same storage, without history.
+// alias makes another tensor with the same storage and no history.
 func (t *Tensor) alias(size, stride Shape) *Tensor {
 	if t.dead {
-		panic("shadow: view of " + t.String() + " after it was dropped: name it in its frame")
+		panic("shadow: view of " + t.String() + " after it was dropped: bind it with Let in its frame")
 	}
 	if t.mem != nil {
 		t.mem.refs++

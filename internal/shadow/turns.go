@@ -8,12 +8,12 @@ import (
 	"snug/internal/stream"
 )
 
-// A loop over a thousand tokens does the same in each iteration, so only a few are simulated: the first
-// ones, the last ones, and one in the middle that stands for the rest. Every event records its iteration,
-// in the backward pass too, and after the run package stream writes the missing iterations.
+// A loop over a thousand tokens does the same work in each iteration, so only a few are simulated: the first
+// ones, the last ones, and one in the middle that stands for the rest. Every event records its iteration, in the
+// backward pass too, and after the run package stream writes the missing iterations.
 
-// The number of iterations of a loop that are simulated, and the one that stands for others. Some at both
-// ends differ: the first has nothing before it, and in backward the last two find no gradient to add to.
+// The number of simulated iterations of a loop, and the one that stands for others. Some iterations at both ends
+// differ: the first has no predecessor, and in backward the last two find no gradient to add to.
 const (
 	turnsRun   = 9
 	middleTurn = 5
@@ -22,8 +22,8 @@ const (
 
 // turns describes the folded loops of a run, which all have the same length.
 type turns struct {
-	now    uint8 // the current iteration, from 1; 0 is outside loops
-	length int   // of the loops
+	now    uint8 // the current iteration, from 1; 0 outside loops
+	length int   // number of iterations of the loops
 }
 
 // Turns yields the iterations of a loop: 0 to n-1, or, if the world folds and n is large, only some of
@@ -53,8 +53,7 @@ func (w *World) Turns(n int) iter.Seq[int] {
 	}
 }
 
-// collected reports whether a list was collected by a folded loop: one tensor for each simulated
-// iteration.
+// collected reports whether a folded loop collected the list, with one tensor for each simulated iteration.
 func (w *World) collected(ts []*Tensor) bool {
 	if len(ts) != turnsRun || w.turns.length == 0 {
 		return false
@@ -67,7 +66,8 @@ func (w *World) collected(ts []*Tensor) bool {
 	return true
 }
 
-// each yields the indices of a list of n; for a list that a loop collected, within the loop's iterations.
+// each yields the indices of a list of n elements. For a list that a loop collected, each index is yielded within
+// its iteration.
 func (w *World) each(n int, collected bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		outer := w.turns.now
@@ -83,7 +83,7 @@ func (w *World) each(n int, collected bool) iter.Seq[int] {
 	}
 }
 
-// times returns the number of elements that an element of a list stands for.
+// times returns how many elements element i of a list stands for.
 func (w *World) times(i int, collected bool) int {
 	if collected && i+1 == middleTurn {
 		return w.turns.fold().Times
@@ -91,7 +91,7 @@ func (w *World) times(i int, collected bool) int {
 	return 1
 }
 
-// turnNumber counts the simulated iterations from 1.
+// turnNumber returns the number of iteration i among the simulated ones, from 1.
 func turnNumber(i, n int) uint8 {
 	if i >= middleTurn {
 		i -= n - turnsRun
@@ -128,8 +128,8 @@ func (t turns) fold() stream.Fold {
 	return stream.Fold{Middle: middleTurn, Times: t.length - turnsRun + 1}
 }
 
-// Folded returns the trace with its loops, after the run; nil if it has none. It returns false if the
-// missing iterations cannot be derived.
+// Folded returns the trace with its loops after the run, or nil if it has none. It returns false if the missing
+// iterations cannot be derived.
 func (w *World) Folded() (*stream.Folded, bool) {
 	if w.turns.length == 0 {
 		return nil, true
@@ -140,7 +140,7 @@ func (w *World) Folded() (*stream.Folded, bool) {
 // Unfold writes the missing iterations into the trace.
 func (w *World) Unfold(f *stream.Folded) { w.Trace, w.origin = f.Unfold() }
 
-// Tag returns the tag of an allocation of the trace.
+// Tag returns the tag of an allocation in the trace.
 func (w *World) Tag(id uint32) Tag {
 	if w.origin != nil {
 		id = w.origin[id]

@@ -9,7 +9,7 @@ import (
 )
 
 // workspaceKey identifies a workspace: each thread has its own cuBLAS handle, which has one workspace for
-// each CUDA stream. Sizes are in kernel/cublas.go; cuDNN's workspaces in kernel/convolution.go.
+// each CUDA stream. Sizes are in kernel/cublas.go; cuDNN's workspaces are in kernel/convolution.go.
 type workspaceKey struct {
 	thread int
 	queue  uint16
@@ -23,8 +23,8 @@ func (w *World) cublas() {
 	w.workspace(workspaceKey{w.thread, w.queue, false}, w.kernelBytes(w.Rules.Cublas()))
 }
 
-// cublasLt is cublas for products with a bias. Its handle is derived from the plain one,
-// whose workspace therefore comes first.
+// cublasLt is cublas for products with a bias. Its handle is derived from the plain one, whose workspace is
+// therefore allocated first.
 func (w *World) cublasLt() {
 	w.cublas()
 	bytes, kept := w.Rules.CublasLt()
@@ -56,7 +56,7 @@ func (w *World) ClearWorkspaces() {
 	w.spaces = nil
 }
 
-// compare orders workspaces, so that runs are reproducible.
+// compare orders workspaces to make runs reproducible.
 func (k workspaceKey) compare(o workspaceKey) int {
 	number := func(b bool) int {
 		if b {

@@ -9,12 +9,12 @@
 //
 // Layers are in package nn; optimizers and data parallelism are in package train. Both use only what this
 // package exports: Hold and Drop for lifetimes; Op, Empty and Scratch for the allocations of their own
-// ops; Function for ops with a gradient; Wrap, OnGrad and OnBackward for hooks; and parameter.go for
-// memory that is moved without autograd's knowledge.
+// ops; Function for ops with a gradient; Wrap, OnGrad and OnBackward for hooks; and parameter.go for memory moved
+// outside autograd.
 //
-// The facts are those of torch 2.11, taken from its sources and from recordings of real runs. If other
-// versions or cards differ, package kernel knows how. In comments, "X is Y" means that X allocates what
-// PyTorch's Y allocates.
+// The facts are those of torch 2.11, taken from its sources and from recordings of real runs. Package kernel
+// handles other versions and cards that differ. In comments, "X is Y" means that X allocates what PyTorch's Y
+// allocates.
 package shadow
 
 import (
@@ -25,19 +25,18 @@ import (
 	"snug/internal/stream"
 )
 
-// The threads that own cuBLAS handles: Python's, and the autograd engine's.
+// The threads that own cuBLAS handles: the Python thread and the autograd engine's.
 const (
 	forwardThread = iota
 	backwardThread
 )
 
-// World is one training process: everything that PyTorch keeps outside
-// tensors and modules.
+// World is one training process: all state that PyTorch keeps outside tensors and modules.
 type World struct {
 	Rules     kernel.Rules  // the card and the library versions
-	Side      kernel.Side   // which bound to use if the needs of a kernel are unknown
-	Open      Open          // how much depends on unknown facts about the card
-	Trace     *stream.Trace // where events are written
+	Side      kernel.Side   // which bound to use if a kernel's needs are unknown
+	Open      Open          // how much memory depends on unknown facts about the card
+	Trace     *stream.Trace // receives the events
 	Tags      []Tag         // one per allocation of the trace, folded like it; see Tag
 	MaxEvents int           // limit on the events of the trace, 0 for none; beyond it ops panic with [TooLong]
 
@@ -60,32 +59,31 @@ type World struct {
 	path       []string
 	component  Component
 	afterGrad  func(leaf *Tensor)
-	passage    *Passage // being recorded
-	arrived    int      // gradients that came in the last passage
+	passage    *Passage // the passage being recorded, if any
+	arrived    int      // number of gradients that arrived in the last passage
 	layouts    map[*Tensor]*gradLayout
 	turns      turns
 	origin     []uint32 // for an unfolded trace, the ID that each allocation had before
 
 	afterBackward func()              // called when the whole backward has run
-	wrapped       map[string]Wrapper  // by the path of the module
+	wrapped       map[string]Wrapper  // by module path
 	dropoutState  bool                // the random state of recurrent layers exists
-	around        map[string]Around   // by the path of the module
-	only          *capturing          // what a call of grad wants; nil in a full backward
-	gradGraph     *GradGraph          // the graph of gradients that a backward makes; nil if it makes none
-	waiting       map[*node][]*Tensor // gradients from such a graph, until their nodes run
-	others        []*Tensor           // further arguments of the module that is called next
+	around        map[string]Around   // by module path
+	only          *capturing          // what a call of grad needs; nil in a full backward
+	gradGraph     *GradGraph          // the gradient graph that a backward makes, if any
+	waiting       map[*node][]*Tensor // gradients from gradGraph, until their nodes run
+	others        []*Tensor           // remaining arguments of the next module call
 
-	// OutOfPlace makes gradients that meet never add in place, as under a
-	// dispatch mode that logs ops.
+	// OutOfPlace keeps the engine from adding gradients in place, as under a dispatch mode that logs ops.
 	OutOfPlace bool
 	// Log is called with the name of each op before it allocates, for tests that compare the stream with
 	// a recorded one.
 	Log func(op string)
-	// Meter counts the work, if set.
+	// Meter counts the work of the run, if set.
 	Meter Meter
 	// Eval reports whether the model is in evaluation mode, without dropout.
 	Eval bool
-	// Undropped is set while the dropouts of the model have a probability of 0.
+	// Undropped is set while the model's dropouts have a probability of 0.
 	Undropped bool
 	// Unadapted is set while adapters are switched off, as in PEFT's disable_adapter.
 	Unadapted bool
@@ -98,11 +96,11 @@ type World struct {
 
 	locals   []**Tensor      // variables of the current forward that checkpointed regions read
 	iterated int             // iterations so far
-	op       string          // that runs, if Describes
-	forms    []Form          // of all tensors, each once
-	formOf   map[Form]uint32 // places in forms, plus one
-	// Loaded is the type that a quantized model was loaded in, None for others.
-	// Attention casts to it if it finds float32.
+	op       string          // the current op, if Describes is set
+	forms    []Form          // the forms of all tensors, without duplicates
+	formOf   map[Form]uint32 // indices into forms, plus one
+	// Loaded is the type that a quantized model was loaded in, otherwise None. Attention casts float32 inputs to
+	// it.
 	Loaded DType
 }
 
@@ -120,7 +118,7 @@ func NewWorld(r kernel.Rules) *World {
 	return w
 }
 
-// Expect makes room for as many times the events that there are.
+// Expect reserves room for the current events to be repeated the given number of times.
 func (w *World) Expect(times int) {
 	w.Trace.Events = slices.Grow(w.Trace.Events, len(w.Trace.Events)*(times-1))
 	w.Tags = slices.Grow(w.Tags, len(w.Tags)*(times-1))
@@ -142,12 +140,12 @@ func (w *World) alloc(bytes uint64) *storage {
 	return m
 }
 
-// TooLong is the value that an op panics with when the trace has reached MaxEvents. A kernel processes a
-// tensor of terabytes in thousands of parts.
+// TooLong is the value that an op panics with when the trace reaches MaxEvents. That can happen in a single op: a
+// kernel splits a tensor of terabytes into thousands of parts.
 type TooLong struct{}
 
-// release removes one tensor from a storage; the last one frees it. Without
-// memory there is nothing to do.
+// release removes one tensor from a storage, and frees the storage if it was the last. It does nothing if m is
+// nil.
 func (w *World) release(m *storage) {
 	if m == nil {
 		return
@@ -164,11 +162,11 @@ func (w *World) Scratch(bytes uint64) {
 	w.release(w.alloc(bytes))
 }
 
-// Open is how much depends on unknown facts about the card: for each fact, the distance in bytes
-// between the bounds of the widest figure.
+// Open is how much memory depends on unknown facts about the card: for each fact, the largest distance in bytes
+// between the bounds of a figure.
 type Open [kernel.Facts]uint64
 
-// kernelBytes returns the figure for a kernel on this run's side of the bounds.
+// kernelBytes returns a kernel's memory at this run's side of the bounds.
 func (w *World) kernelBytes(f kernel.Figure) uint64 {
 	if f.Lacks != kernel.None {
 		w.Open[f.Lacks] = max(w.Open[f.Lacks], f.Open())
@@ -182,8 +180,8 @@ func (w *World) kernelScratch(f kernel.Figure) { w.Scratch(w.kernelBytes(f)) }
 // Mark marks the beginning of a phase in the trace.
 func (w *World) Mark(phase uint32) { w.Trace.Add(stream.Mark, phase, 0) }
 
-// Repeat writes the events from index from on once more if they leave the state
-// unchanged: see stream.Trace.Repeat.
+// Repeat writes the events starting at index from again, if they leave the state unchanged: see
+// stream.Trace.Repeat.
 func (w *World) Repeat(from int) bool {
 	before := w.Trace.Allocations()
 	if !w.Trace.Repeat(from) {

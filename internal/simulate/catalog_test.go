@@ -13,8 +13,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestCatalogParameters builds every model of the catalogue and compares
-// the number of its parameters with the published one.
+// TestCatalogParameters builds every model in the catalogue and compares its parameter count with the published
+// one.
 func TestCatalogParameters(t *testing.T) {
 	named := map[string]int{
 		"torchvision/resnet18": 11689512, "torchvision/resnet34": 21797672, "torchvision/resnet50": 25557032,
@@ -29,7 +29,7 @@ func TestCatalogParameters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := map[string]any{"model": map[string]any{"name": name}, "batch": 1.0}
 			if !strings.HasPrefix(name, "torchvision/") && !strings.Contains(name, "vit-") {
-				fields["seq"] = 16.0 // the length in tokens, which images do not have
+				fields["seq"] = 16.0 // length in tokens, which image models do not have
 			}
 			s, err := setup.Decode(fields, setup.Source{})
 			if err != nil {
@@ -47,7 +47,7 @@ func TestCatalogParameters(t *testing.T) {
 	}
 }
 
-// variants returns the catalogue's models that share a config with another.
+// variants returns the catalogue's models that share a config with another model.
 func variants(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../catalog/variants.jsonl")

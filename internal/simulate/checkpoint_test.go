@@ -13,12 +13,12 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// TestCheckpoints does the same as TestPEFT for steps with checkpointed blocks, with both
-// the newer and the reentrant implementation (testdata/measured/checkpoint_ops.py).
+// TestCheckpoints does the same as TestPEFT for steps with checkpointed blocks, with both non-reentrant and
+// reentrant checkpointing (testdata/measured/checkpoint_ops.py).
 func TestCheckpoints(t *testing.T) {
 	files, _ := filepath.Glob("testdata/checkpoints/*.txt.gz")
 	if len(files) != 12 {
-		t.Fatalf("there are %d recordings", len(files))
+		t.Fatalf("only %d recordings", len(files))
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt.gz"), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// checkpointed makes the setup's model with either kind of checkpoints.
+// checkpointed makes the setup's model with either kind of checkpointing.
 func checkpointed(s *setup.Setup, reentrant bool) Maker {
 	return func(b *nn.Builder, how family.Run) (family.Model, error) {
 		how.Reentrant = reentrant
@@ -40,8 +40,8 @@ func checkpointed(s *setup.Setup, reentrant bool) Maker {
 	}
 }
 
-// TestCheckpointsGatherOnce: under FSDP2, a checkpointed block that runs again finds its parameters
-// gathered by the hook before its backward. Only the recomputed ops are added.
+// TestCheckpointsGatherOnce checks that under FSDP2 a recomputed block finds its parameters already gathered by
+// the hook before its backward, so that checkpointing adds only the recomputed ops.
 func TestCheckpointsGatherOnce(t *testing.T) {
 	gathers := func(checkpointing bool) (n int) {
 		s := &setup.Setup{
@@ -63,7 +63,7 @@ func TestCheckpointsGatherOnce(t *testing.T) {
 	}
 }
 
-// TestDeepSpeedHasOneAdam checks that DeepSpeed uses one kernel of its own for every kind of Adam.
+// TestDeepSpeedHasOneAdam checks that DeepSpeed uses its own kernel for every kind of Adam.
 func TestDeepSpeedHasOneAdam(t *testing.T) {
 	allocations := func(optimizer string) uint32 {
 		s := &setup.Setup{
@@ -83,6 +83,6 @@ func TestDeepSpeedHasOneAdam(t *testing.T) {
 		}
 	}
 	if allocations("adamw-loop") == want {
-		t.Error("a loop over parameters makes no difference, so that this tests nothing")
+		t.Error("a loop over parameters makes no difference, so this test checks nothing")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// classes is a script that trains a classifier on an unknown data set.
+// classes is a script that trains a classifier on an unknown dataset.
 const classes = `import torch
 from datasets import load_dataset
 from peft import LoraConfig, TaskType, get_peft_model

@@ -10,8 +10,8 @@ import (
 	"snug/internal/allocator"
 )
 
-// TestCopiesPassed plays every measured case, with more micro-batches and steps than it had, in full and
-// with copies skipped: the allocator ends in the same state.
+// TestCopiesPassed plays every measured case, with more micro-batches and steps than were measured, in full and
+// with copies skipped, and checks that the allocator ends in the same state.
 func TestCopiesPassed(t *testing.T) {
 	passed := 0
 	for _, row := range measuredRows(t) {
@@ -54,11 +54,11 @@ func TestCopiesPassed(t *testing.T) {
 		}
 	}
 	if passed < 100 {
-		t.Errorf("only %d plays had anything to pass over", passed)
+		t.Errorf("only %d plays had copies to skip", passed)
 	}
 }
 
-// levels returns the memory at the end and at the peak, without counts.
+// levels returns the memory at the end and at the peak, without the counts.
 func levels(s allocator.Stats) [][2]uint64 {
 	var out [][2]uint64
 	for _, p := range []allocator.ByPool{s.AllocatedBytes, s.ActiveBytes, s.ReservedBytes, s.Segment, s.InactiveSplit, s.InactiveSplitBytes} {

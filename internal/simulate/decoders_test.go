@@ -19,9 +19,8 @@ func decoders() []string {
 	})
 }
 
-// rarer returns unusual settings for small decoders: fewer key heads and a window shorter
-// than the sequence, or settings that are rare in a family, such as heads of an odd
-// width, dropout, or norms without weights.
+// rarer returns unusual settings for small decoders: fewer key heads and a window shorter than the sequence, or
+// settings that are rare in a family, such as an unusual head width, dropout, or norms without weights.
 func rarer(modelType string) map[string]any {
 	if keys, ok := rarerOf[modelType]; ok {
 		return keys
@@ -42,7 +41,7 @@ var rarerOf = map[string]map[string]any{
 	"gptj":     {"rotary_dim": 8.0},
 }
 
-// withoutFlash are the decoders with attention of their own, whose flash attention is refused.
+// withoutFlash lists the decoders with their own attention code, for which flash attention is refused.
 var withoutFlash = []string{"bloom", "falcon", "gpt_neo", "gptj", "mpt"}
 
 func decoderSetup(modelType string, keys map[string]any) *setup.Setup {
@@ -56,7 +55,7 @@ func decoderSetup(modelType string, keys map[string]any) *setup.Setup {
 	return &setup.Setup{Model: setup.Model{Config: c, Head: "causal-lm"}, Batch: 3, Seq: 17}
 }
 
-// live returns the bytes still allocated after a run of this many steps.
+// live returns the bytes still allocated after a run of the given number of steps.
 func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	t.Helper()
 	s.Steps = steps
@@ -78,8 +77,8 @@ func live(t *testing.T, s *setup.Setup, steps int) uint64 {
 	return sum
 }
 
-// TestDecodersLeakNothing checks that a step frees everything it allocates, under any options: as much is
-// alive after the second step as after the third.
+// TestDecodersLeakNothing checks that a step frees everything it allocates, under any options: the live bytes
+// after the second and the third step are equal.
 func TestDecodersLeakNothing(t *testing.T) {
 	for _, modelType := range decoders() {
 		for _, precision := range []string{"fp32", "bf16", "amp-bf16", "amp-fp16"} {
@@ -98,7 +97,7 @@ func TestDecodersLeakNothing(t *testing.T) {
 					name := fmt.Sprintf("%s/%s/%s/mask=%t/checkpointing=%t/%s", modelType, precision, attention, mask, s.Checkpointing, s.Model.Head)
 					t.Run(name, func(t *testing.T) {
 						if two, three := live(t, s, 2), live(t, s, 3); two != three {
-							t.Errorf("%d bytes are alive after two steps, %d after three", two, three)
+							t.Errorf("%d bytes are live after two steps, %d after three", two, three)
 						}
 					})
 				}
@@ -107,7 +106,7 @@ func TestDecodersLeakNothing(t *testing.T) {
 	}
 }
 
-// TestDecodersRefuse checks that a config that describes no possible model is refused with an error.
+// TestDecodersRefuse checks that an impossible config is refused with an error.
 func TestDecodersRefuse(t *testing.T) {
 	for _, c := range []struct {
 		family, key string

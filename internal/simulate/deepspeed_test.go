@@ -15,17 +15,17 @@ import (
 	"snug/internal/stream"
 )
 
-// TestDeepSpeed compares DeepSpeed's own allocations and frees, in order, with those its code made on the
-// CPU (testdata/measured/deepspeed_cpu.py).
+// TestDeepSpeed compares DeepSpeed's simulated allocations and frees, in order, with those of its code on the CPU
+// (testdata/measured/deepspeed_cpu.py).
 func TestDeepSpeed(t *testing.T) {
 	for _, c := range []struct {
 		name, kind string
-		least      uint64 // bytes
-		without    string // a part of the run that is simulated more simply
+		least      uint64 // size in bytes from which events are compared
+		without    string // part of the run that is simulated more simply
 	}{
 		{"zero1", "zero1-deepspeed", 1_200_000, ""},
 		{"zero2", "zero2", 1_200_000, ""},
-		{"zero3", "zero3", 1_200_000, "forward"}, // in which parameters are prefetched
+		{"zero3", "zero3", 1_200_000, "forward"}, // forward prefetches parameters
 		{"init", "zero3", 200_000, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,17 +33,17 @@ func TestDeepSpeed(t *testing.T) {
 			s := smallLlama()
 			s.Dist, s.Accumulation, s.Steps = setup.Over(c.kind, 4), 3, 2
 			got := ownEvents(t, s, c.least)
-			if c.name == "init" { // ends with the load
+			if c.name == "init" { // the recording ends after loading
 				got = got[:min(len(want), len(got))]
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("DeepSpeed's events (-) and those simulated (+):\n%s", diff)
+				t.Errorf("DeepSpeed's events (-) and the simulated ones (+):\n%s", diff)
 			}
 		})
 	}
 }
 
-// recordedEvents returns +bytes and -bytes for each event of a recording, without one of its parts.
+// recordedEvents returns +bytes or -bytes for each event of a recording, without the named part.
 func recordedEvents(t *testing.T, name, without string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/deepspeed/" + name + ".txt")
@@ -63,8 +63,7 @@ func recordedEvents(t *testing.T, name, without string) []string {
 	return out
 }
 
-// ownEvents returns the same for a simulated run in which the model itself allocates nothing
-// as large.
+// ownEvents returns the same for the large events of a simulated run; the model's own events are smaller.
 func ownEvents(t *testing.T, s *setup.Setup, least uint64) []string {
 	t.Helper()
 	res, err := Run(s, Options{})

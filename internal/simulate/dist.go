@@ -19,8 +19,8 @@ type wrapper interface {
 	Forward(run func() *shadow.Tensor) *shadow.Tensor
 }
 
-// distribute wraps the model as the setup says, in DDP, FSDP or ZeRO of package shadow/train. It leaves
-// the optimizer's parameters in r.params and those with state on this GPU in r.mine.
+// distribute wraps the model in DDP, FSDP or ZeRO from package shadow/train, as the setup requires. It stores the
+// optimizer's parameters in r.params and those with state on this GPU in r.mine.
 func (r *run) distribute() error {
 	r.params = r.builder.Trainable()
 	r.mine, r.trained = r.params, r.params
@@ -32,7 +32,7 @@ func (r *run) distribute() error {
 		return err
 	}
 	if r.s.KeepsGradients() {
-		return setup.Wrong("{set_to_none} is false, with {dist.kind} %s: kept gradients are simulated only on one GPU; remove it, or measure the run: snug profile -- <your command>", d.Kind)
+		return setup.Wrong("{set_to_none} is false, but with {dist.kind} %s kept gradients are not simulated; remove it, or measure the run: snug profile -- <your command>", d.Kind)
 	}
 	data, shard := d.Mesh.Size(setup.Data), d.Mesh.Size(setup.Shard)
 	switch r.s.DistKind() {
@@ -71,8 +71,8 @@ func (r *run) distribute() error {
 	return nil
 }
 
-// wrapFlat wraps the model in FSDP1. Before transformers 4.52 checkpointing is around a block's unit, from
-// then on inside it.
+// wrapFlat wraps the model in FSDP1. Before transformers 4.52, checkpointing wraps a block's unit; since then it
+// is inside the unit.
 func (r *run) wrapFlat() {
 	d := r.s.Dist
 	f := train.NewFSDP1(r.builder, train.FlatSharding{
@@ -89,8 +89,8 @@ func (r *run) wrapFlat() {
 	}
 }
 
-// boundary tells the wrapper whether the next backward is the last one before an update,
-// and reports whether that makes it different from the previous ones.
+// boundary tells the wrapper whether the next backward is the last one before an update, and reports whether that
+// backward differs from the previous ones.
 func (r *run) boundary(last bool) bool {
 	z, ok := r.wrapper.(interface{ Boundary(last bool) })
 	if ok {
@@ -99,8 +99,8 @@ func (r *run) boundary(last bool) bool {
 	return ok && last
 }
 
-// newOptimizer makes the optimizer for the parameters that this process updates. DeepSpeed
-// wraps it in its own, with one kernel for every kind of Adam.
+// newOptimizer makes the optimizer for the parameters that this process updates. DeepSpeed wraps it in its own
+// optimizer, which uses one kernel for every kind of Adam.
 func (r *run) newOptimizer() (err error) {
 	name := r.s.Optimizer
 	z, deepspeed := r.wrapper.(interface {
@@ -129,7 +129,7 @@ func (r *run) forward(loss func() *shadow.Tensor) *shadow.Tensor {
 	return r.wrapper.Forward(loss)
 }
 
-// typeNamed returns the element type that a setup names, or None.
+// typeNamed returns the element type with a setup's name for it, or None.
 func typeNamed(name string) shadow.DType {
 	switch name {
 	case setup.FP32:

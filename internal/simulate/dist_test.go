@@ -58,8 +58,8 @@ func aliveAfterSteps(t *testing.T, s *setup.Setup) []uint64 {
 	return out
 }
 
-// TestStepsLeaveWhatTheyFound checks that steps after the second leave as much allocated as it did, for every
-// way of distributing a run.
+// TestStepsLeaveWhatTheyFound checks that later steps leave as much memory allocated as the second, for every way
+// of distributing a run.
 func TestStepsLeaveWhatTheyFound(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain":         func(*setup.Setup) {},
@@ -95,8 +95,8 @@ func TestStepsLeaveWhatTheyFound(t *testing.T) {
 	}
 }
 
-// TestWeightsAreKeptAsLoaded checks that weights loaded in bfloat16 stay so, with their states, buckets and
-// copies, as in a run in bfloat16: autocast keeps nothing between steps.
+// TestWeightsAreKeptAsLoaded checks that weights loaded in bfloat16 stay in bfloat16, along with their states,
+// buckets and copies, as in a bfloat16 run: autocast keeps nothing between steps.
 func TestWeightsAreKeptAsLoaded(t *testing.T) {
 	for _, kind := range append(setup.DistKinds, "") {
 		plain, loaded := smallLlama(), smallLlama()
@@ -111,7 +111,7 @@ func TestWeightsAreKeptAsLoaded(t *testing.T) {
 }
 
 // TestShardedLoads checks that a GPU keeps the same shard of the weights however they are loaded, and that it
-// never holds all of them if they are loaded sharded.
+// never has all of them if they are loaded sharded.
 func TestShardedLoads(t *testing.T) {
 	variants := map[string]func(s *setup.Setup){
 		"plain": func(*setup.Setup) {},
@@ -140,15 +140,15 @@ func TestShardedLoads(t *testing.T) {
 					t.Errorf("allocated after each step: %v, want %v", got, want)
 				}
 				whole, sharded := parametersInLoad(t, of(setup.LoadWhole)), parametersInLoad(t, of(setup.LoadSharded))
-				if sharded >= whole { // ZeRO-3 does not shard small parameters, which are a large part of this model
-					t.Errorf("loaded sharded parameters take %d at most, whole %d", sharded, whole)
+				if sharded >= whole { // ZeRO-3 does not shard small parameters, which make up much of this model
+					t.Errorf("parameters peak at %d bytes if loaded sharded, %d if loaded whole", sharded, whole)
 				}
 			})
 		}
 	}
 }
 
-// parametersInLoad returns the peak memory of parameters before the first step.
+// parametersInLoad returns the peak memory of parameters during loading.
 func parametersInLoad(t *testing.T, s *setup.Setup) uint64 {
 	t.Helper()
 	return most(t, s, func(e stream.Event, tag shadow.Tag) bool { return tag.Component == shadow.Parameters }, true)
@@ -169,8 +169,8 @@ func TestShardsShrink(t *testing.T) {
 	}
 }
 
-// TestStages checks that DeepSpeed's stage 1 keeps as much as its stage 2, and that PyTorch's own ZeRO-1 has no
-// float32 copies. During backward, stage 1 holds all gradients at once.
+// TestStages checks that DeepSpeed's stage 1 keeps as much as its stage 2, that PyTorch's own ZeRO-1 has no
+// float32 copies, and that stage 1 holds all gradients at once during backward.
 func TestStages(t *testing.T) {
 	of := func(kind string) *setup.Setup {
 		s := smallLlama()
@@ -184,7 +184,7 @@ func TestStages(t *testing.T) {
 	whole := gradientsAtMost(t, of("zero1-deepspeed"))
 	params, _ := smallLlamaCount(t)
 	if want := uint64(2 * params); whole < want {
-		t.Errorf("stage 1 holds %d bytes of gradients at most, which is less than all: %d", whole, want)
+		t.Errorf("stage 1 holds at most %d bytes of gradients, want all %d", whole, want)
 	}
 	if part := gradientsAtMost(t, of("zero2")); part >= whole {
 		t.Errorf("stage 2 holds %d bytes of gradients, stage 1 %d", part, whole)
@@ -200,8 +200,7 @@ func gradientsAtMost(t *testing.T, s *setup.Setup) uint64 {
 	}, false)
 }
 
-// most returns the peak memory of the events that count, in the whole run or only while it
-// loads.
+// most returns the peak memory of the events selected by counts, in the whole run or only during loading.
 func most(t *testing.T, s *setup.Setup, counts func(e stream.Event, tag shadow.Tag) bool, loading bool) uint64 {
 	t.Helper()
 	res, err := Run(s, Options{})

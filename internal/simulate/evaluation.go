@@ -11,14 +11,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// evaluates reports whether the run has snug's own evaluation: on several GPUs it is not simulated, and a loop
-// that is followed has its own.
+// evaluates reports whether the run has snug's own evaluation. It has none on several GPUs, where evaluation is
+// not simulated, or if a script is followed, which has its own.
 func (r *run) evaluates() bool {
 	return r.s.Evaluation != nil && r.s.Dist == nil && r.calling == nil && r.script == nil
 }
 
 // evaluate runs an evaluation in its own function: model.eval(), and under no_grad a forward pass for each
-// batch. It keeps the logits in a list, or nothing.
+// batch. It may keep the logits in a list.
 func (r *run) evaluate() {
 	e, was := r.s.Evaluation, *r.shape
 	r.mark(Evaluation, "evaluation")
@@ -43,7 +43,7 @@ func (r *run) evaluate() {
 	*r.shape = was
 }
 
-// predict runs one forward pass of an evaluation; the caller takes over the logits.
+// predict runs one forward pass of an evaluation; the caller owns the logits it returns.
 func (r *run) predict(keeps bool) *shadow.Tensor {
 	var out family.Outputs
 	if keeps {
@@ -62,8 +62,8 @@ func (r *run) predict(keeps bool) *shadow.Tensor {
 	return out.Logits
 }
 
-// evaluation returns the setup's evaluation, for a loop known by name. If it is due less often than the simulated
-// steps, it runs once, after the last of them.
+// evaluation returns the setup's evaluation for a loop known by name. If no evaluation is due within the
+// simulated steps, one runs after the last of them.
 func evaluation(s *setup.Setup) script.Evaluating {
 	e := s.Evaluation
 	if e == nil {
@@ -76,8 +76,8 @@ func evaluation(s *setup.Setup) script.Evaluating {
 	return script.Evaluating{Batch: s.EvaluationBatch(), Batches: e.Turns(), Every: every, KeepsLogits: e.KeepsLogits}
 }
 
-// afterSteps trains one more step if the run ends with an evaluation, since that step has to use the memory that the
-// evaluation left in the cache.
+// afterSteps trains one more step if the run ends with an evaluation, because that step has to use the memory
+// that the evaluation left in the cache.
 func (r *run) afterSteps() {
 	if r.evaluates() && r.s.EvaluatesAfter(r.s.Steps-1) {
 		r.step(false)

@@ -10,7 +10,7 @@ import (
 	"snug/internal/stream"
 )
 
-// evaluated is two layers of GPT-2 whose evaluation keeps logits of four batches of eight.
+// evaluated returns a two-layer GPT-2 whose evaluation keeps the logits of four batches of eight.
 func evaluated(t *testing.T, loop string) *setup.Setup {
 	t.Helper()
 	s := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}.setup(t)
@@ -21,7 +21,7 @@ func evaluated(t *testing.T, loop string) *setup.Setup {
 	return s
 }
 
-// phasePeak is the peak of allocated bytes in a phase.
+// phasePeak returns the peak of allocated bytes in a phase.
 func phasePeak(t *testing.T, s *setup.Setup, phase uint32) uint64 {
 	t.Helper()
 	res, err := Run(s, Options{})
@@ -89,8 +89,7 @@ for x in torch.utils.data.DataLoader(data, batch_size=2):
     evaluate()
 `
 
-// TestEvaluationIsThatOfAScript compares the evaluation of a step of our own with the one of a script that does the
-// same.
+// TestEvaluationIsThatOfAScript compares the evaluation in snug's own loop with that of an equivalent script.
 func TestEvaluationIsThatOfAScript(t *testing.T) {
 	written := evaluated(t, "")
 	f, err := pysrc.Parse("train.py", []byte(evaluatingStep))
@@ -100,12 +99,12 @@ func TestEvaluationIsThatOfAScript(t *testing.T) {
 	written.Evaluation, written.Script, written.Loop = nil, &setup.Script{File: f}, "train.py"
 	ours, theirs := phasePeak(t, evaluated(t, ""), Evaluation), phasePeak(t, written, Evaluation)
 	if ours == 0 || max(ours, theirs)-min(ours, theirs) > 512 { // less than a block
-		t.Errorf("an evaluation holds %d bytes, that of a script %d", ours, theirs)
+		t.Errorf("snug's evaluation holds %d bytes, the script's %d", ours, theirs)
 	}
 }
 
-// TestEveryLoopEvaluates checks that each loop known by name has the setup's evaluation, and that keeping logits
-// takes at least what they are.
+// TestEveryLoopEvaluates checks that each loop known by name runs the setup's evaluation, and that keeping logits
+// takes at least their size.
 func TestEveryLoopEvaluates(t *testing.T) {
 	const logits = 8 * 64 * 50257 * 2 // in bf16
 	for _, loop := range setup.Loops {
@@ -113,31 +112,31 @@ func TestEveryLoopEvaluates(t *testing.T) {
 		case setup.StepLoop:
 			loop = ""
 		case setup.SentenceLoop, "timm", "nanogpt":
-			continue // of an encoder, of images, and with an evaluation of its own
+			continue // loops for encoders or images, or with their own evaluation
 		}
 		if setup.ComparesAnswers(loop) {
-			continue // which is noted: TestNotes of internal/estimate
+			continue // a note says so: TestNotes in internal/estimate
 		}
 		kept := evaluated(t, loop)
 		passing := evaluated(t, loop)
 		if loop == setup.LitGPTLoop {
-			kept.Script, passing.Script = nil, nil // it is simulated with its own loop
+			kept.Script, passing.Script = nil, nil // simulate with the loop known by name
 		}
 		passing.Evaluation.KeepsLogits = false
 		more, less := phasePeak(t, kept, Evaluation), phasePeak(t, passing, Evaluation)
 		switch {
 		case less == 0:
 			t.Errorf("loop %q does not evaluate", loop)
-		case loop == "trl": // its loss makes no logits
+		case loop == "trl": // the loss makes no logits
 		case more < less+2*logits:
-			t.Errorf("loop %q: keeping the logits of four batches takes %d bytes more, %d each", loop, more-less, logits)
-		case kept.Evaluation.Logits() != logits && loop != "torchtune": // which has no autocast
+			t.Errorf("loop %q: keeping the logits of four batches takes %d more bytes, want %d each", loop, more-less, logits)
+		case kept.Evaluation.Logits() != logits && loop != "torchtune": // torchtune has no autocast
 			t.Errorf("loop %q: the logits of a batch are %d bytes, want %d", loop, kept.Evaluation.Logits(), logits)
 		}
 	}
 }
 
-// TestEvaluationComesInTime checks when evaluations come, and that training goes on after the last.
+// TestEvaluationComesInTime checks when evaluations run, and that training continues after the last.
 func TestEvaluationComesInTime(t *testing.T) {
 	for _, tc := range []struct{ every, want int }{{0, 1}, {1, 3}, {2, 1}, {500, 1}} {
 		s := evaluated(t, "")
@@ -156,7 +155,7 @@ func TestEvaluationComesInTime(t *testing.T) {
 			}
 		}
 		if n != tc.want || last != Optimizer {
-			t.Errorf("every %d: %d evaluations and at last phase %d, want %d", tc.every, n, last, tc.want)
+			t.Errorf("every %d: %d evaluations, last phase %d, want %d", tc.every, n, last, tc.want)
 		}
 	}
 }

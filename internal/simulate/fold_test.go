@@ -59,7 +59,7 @@ func compareFolded(t *testing.T, s *setup.Setup, brief bool) {
 			t.Fatal(err)
 		}
 		if res == nil {
-			t.Fatal("the turns were not alike")
+			t.Fatal("the iterations were not alike")
 		}
 		rates, _ := cost.RatesOf(gpu.Reference)
 		return res, tape.Seconds(rates, s.Accumulation)
@@ -69,7 +69,7 @@ func compareFolded(t *testing.T, s *setup.Setup, brief bool) {
 	a, b := folded.World.Trace, whole.World.Trace
 	switch {
 	case !slices.Equal(a.Events, b.Events):
-		t.Errorf("%d events, want %d, or others", len(a.Events), len(b.Events))
+		t.Errorf("%d events, want %d with the same contents", len(a.Events), len(b.Events))
 	case !slices.Equal(a.Copies, b.Copies):
 		t.Errorf("copies %v, want %v", a.Copies, b.Copies)
 	case a.Allocations() != b.Allocations() || !slices.Equal(tags(folded), tags(whole)):

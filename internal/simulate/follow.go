@@ -17,7 +17,7 @@ import (
 	"snug/internal/units"
 )
 
-// Follows reports whether a setup's loop is followed from a script. On several GPUs it is not.
+// Follows reports whether a setup's loop is followed from a script, which is not supported on several GPUs.
 func Follows(s *setup.Setup) bool {
 	return s.Script.Readable() && s.Dist == nil && s.Model.Program == nil
 }
@@ -26,7 +26,7 @@ func Follows(s *setup.Setup) bool {
 func (r *run) follow() error {
 	s := r.s
 	if s.Script.Name != "" && s.Model.Head == family.Encoder && s.Script.Name != setup.SentenceLoop {
-		return setup.Wrong("{loop} %s takes the loss from its model, and an encoder returns none; use {loop=sentence-transformers}", s.Loop)
+		return setup.Wrong("{loop} %s takes the loss from its model, but an encoder returns no loss; use {loop=sentence-transformers}", s.Loop)
 	}
 	file, err := scriptOf(s.Script)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *run) follow() error {
 		return setup.Wrong("{loop} %s: no optimizer update was found in it%s; name its loop instead, such as {loop=script}, or record the run: snug profile -- python3 %s", s.Loop, firstNote(res.Notes), s.Loop)
 	}
 	optimizer := res.Optimizer
-	if s.Changed("optimizer") { // a candidate's, not the script's
+	if s.Changed("optimizer") { // set by a candidate, not by the script
 		optimizer = s.Script.Optimizer()
 	}
 	s.Script.Learn(setup.Learned{Precision: r.precision(res), Backwards: perUpdate(res), Compiles: res.Compiles, Optimizer: optimizer, OwnModel: r.builder == nil, Head: r.s.Model.Head, Twice: res.Twice, Masks: res.Masks})
@@ -73,8 +73,9 @@ func (r *run) follow() error {
 	return nil
 }
 
-// notes returns the notes on the script. A candidate of a plan keeps those of the run that it was changed from: others
-// would be about settings that nobody has, except that its figures may be those of another precision.
+// notes returns the notes on the script. A plan's candidate keeps the notes of the run it was derived from,
+// because new ones would be about settings that the user did not choose. The exception is a note that its figures
+// are for another precision.
 func (r *run) notes(res *script.Result) []string {
 	of := differences(r.s, res)
 	if !r.s.ChangedAny() {
@@ -89,7 +90,8 @@ func (r *run) notes(res *script.Result) []string {
 	return notes
 }
 
-// firstNote returns the first thing that was not followed, which may be why there was no update.
+// firstNote returns the first note, in parentheses: something that was not followed may be why no update was
+// found.
 func firstNote(notes []string) string {
 	if len(notes) == 0 {
 		return ""
@@ -97,7 +99,7 @@ func firstNote(notes []string) string {
 	return " (" + notes[0] + ")"
 }
 
-// namedNotes returns the notes of a loop known by name without the lines of our own file.
+// namedNotes returns the notes of a loop known by name, without line numbers of snug's own file.
 func namedNotes(s *setup.Setup, notes []string) (out []string) {
 	for _, n := range notes {
 		if s.Script.Name != "" {
@@ -110,7 +112,7 @@ func namedNotes(s *setup.Setup, notes []string) (out []string) {
 	return out
 }
 
-// scriptOf returns the file of a loop: the user's, or ours for a loop known by name.
+// scriptOf returns the file of a loop: the user's, or snug's own for a loop known by name.
 func scriptOf(s *setup.Script) (*pysrc.File, error) {
 	if s.File != nil {
 		return s.File, nil
@@ -127,8 +129,8 @@ func settings(s *setup.Setup) map[string]any {
 	}
 }
 
-// planned returns the arguments of trainers that the user gives or a plan changes: those of transformers' trainers,
-// accelerate's (mixed_precision) and Lightning's (precision, accumulate_grad_batches).
+// planned returns the trainer arguments that the user gives or a plan changes: those of transformers' trainers,
+// accelerate (mixed_precision) and Lightning (precision, accumulate_grad_batches).
 func planned(s *setup.Setup) map[string]any {
 	out := map[string]any{}
 	if s.Overrides("accumulation") {
@@ -159,7 +161,7 @@ func planned(s *setup.Setup) map[string]any {
 	return out
 }
 
-// precision returns the precision of a script: the dtype of autocast, or that of its weights.
+// precision returns the precision of a script: autocast's dtype, or the weights'.
 func (r *run) precision(res *script.Result) string {
 	switch cmp.Or(res.Autocast, r.weights) {
 	case shadow.BFloat16:
@@ -182,10 +184,10 @@ func differences(s *setup.Setup, res *script.Result) (out []string) {
 	}
 	per := perUpdate(res)
 	say(s.Accumulation > 1 && per != s.Accumulation && !s.Changed("accumulation"), "accumulation is %d, but the script runs backward %s per update; the figures follow the script", s.Accumulation, times(per))
-	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "it updates after every backward, so the gradients that accumulation %d keeps are not in the figures, which may be too low", s.Accumulation)
-	say(s.Clip && !res.Clips, "it does not clip gradients, so the figures do not include clipping")
-	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "it does not use autocast, so the figures are without it")
-	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // under the script's autocast it changes nothing, so no plan shows it
+	say(s.Accumulation > 1 && per == 1 && s.Changed("accumulation"), "the script updates after every backward, so the figures do not include the gradients that accumulation %d keeps, and may be too low", s.Accumulation)
+	say(s.Clip && !res.Clips, "the script does not clip gradients, so the figures do not include clipping")
+	say(autocastType(s.Precision) != shadow.None && !res.Autocasts, "the script does not use autocast, so the figures do not include it")
+	lever := s.Changed("precision") && autocastType(s.Precision) == shadow.None // has no effect under the script's autocast, so no plan shows it
 	say(s.Overrides("precision") && !lever && res.Autocasts && autocastType(s.Precision) != res.Autocast, "precision is %s, but the script itself enters autocast in %s; the figures follow the script", s.Precision, res.Autocast)
 	return out
 }
@@ -195,8 +197,8 @@ func (r *run) markPhase(p script.Phase) {
 	r.w.Mark([...]uint32{script.Forward: Forward, script.Backward: Backward, script.Update: Optimizer, script.Evaluation: Evaluation}[p])
 }
 
-// fields describes the model to the script: the tensors of a batch, its configuration with all defaults, and
-// the names of its parameters, from models built only for this.
+// fields describes the model to the script: the tensors of a batch, its configuration with all defaults, and its
+// parameter names, from models built only for this purpose.
 func (r *run) fields(how *script.Run) error {
 	of := &run{s: r.s, o: Options{Card: r.o.Card, Model: r.o.Model}, calling: &family.Calling{}}
 	of.newWorld()
@@ -275,14 +277,14 @@ func (r *run) build(m script.Making) (script.Net, error) {
 	return n, nil
 }
 
-// hosted reports whether the model is created in host memory, as from_config and from_pretrained do.
+// hosted reports whether the model is created in host memory, as it is by from_config and from_pretrained.
 func (r *run) hosted() bool { return !r.here && r.calling != nil && r.s.Quantization == nil }
 
 // net is a model that a script calls.
 type net struct {
 	r       *run
 	model   family.Model
-	shape   *family.Shape // of its current batch
+	shape   *family.Shape // shape of its current batch
 	params  []*shadow.Tensor
 	builder *nn.Builder
 }
@@ -306,10 +308,10 @@ func (n *net) RopeInit() {
 	}
 }
 
-// Fields lists the tensors of a batch from an unknown data set.
+// Fields lists the tensors of a batch from an unknown dataset.
 func (n *net) Fields() []script.Field { return n.r.batchFields(n.model) }
 
-// Embedding reports whether a parameter is the table of an nn.Embedding.
+// Embedding reports whether a parameter is the weight of an nn.Embedding.
 func (n *net) Embedding(p *shadow.Tensor) bool { return n.builder.OfEmbedding(p) }
 
 // LayerNorm reports whether a parameter belongs to an nn.LayerNorm.
@@ -326,7 +328,7 @@ func (n *net) Modules() (out []script.Module) {
 // Layer returns the Linear or Embedding at a path, or nil.
 func (n *net) Layer(path string) shadow.Module { return n.builder.LayerAt(path) }
 
-// Weight returns the weight of such a layer, or nil.
+// Weight returns the weight of the Linear or Embedding at a path, or nil.
 func (n *net) Weight(path string) *shadow.Tensor {
 	switch l := n.builder.LayerAt(path).(type) {
 	case *nn.Linear:
@@ -339,7 +341,7 @@ func (n *net) Weight(path string) *shadow.Tensor {
 	return nil
 }
 
-// Replace puts the parameters of a new module in place of those at a path.
+// Replace replaces the parameters at a path with those of a new module.
 func (n *net) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) []*shadow.Tensor {
 	gone := n.builder.Replace(path, parts, moved)
 	n.params = n.builder.Parameters()
@@ -383,8 +385,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// checkpointing reports whether a call of the model recomputes its layers: as the script turned it on or off, unless a plan
-// changes that.
+// checkpointing reports whether a call of the model recomputes its layers. The script turns it on or off, unless
+// a plan overrides it.
 func (r *run) checkpointing(mode script.Mode) bool {
 	if r.s.Changed("checkpointing") {
 		return r.s.Checkpointing

@@ -29,8 +29,8 @@ func (r *run) causal() bool {
 	return ok && len(facts.Heads) > 0 && cmp.Or(r.s.Model.Head, facts.Heads[0]) == family.CausalLM
 }
 
-// shifts reports whether transformers' Trainer counts labels from the second token on: it looks for ForCausalLM in
-// the name of the model's class.
+// shifts reports whether transformers' Trainer counts labels from the second token, which it does if the model's
+// class name contains ForCausalLM.
 func (r *run) shifts() bool {
 	facts, _ := family.FactsOf(r.modelType())
 	return r.causal() && !facts.LMHead
@@ -51,7 +51,7 @@ func (r *run) stored() shadow.DType {
 	return shadow.None
 }
 
-// named returns the configurations of models that the script names; nil for the setup's own model.
+// named returns the configuration of a model that the script names, or nil for the setup's own model.
 func (r *run) named() func(name string) (map[string]any, bool) {
 	read := r.s.Script.Config
 	if read == nil || r.s.Model.Config == nil {
@@ -78,7 +78,7 @@ func (r *run) named() func(name string) (map[string]any, bool) {
 	}
 }
 
-// sample builds a model from a configuration only to look at it, or returns nil if that fails.
+// sample builds a model from a configuration for inspection, or returns nil if that fails.
 func (r *run) sample(config map[string]any) *run {
 	of := &run{s: &setup.Setup{Model: setup.Model{Config: config}, Batch: 1, Seq: r.s.Seq}, o: Options{Card: r.o.Card}, calling: &family.Calling{}}
 	of.newWorld()
@@ -99,7 +99,7 @@ var attentions = map[string]string{
 	"eager": "eager", "sdpa": "sdpa", "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn2": "flash",
 }
 
-// maker builds the models of a script: the setup's, with the script's changes.
+// maker returns the function that builds a script's models: the setup's model with the script's changes.
 func (r *run) maker() func(m script.Making) (script.Net, error) {
 	base := r.s
 	return func(m script.Making) (script.Net, error) {
@@ -112,7 +112,7 @@ func (r *run) maker() func(m script.Making) (script.Net, error) {
 	}
 }
 
-// headless names the script's class in the error for a head that the model's family lacks.
+// headless adds the script's class to the error for a head that the model's family does not have.
 func (r *run) headless(l script.Loading, err error) error {
 	var wrong *setup.FieldError
 	if l.Where == "" || !errors.As(err, &wrong) || wrong.Field != "model.head" {
@@ -121,7 +121,7 @@ func (r *run) headless(l script.Loading, err error) error {
 	return &script.Unsimulated{Text: fmt.Sprintf("%s: %s has a head that is not simulated for %s; record the run: snug profile -- python3 %s", l.Where, l.Class, r.s.Model.Title(), r.s.Loop)}
 }
 
-// prepare sets how the next model of the script is built.
+// prepare sets how the script's next model is built.
 func (r *run) prepare(l script.Loading) error {
 	s := *r.s
 	if l.Head != "" && s.Model.Config != nil {
@@ -165,7 +165,7 @@ func typeWord(dt shadow.DType) string {
 	return setup.FP32
 }
 
-// setLiger adds Liger's kernels to the setup, if it has any for the model.
+// setLiger adds Liger's kernels to the setup, if there are any for the model.
 func (r *run) setLiger(l *script.Liger) {
 	if l == nil || !r.s.Model.HasLiger() {
 		return
@@ -183,7 +183,7 @@ func (r *run) setLiger(l *script.Liger) {
 	r.s = &s
 }
 
-// adapt adds adapters to a model that the script has on the card.
+// adapt adds adapters to a model that is already on the card.
 func (r *run) adapt(n script.Net, a script.Adapters) error {
 	made, ok := n.(*net)
 	if err := r.setAdapters(a); err != nil || !ok {
@@ -215,7 +215,7 @@ func (r *run) setAdapters(a script.Adapters) error {
 	return nil
 }
 
-// lastLayer returns the name of the layer that a model for classes ends with, which PEFT trains in full.
+// lastLayer returns the name of a classification model's last layer, which PEFT trains in full.
 func (r *run) lastLayer() string {
 	if facts, ok := family.FactsOf(r.modelType()); ok && slices.Contains(facts.Heads, family.CausalLM) {
 		return "score"

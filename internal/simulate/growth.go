@@ -7,8 +7,8 @@ import (
 	"snug/internal/units"
 )
 
-// growth returns how many more bytes a script holds after each of its last updates than after the previous one, if
-// the number is constant, as for a list of outputs that is never emptied.
+// growth returns by how many bytes a script's memory grows with each of its last updates, if the number is
+// constant. A list of outputs that is never emptied causes this.
 func growth(t *stream.Trace) uint64 {
 	const enough = 3
 	after := heldAfter(t)
@@ -28,7 +28,7 @@ func growth(t *stream.Trace) uint64 {
 	return uint64(by)
 }
 
-// heldAfter returns the bytes held at the beginning of each forward pass after an update.
+// heldAfter returns the bytes held at the start of each forward pass that follows an update.
 func heldAfter(t *stream.Trace) (out []int64) {
 	sizes, held, phase := map[uint32]uint64{}, int64(0), uint32(Load)
 	for _, e := range t.Events {

@@ -20,19 +20,19 @@ func keeping(s *setup.Setup) *setup.Setup {
 	return s
 }
 
-// TestKeptGradientsStay checks that exactly the gradients stay after a step in addition.
+// TestKeptGradientsStay checks that exactly the gradients remain in addition after a step.
 func TestKeptGradientsStay(t *testing.T) {
 	dropped, kept := aliveAfterSteps(t, smallLlama()), aliveAfterSteps(t, keeping(smallLlama()))
 	_, trained := smallLlamaCount(t)
 	for i := range dropped {
 		if got, want := kept[i]-dropped[i], 2*uint64(trained); got != want {
-			t.Errorf("step %d: %d bytes more stay, want the %d of gradients", i, got, want)
+			t.Errorf("step %d: %d more bytes remain, want the %d of gradients", i, got, want)
 		}
 	}
 }
 
-// TestKeptGradientsAreAddedTo compares a micro-batch that finds the last step's gradients with one that
-// finds those of the previous micro-batch: their memory is the same.
+// TestKeptGradientsAreAddedTo checks that a micro-batch that finds the last step's gradients allocates the same
+// memory as one that finds those of the previous micro-batch.
 func TestKeptGradientsAreAddedTo(t *testing.T) {
 	for _, precision := range []string{"fp32", "amp-bf16", "amp-fp16", "bf16"} {
 		kept, twice := keeping(smallLlama()), smallLlama()
@@ -102,7 +102,7 @@ func TestKeptGradientsAreWritten(t *testing.T) {
 func TestKeptGradientsOnSeveralGPUs(t *testing.T) {
 	s := keeping(smallLlama())
 	s.Dist = setup.Over(setup.DDP, 2)
-	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "set_to_none is false, with dist.kind ddp") {
+	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "set_to_none is false, but with dist.kind ddp") {
 		t.Error(err)
 	}
 }

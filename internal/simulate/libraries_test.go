@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// followedScript follows a script with a GPT-2 of two layers and returns the notes.
+// followedScript follows a script with a two-layer GPT-2 and returns the notes.
 func followedScript(t *testing.T, src string) []string {
 	t.Helper()
 	p := program{Program: "plain/tutorial.py", Args: []any{"--config", "models/gpt2-2l", "--batch-size", 2, "--seq-len", 64}}
@@ -41,8 +41,8 @@ for x in loader:
     optimizer.zero_grad()
 `
 
-// TestOptionsOfLibraries checks that an option that is not followed is noted at the script's own line, and
-// that one that is followed is not.
+// TestOptionsOfLibraries checks that an option is noted, with the script's own line, if and only if it is not
+// followed.
 func TestOptionsOfLibraries(t *testing.T) {
 	for _, tc := range []struct{ options, note string }{
 		{`mixed_precision="bf16"`, ""},

@@ -12,8 +12,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLigerLeavesNothing draws runs with any of Liger's kernels: at their end the same tensors are alive
-// as without the kernels.
+// TestLigerLeavesNothing draws runs with any of Liger's kernels, and checks that as many bytes are live at the
+// end as without the kernels.
 func TestLigerLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
@@ -41,7 +41,7 @@ func TestLigerLeavesNothing(t *testing.T) {
 			s.Loss = setup.LigerLoss
 		}
 		if got := alive(t, s); got != plain {
-			t.Fatalf("%d bytes are alive at the end, and %d without Liger", got, plain)
+			t.Fatalf("%d bytes are live at the end, %d without Liger", got, plain)
 		}
 	})
 }

@@ -9,11 +9,12 @@ import (
 	"snug/internal/setup"
 )
 
-// loadedRoom is a card that any model fits on: only what loading leaves unused is asked for.
+// loadedRoom is the memory of a card that any model fits on; only the memory that loading leaves unused is of
+// interest.
 const loadedRoom = 1 << 50
 
-// loadOnto is from_pretrained with a device_map: the weights come onto the card one by one, into memory that
-// caching_allocator_warmup has PyTorch reserve first.
+// loadOnto is from_pretrained with a device_map: it copies the weights to the card one by one, into memory that
+// caching_allocator_warmup reserves first.
 func (r *run) loadOnto() error {
 	unused, err := r.unused()
 	if err != nil {
@@ -23,7 +24,7 @@ func (r *run) loadOnto() error {
 	return nil
 }
 
-// unused returns the bytes that PyTorch has reserved so far and does not use.
+// unused returns the bytes that PyTorch has reserved so far but does not use.
 func (r *run) unused() (uint64, error) {
 	v, err := allocator.ParseVersion(cmp.Or(r.s.Versions.Torch, setup.NewestTorch))
 	if err != nil {

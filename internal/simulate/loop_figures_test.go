@@ -17,12 +17,13 @@ import (
 // loopFigures holds the errors of a group of programs.
 type loopFigures struct {
 	runs, refused, noted int
-	off                  []float64 // in percent of the measured reserved bytes, largest last
+	off                  []float64 // percent of the measured reserved bytes, largest last
 	under                float64   // the largest underestimate without a note
 	lowest               float64   // the largest underestimate of all
 }
 
-// The bars for every program of others, with a note or without: how far the worst is off, and how far under.
+// Limits for every program by other authors, with or without a note: the largest error, and the largest
+// underestimate.
 const (
 	worstBar  = 5.0
 	lowestBar = 2.0
@@ -30,7 +31,7 @@ const (
 
 // bars are the limits on the errors of each folder's programs.
 var bars = map[string]struct {
-	within float64 // percent that nine in ten are within
+	within float64 // percent within which nine in ten are
 	under  float64 // largest underestimate without a note, in percent
 }{
 	"plain": {0.01, 0.01}, "trainer": {0.02, 0.01}, "accelerate": {0.02, 0.02}, "lightning": {0.02, 0.02}, "fabric": {0.02, 0.02},
@@ -64,7 +65,7 @@ func TestLoopFigures(t *testing.T) {
 		all["wild2"].add(t, p.setup(t), p.Measured.Reserved)
 	}
 	table := &strings.Builder{}
-	fmt.Fprintln(table, "| programs | runs | not simulated | with notes | median | nine in ten within | worst | most under, without a note |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	fmt.Fprintln(table, "| programs | runs | not simulated | with notes | median | nine in ten within | worst | largest underestimate without a note |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, folder := range []string{"plain", "trainer", "accelerate", "lightning", "fabric", "trl", "objectives", "timm", "torchtune", "sentence_transformers", "wild", "wild2", "more"} {
 		f := all[folder]
 		slices.Sort(f.off)
@@ -82,11 +83,11 @@ func TestLoopFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(doc), table.String()) {
-		t.Error("docs/loops.md has another table; put this one there")
+		t.Error("docs/loops.md has a different table; replace it with this one")
 	}
 }
 
-// models reports whether a family covers the program's model; timm's transformers have none.
+// models reports whether a family covers the program's model. No family covers timm's transformers.
 func (p program) models(t *testing.T) bool {
 	return !strings.HasPrefix(p.Program, "timm/") || strings.Contains(p.ID, "resnet")
 }

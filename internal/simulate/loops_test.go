@@ -70,7 +70,7 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	}
 	if folder, _, _ := strings.Cut(p.Program, "/"); folder == "timm" {
 		if !strings.HasPrefix(next("--model"), "resnet") {
-			t.Skip("timm's own model, which no family is")
+			t.Skip("timm's own model, which no family covers")
 		}
 		s.Model.Name = "torchvision/" + next("--model")
 		s.Batch = whole(next("--batch-size"))
@@ -91,17 +91,18 @@ func (p program) setup(t testing.TB) *setup.Setup {
 	}
 	s.Batch = whole(next("--batch-size", "--per_device_train_batch_size"))
 	s.Seq = whole(next("--seq-len", "--block_size", "--seq_len"))
-	if n := whole(next("--prompt_len")); n > 0 { // the rest of a sample is its answer
+	if n := whole(next("--prompt_len")); n > 0 { // the rest of a sample is the answer
 		s.Completion = cmp.Or(whole(next("--max_completion_length")), s.Seq-n)
 		s.Seq = n + s.Completion
 	}
-	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // whose scripts say it
+	if strings.Contains(p.Program, "fp32") || strings.HasPrefix(p.Program, "wild") { // the scripts set it
 		s.Precision = setup.FP32
 	}
 	return p.scripted(t, s, args)
 }
 
-// sentenceSetup is what a sentence transformer of the measured program is: BERT, in the program's own precision.
+// sentenceSetup returns the setup of the measured program with a sentence transformer: BERT, in the program's own
+// precision.
 func sentenceSetup(s *setup.Setup, next func(names ...string) string) *setup.Setup {
 	or := func(text string, otherwise int) int {
 		if text == "" {
@@ -115,7 +116,7 @@ func sentenceSetup(s *setup.Setup, next func(names ...string) string) *setup.Set
 	return s
 }
 
-// tuneSetup is the model of torchtune's measured program, in its own precision.
+// tuneSetup returns the setup of torchtune's measured program, in its own precision.
 func tuneSetup(s *setup.Setup, next func(names ...string) string) *setup.Setup {
 	s.Model.Config = map[string]any{
 		"model_type": "llama", "vocab_size": 128256.0, "num_hidden_layers": 16.0, "num_attention_heads": 32.0, "num_key_value_heads": 8.0,
@@ -136,7 +137,7 @@ func tuneSetup(s *setup.Setup, next func(names ...string) string) *setup.Setup {
 	return s
 }
 
-// scripted gives a setup the program as its loop.
+// scripted makes the program the setup's loop.
 func (p program) scripted(t testing.TB, s *setup.Setup, args []string) *setup.Setup {
 	src, err := os.ReadFile(filepath.Join(loopsDir, p.Program))
 	if err != nil {
@@ -169,15 +170,16 @@ func whole(text string) int {
 // followed reports whether the program's libraries are followed.
 func followed(p program) bool {
 	folder, _, _ := strings.Cut(p.Program, "/")
-	if p.Program == "wild/weighted_tokens.py" { // whose masks have zeros
+	if p.Program == "wild/weighted_tokens.py" { // its masks have zeros
 		return true
 	}
 	return slices.Contains([]string{"plain", "trainer", "accelerate", "lightning", "fabric", "timm", "torchtune", "sentence_transformers"}, folder) || slices.Contains(strings.Split(os.Getenv("SNUG_LOOPS"), ","), folder)
 }
 
-// tolerance is how far reserved bytes may be off, in percent. torchtune computes a table of angles before there are
-// weights, and the table is as large as cuBLAS's workspace: the guesses of where the driver puts segments then do
-// not hold (allocator/placement.go), and where equal blocks abound that decides ties. Allocated bytes are exact.
+// tolerance returns how far reserved bytes may be off, in percent. torchtune computes a table of angles before
+// any weights exist, and the table is as large as cuBLAS's workspace. The assumptions about where the driver
+// places segments (allocator/placement.go) then fail, and placement decides ties between equal blocks. Allocated
+// bytes are exact.
 func (p program) tolerance() float64 {
 	if strings.HasPrefix(p.Program, "torchtune/") {
 		return 1.1
@@ -203,7 +205,7 @@ func TestLoops(t *testing.T) {
 					t.Errorf("reserved bytes are off by %+.2f %%", d)
 				}
 				if peaks.PeakAllocated != p.Measured.Allocated && p.tolerance() > 1 {
-					t.Error("allocated bytes are not those that were measured")
+					t.Error("allocated bytes differ from the measured ones")
 				}
 				t.Logf("%-30s allocated %11d of %11d (%+.2f %%) reserved %11d of %11d (%+.2f %%) %v", p.ID,
 					peaks.PeakAllocated, p.Measured.Allocated, off(peaks.PeakAllocated, p.Measured.Allocated),
@@ -233,7 +235,7 @@ func played(t testing.TB, res *Result) allocator.Result {
 	return out
 }
 
-// TestRecordedLoops compares runs of the same programs, with two layers, with their recordings.
+// TestRecordedLoops compares two-layer runs of the same programs with their recordings.
 func TestRecordedLoops(t *testing.T) {
 	for _, p := range programs(t, "measured_recorded.jsonl") {
 		path := filepath.Join(loopsDir, "recorded", p.ID+".pickle.gz")
@@ -257,13 +259,13 @@ func TestRecordedLoops(t *testing.T) {
 			if cut := beforePrinting(want); len(cut) < len(want) {
 				want, got = cut, got[:min(len(cut), len(got))]
 			}
-			compare(t, got[:len(got)-1], want[:len(want)-1]) // without the frees at the end of the process
+			compare(t, got[:len(got)-1], want[:len(want)-1]) // ignore the frees at the end of the process
 		})
 	}
 }
 
-// beforePrinting cuts a recording off where a tensor is printed, since the memory PyTorch needs to format numbers
-// is not simulated.
+// beforePrinting truncates a recording where a tensor is printed, because the memory PyTorch needs to format
+// numbers is not simulated.
 func beforePrinting(m []moment) []moment {
 	if i := slices.IndexFunc(m, func(x moment) bool { return strings.Contains(x.op, "_tensor_str.py") }); i >= 0 {
 		return m[:i+1]

@@ -41,7 +41,7 @@ func TestLoraParametersGPT2(t *testing.T) {
 // TestLoraTargetsAreWholeNames checks that a target matches only whole names at the end of a path.
 func TestLoraTargetsAreWholeNames(t *testing.T) {
 	for _, target := range []string{"proj", "n.c_proj", "attn", "transformer", ".c_attn", "c_attn."} {
-		if _, err := Run(gpt2Lora(target), Options{}); err == nil || !strings.Contains(err.Error(), "there are c_attn, c_proj, c_fc, lm_head") {
+		if _, err := Run(gpt2Lora(target), Options{}); err == nil || !strings.Contains(err.Error(), "it has c_attn, c_proj, c_fc, lm_head") {
 			t.Errorf("target %q: %v", target, err)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"snug/internal/setup"
 )
 
-// decoded is a setup as a file would have it.
+// decoded returns the setup that a file with these fields describes.
 func decoded(t *testing.T, fields map[string]any) (*setup.Setup, error) {
 	t.Helper()
 	return setup.Decode(fields, setup.Source{})
 }
 
-// TestTimmLoop compares the loop known by name with a measured program that does the same around a resnet.
+// TestTimmLoop compares the loop named timm with an equivalent measured program that trains a ResNet.
 func TestTimmLoop(t *testing.T) {
 	for _, p := range programs(t, "measured_libraries.jsonl") {
 		if p.ID != "timm-resnet50" {
@@ -42,7 +42,7 @@ func TestTimmLoop(t *testing.T) {
 	}
 }
 
-// TestNanoGPTByName checks that GPT-2 in nanoGPT's loop is nanoGPT's GPT-2, and that others are refused.
+// TestNanoGPTByName checks that GPT-2 in nanoGPT's loop is nanoGPT's GPT-2, and that other models are refused.
 func TestNanoGPTByName(t *testing.T) {
 	named, err := decoded(t, map[string]any{"model": map[string]any{"name": "gpt2"}, "batch": 2.0, "seq": 256.0, "loop": "nanogpt"})
 	if err != nil {
@@ -71,8 +71,8 @@ func TestNanoGPTByName(t *testing.T) {
 	}
 }
 
-// TestTorchtuneLoop checks that the loop known by name is a measured program that does the same, and that a model
-// without torchtune's modules is noted.
+// TestTorchtuneLoop compares the loop named torchtune with an equivalent measured program, and checks that a
+// model without torchtune's modules is noted.
 func TestTorchtuneLoop(t *testing.T) {
 	fields := func(model string) map[string]any {
 		return map[string]any{

@@ -7,12 +7,12 @@ import (
 	"snug/internal/shadow"
 )
 
-// The training loop of karpathy/nanoGPT, train.py. It is at the top level of a script, so its names are
-// global: X, Y, logits and loss keep their values until the next micro-batch rebinds them. The old logits
-// are alive while the new ones are made, and during the update. A batch is fetched while the one before
-// it is in its forward pass. Before the first step the loss is estimated without gradients, which leaves
-// memory in the cache that the steps reuse. Later estimates of the loss run in the memory that the steps
-// have left; in none of 384 shapes tried does that take more.
+// The training loop of karpathy/nanoGPT, train.py. It is at the top level of a script, so its variables are
+// global: X, Y, logits and loss keep their values until the next micro-batch rebinds them. The old logits are
+// alive while the new ones are computed, and during the update. A batch is fetched during the previous one's
+// forward pass. Before the first step the loss is estimated without gradients, which leaves memory in the cache
+// that the steps reuse. Later estimates reuse the memory that the steps have left; in none of the 384 shapes
+// tried did they need more.
 
 // loopNames holds the variables of the loop.
 type loopNames struct {
@@ -20,11 +20,11 @@ type loopNames struct {
 	logits, loss *shadow.Tensor
 }
 
-// estimateBatches is how many micro-batches of estimate_loss are simulated, as if eval_iters
-// were 2: all are alike from the second on, which still sees the previous one's names.
+// estimateBatches is the number of simulated micro-batches in estimate_loss, as if eval_iters were 2. All but the
+// first are alike: they start with the previous one's variables alive.
 const estimateBatches = 4
 
-// bind rebinds a name; the old value is freed once the new one exists.
+// bind rebinds a variable; the old value is freed once the new one exists.
 func bind(at **shadow.Tensor, to *shadow.Tensor) {
 	old := *at
 	*at = to.Hold()
@@ -49,7 +49,7 @@ func (r *run) beforeSteps() {
 	r.estimateLoss()
 }
 
-// estimateLoss is estimate_loss, which has local names.
+// estimateLoss is estimate_loss, which has local variables.
 func (r *run) estimateLoss() {
 	defer r.w.NoGrad()()
 	r.script.Eval(true)
@@ -100,7 +100,7 @@ func (r *run) wrapped(b family.Batch) (logits, loss *shadow.Tensor) {
 	return logits, loss
 }
 
-// end drops the names, as a function does when it returns.
+// end drops the variables, as a function does when it returns.
 func (n *loopNames) end() {
 	n.batch.Drop()
 	bind(&n.logits, nil)

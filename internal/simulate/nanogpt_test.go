@@ -17,8 +17,8 @@ import (
 	"snug/internal/shadow/nn"
 )
 
-// terse is nanoGPT's model as written in the measured script, which does not name the
-// embeddings and the last norm.
+// terse is nanoGPT's model as in the measured script, which binds neither the embeddings nor the last norm to
+// variables.
 type terse struct {
 	family.Scripted
 	w        *shadow.World
@@ -67,7 +67,7 @@ func (m *terse) Groups(params []*shadow.Tensor) [][]*shadow.Tensor {
 	return out[:]
 }
 
-// Forward is its forward.
+// Forward is the model's forward.
 func (m *terse) Forward(b family.Batch) (*shadow.Tensor, *shadow.Tensor) {
 	fn := m.w.Func(b.IDs, b.Labels)
 	x := fn.Let(m.wte.Call(b.IDs).Add(m.wpe.Call(m.w.Arange(b.IDs.Size(1)))))
@@ -112,8 +112,8 @@ func (l *terseBlock) mlp(x *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(x)
 }
 
-// TestNanoGPTMeasured compares a run of that script with the bytes measured on an H200 with PyTorch
-// 2.11: three steps of three micro-batches of twelve.
+// TestNanoGPTMeasured compares a run of the measured script with the bytes measured on an H200 with PyTorch 2.11:
+// three steps of three micro-batches of twelve samples.
 func TestNanoGPTMeasured(t *testing.T) {
 	s := nanoSetup(t, map[string]any{"batch": 12.0, "precision": "amp-bf16", "optimizer": "adamw-fused", "clip": true, "accumulation": 3.0})
 	res, err := Run(s, Options{Local: true, Model: newTerse})
@@ -149,8 +149,8 @@ func nanoSetup(t *testing.T, fields map[string]any) *setup.Setup {
 }
 
 // TestNanoGPTLoop compares a run with train.py on the CPU, from the first batch to the last update
-// (testdata/measured/nanogpt_ops.py): when batches and tensors of the size of the logits are made and
-// freed, and the order in which states are made.
+// (testdata/measured/nanogpt_ops.py): when batches and logit-sized tensors are allocated and freed, and the order
+// in which states are allocated.
 func TestNanoGPTLoop(t *testing.T) {
 	c, recorded := readPEFT(t, "testdata/nanogpt_loop/loop.txt.gz")
 	s := caseSetup(c)
@@ -181,7 +181,7 @@ func (l peftLog) made(op string) (out []uint64) {
 	return out
 }
 
-// lives returns when tensors of a size are allocated and freed, each named by its index among them.
+// lives returns when tensors of a size are allocated and freed, each identified by its index among them.
 func (l peftLog) lives(size uint64) (out []string) {
 	nth := map[int]int{}
 	for _, e := range l.events {

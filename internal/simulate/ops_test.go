@@ -28,9 +28,8 @@ type moment struct {
 	freed []uint64 // sizes, sorted
 }
 
-// readOps reads a recording, whose first line is the case.
-// skips are the steps in which the gradient scaler found an overflow and did
-// not call the optimizer.
+// readOps reads a recording; its first line describes the case. skips marks the steps in which the gradient
+// scaler found an overflow and did not call the optimizer.
 func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips []bool) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -76,7 +75,7 @@ func readOps(t *testing.T, path string) (c map[string]any, out []moment, skips [
 	return c, append(out, moment{op: "end", freed: sorted(freed)}), skips
 }
 
-// order numbers names in the order in which they first appear; no name is 0.
+// order numbers names by first appearance; the empty name is 0.
 func order(seen map[string]int, name string) int {
 	if name == "" {
 		return 0
@@ -168,7 +167,7 @@ func caseSetup(c map[string]any) *setup.Setup {
 	return s
 }
 
-// simulated returns the same list from a simulated run.
+// simulated returns the moments of a simulated run.
 func simulated(t *testing.T, s *setup.Setup, skips []bool) []moment {
 	t.Helper()
 	type at struct {
@@ -243,6 +242,6 @@ func compare(t *testing.T, got, want []moment) {
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("the stream goes on after its end: %d allocations, want %d", len(got), len(want))
+		t.Errorf("the stream is too long: %d allocations, want %d", len(got), len(want))
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"snug/internal/shadow"
 )
 
-// count sets the sizes of the model: the setup's, or one that a script builds itself.
+// count sets the parameter counts of the model: the setup's, or one that a script builds itself.
 func (r *run) count(res *Result) {
 	trained := r.own
 	if r.builder != nil {
 		res.Params, res.Trainable = r.builder.Count()
 		trained = r.builder.Trainable()
-		if r.wrapper != nil { // which may need gradients of frozen parameters too
+		if r.wrapper != nil { // the wrapper may need gradients of frozen parameters too
 			res.Trainable = numel(r.trained)
 		}
 	} else {
@@ -27,7 +27,7 @@ func (r *run) count(res *Result) {
 	}
 }
 
-// numel returns the number of elements of all of these together.
+// numel returns the total number of elements of ps.
 func numel(ps []*shadow.Tensor) (n int) {
 	for _, p := range ps {
 		n += p.Numel()
@@ -35,14 +35,15 @@ func numel(ps []*shadow.Tensor) (n int) {
 	return n
 }
 
-// ownNotes says that the script's own model is simulated instead of the setup's, and which parts of it are not.
+// ownNotes returns notes that the script's own model is simulated instead of the setup's, and which parts of it
+// are not.
 func (r *run) ownNotes(res *script.Result) (out []string) {
 	if r.builder != nil {
 		return nil
 	}
 	out = append(out, fmt.Sprintf("%s builds its own model, which is simulated from its code; the setup's model %s is not used", r.s.Script.Path(), r.s.Model.Title()))
 	if without := len(res.Trained) - res.Graded; without > 0 {
-		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, it takes more", r.s.Script.Path(), without, len(res.Trained)))
+		out = append(out, fmt.Sprintf("%s: %d of the %d parameters have no gradient at the first update; if the model uses them, the run needs more memory", r.s.Script.Path(), without, len(res.Trained)))
 	}
 	return out
 }

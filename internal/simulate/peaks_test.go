@@ -14,8 +14,8 @@ import (
 	"snug/internal/stream"
 )
 
-// TestRequestedPeaks compares the most bytes requested at once in the last step with the measurements. It
-// needs no allocator, so a difference is in the stream.
+// TestRequestedPeaks compares the peak of requested bytes in the last step with the measurements. It needs no
+// allocator, so any difference is in the stream.
 func TestRequestedPeaks(t *testing.T) {
 	for _, row := range measuredRows(t) {
 		if row.Setup.Dist != nil || row.Measured.Requested == 0 {
@@ -28,7 +28,7 @@ func TestRequestedPeaks(t *testing.T) {
 				off = peakOff(t, &row.Setup, slices.Repeat([]bool{true}, row.Setup.Steps), want)
 			}
 			if off != 0 {
-				t.Errorf("peak of requested bytes is off by %+d of %d", off, want)
+				t.Errorf("the peak of requested bytes is off by %+d of %d", off, want)
 			}
 		})
 	}
@@ -42,7 +42,7 @@ type measuredRow struct {
 	} `json:"measured"`
 }
 
-// measuredRows returns the rows of dev.jsonl whose models snug knows.
+// measuredRows returns the rows of dev.jsonl with models that snug supports.
 func measuredRows(t *testing.T) (rows []measuredRow) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(measuredFolder(), "dev.jsonl"))

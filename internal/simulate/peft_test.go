@@ -41,10 +41,9 @@ type peftLog struct {
 }
 
 // TestPEFT compares a simulated run with the ops that PEFT dispatched on meta tensors
-// (testdata/measured/peft_ops.py): each result with memory of its own, in order, and the
-// results freed since the previous one. The recordings contain no workspaces of kernels, so
-// these are left out here too, as is everything before the first block, since masks
-// are made differently while tracing.
+// (testdata/measured/peft_ops.py): each result with its own memory, in order, and the results freed since the
+// previous one. The recordings contain no kernel workspaces, so these are omitted here too. So is everything
+// before the first block, because masks are made differently while tracing.
 func TestPEFT(t *testing.T) { testDispatched(t, "testdata/peft") }
 
 // TestWeights does the same for steps with 16-bit weights under autocast, all of them
@@ -57,18 +56,16 @@ func TestTRL(t *testing.T) { testDispatched(t, "testdata/trl") }
 // TestLiger does the same for Liger's kernels (testdata/measured/liger_ops.py).
 func TestLiger(t *testing.T) { testDispatched(t, "testdata/liger") }
 
-// TestQLoRA does the same for 4-bit weights of bitsandbytes, with
-// PEFT's adapters around them (testdata/measured/qlora_ops.py).
+// TestQLoRA does the same for bitsandbytes' 4-bit weights with PEFT's adapters (testdata/measured/qlora_ops.py).
 func TestQLoRA(t *testing.T) { testDispatched(t, "testdata/qlora") }
 
-// TestNanoGPT does the same for nanoGPT's own model, with biases and without
-// (testdata/measured/nanogpt_ops.py).
+// TestNanoGPT does the same for nanoGPT's own model, with and without biases (testdata/measured/nanogpt_ops.py).
 func TestNanoGPT(t *testing.T) { testDispatched(t, "testdata/nanogpt") }
 
 func testDispatched(t *testing.T, folder string) {
 	files, _ := filepath.Glob(filepath.Join(folder, "*.txt.gz"))
 	if len(files) == 0 {
-		t.Fatal("there are no recordings")
+		t.Fatal("no recordings found")
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt.gz"), func(t *testing.T) {
@@ -119,12 +116,12 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 			if size == 2*rows && strings.Contains(log.ops[len(log.ops)-1], "native_layer_norm") {
 				size = 4 * rows // its statistics, which the GPU keeps in float32 for every input type
 			}
-			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // compares labels, simulated as part of the op that uses it
+			if size == 0 || strings.Contains(log.ops[len(log.ops)-1], "eq.Scalar") { // compares labels; simulated as part of the op that uses it
 				continue
 			}
 			at := len(log.events)
 			if last := len(log.ops) - 1; at > 0 && log.events[at-1].op == last && strings.Contains(log.ops[last], "native_dropout") {
-				at-- // the kernel makes the mask first, although it is the second result
+				at-- // the kernel allocates the mask first, although it is the second result
 			}
 			log.events = slices.Insert(log.events, at, peftEvent{op: len(log.ops) - 1, id: id, size: size})
 		case strings.HasPrefix(l, "    - "):
@@ -136,7 +133,7 @@ func readPEFT(t *testing.T, path string) (c map[string]any, log peftLog) {
 	return c, log
 }
 
-// caseCard returns the card of a recording, if it is not the reference card.
+// caseCard returns the card of a recording, or none if it is the reference card.
 func caseCard(c map[string]any) gpu.Card {
 	card := gpu.Reference
 	if v, ok := c["capability"].(float64); ok {
@@ -170,8 +167,8 @@ func play(t *testing.T, s *setup.Setup, o Options) (log peftLog) {
 	return log
 }
 
-// blocks returns the events from the first norm to the end of backward, except tensors
-// that live no longer than their op.
+// blocks returns the events from the first norm to the end of backward, except for tensors that live only within
+// their op.
 func (l peftLog) blocks() (out []moment) {
 	forward := l.find(0, "# forward")
 	from := min(l.find(forward, "native_layer_norm"), l.find(forward, "pow"), l.find(forward, "rms_norm"))
@@ -189,8 +186,8 @@ func (l peftLog) blocks() (out []moment) {
 		old := born[e.id]
 		switch {
 		case old.op < from || e.op >= to || brief[e.id]:
-		case old.size == 2: // a number to fill masks with, which is on the host
-		case old.size == 8: // a counter of the random generator, which attention on the CPU does not use
+		case old.size == 2: // a number to fill masks with, on the host
+		case old.size == 8: // a random generator counter, which attention on the CPU does not use
 		case e.freed:
 			freed = append(freed, old.size)
 		default:

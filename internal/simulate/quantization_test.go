@@ -27,9 +27,8 @@ func qlora(config map[string]any, head string) *setup.Setup {
 	}
 }
 
-// TestQuantizedLayers compares the quantized layers with those that transformers 5.17 replaces by
-// Linear4bit, in models of two blocks. The file omits layers with a 1 in their name, as they are like the
-// first.
+// TestQuantizedLayers compares the quantized layers with those that transformers 5.17 replaces with Linear4bit,
+// in models of two blocks. The file omits the second block, because it is like the first.
 func TestQuantizedLayers(t *testing.T) {
 	data, err := os.ReadFile("testdata/quantized_layers.txt")
 	if err != nil {
@@ -68,8 +67,8 @@ func TestQuantizedLayers(t *testing.T) {
 	}
 }
 
-// TestQuantizedOrder compares the order in which parameters are loaded with that of from_pretrained of
-// transformers 5.17, quantized, for a Qwen2 of 11 blocks.
+// TestQuantizedOrder compares the order in which parameters are loaded with that of a quantized from_pretrained
+// in transformers 5.17, for a Qwen2 with 11 blocks.
 func TestQuantizedOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/quantized_order.txt")
 	if err != nil {
@@ -94,9 +93,9 @@ func TestQuantizedOrder(t *testing.T) {
 	}
 }
 
-// TestQuantizedBytes computes by hand what the weights of llama-3.2-1b take, as bitsandbytes documents it:
-// 4 bits per number, and for each block of 64 a scale in float32, or in 8 bits with a float32 scale for
-// each 256 of them.
+// TestQuantizedBytes computes the size of llama-3.2-1b's weights by hand, as bitsandbytes documents it: 4 bits
+// per number, and for each block of 64 numbers a scale in float32, or in 8 bits with a float32 scale for every
+// 256 scales.
 func TestQuantizedBytes(t *testing.T) {
 	numbers := 0
 	for _, shape := range [][2]int{{2048, 2048}, {512, 2048}, {512, 2048}, {2048, 2048}, {8192, 2048}, {8192, 2048}, {2048, 8192}} {
@@ -132,7 +131,7 @@ func TestQuantizedBytes(t *testing.T) {
 			want = numbers/2 + numbers/64 + numbers/64/256*4 + 16*7*(16*4+256*4+4)
 		}
 		if double && !c.saved {
-			want += 256 * 4 // a table that is allocated once
+			want += 256 * 4 // a table that is allocated only once
 		}
 		if got != want {
 			t.Errorf("double %v: %d bytes, want %d", double, got, want)
@@ -143,8 +142,8 @@ func TestQuantizedBytes(t *testing.T) {
 	}
 }
 
-// TestQuantizedLeavesNothing draws runs with quantized weights: each step leaves what the previous one
-// left, even if parts are copied instead of simulated.
+// TestQuantizedLeavesNothing draws runs with quantized weights, and checks that each step leaves as much memory
+// as the previous one, even if parts are copied instead of simulated.
 func TestQuantizedLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(name string, words ...string) string { return rapid.SampledFrom(words).Draw(t, name) }
@@ -182,7 +181,7 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 		two := alive(t, s)
 		s.Steps = 4
 		if four := alive(t, s); four != two {
-			t.Fatalf("%d bytes are alive after four steps, and %d after two", four, two)
+			t.Fatalf("%d bytes are live after four steps, %d after two", four, two)
 		}
 		run, err := Run(s, Options{Log: func(*shadow.World, string) {}})
 		if err != nil {
@@ -193,7 +192,7 @@ func TestQuantizedLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r, w := sizes(run), sizes(written); !slices.Equal(r, w) {
-			t.Fatalf("%d events are run, and %d written", len(r), len(w))
+			t.Fatalf("%d simulated events, %d copied", len(r), len(w))
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"snug/internal/stream"
 )
 
-// TestLoopsPlayLengths checks that each loop known by name runs its batches at their own lengths, in order.
+// TestLoopsPlayLengths checks that each loop known by name runs its batches in order, at their own lengths.
 func TestLoopsPlayLengths(t *testing.T) {
 	const batch = 3
 	lengths := []any{101.0, 307.0, 53.0, 211.0, 97.0, 401.0, 59.0, 151.0}
@@ -30,7 +30,7 @@ func TestLoopsPlayLengths(t *testing.T) {
 	}
 }
 
-// batchesIn counts the lengths whose input_ids are allocated, one after another.
+// batchesIn counts the lengths whose input_ids are allocated in order.
 func batchesIn(trace *stream.Trace, batch int, lengths []any) (n int) {
 	for _, e := range trace.Events {
 		if n < len(lengths) && e.Kind == stream.Alloc && e.Size == uint64(batch*8*int(lengths[n].(float64))) {

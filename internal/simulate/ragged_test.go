@@ -11,8 +11,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestRecycledSteps compares runs of varying length, whose steps use the memory of earlier ones again and
-// are copied where a length returns, with runs in which every tensor has its own.
+// TestRecycledSteps compares runs of varying length, whose steps reuse the memory of earlier ones and are copied
+// if a length recurs, with runs in which every tensor has its own memory.
 func TestRecycledSteps(t *testing.T) {
 	llama := map[string]any{"model_type": "llama", "num_hidden_layers": 2.0, "hidden_size": 256.0, "intermediate_size": 512.0, "vocab_size": 1000.0, "num_attention_heads": 4.0}
 	mixtral := map[string]any{"model_type": "mixtral", "num_hidden_layers": 2.0, "hidden_size": 256.0, "intermediate_size": 512.0, "vocab_size": 1000.0}

@@ -11,7 +11,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// TestRepeatedSteps compares copied steps with simulated ones: a log makes every step be simulated.
+// TestRepeatedSteps compares copied steps with simulated ones; a log forces every step to be simulated.
 func TestRepeatedSteps(t *testing.T) {
 	base := map[string]any{"batch": 2.0, "seq": 32.0, "steps": 4.0, "precision": "amp-bf16"}
 	for name, more := range map[string]map[string]any{
@@ -95,7 +95,7 @@ func compareWithRun(t *testing.T, s *setup.Setup) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(written.World.Trace.Events, ran.World.Trace.Events) {
-		t.Errorf("%d events written, %d run, or others", len(written.World.Trace.Events), len(ran.World.Trace.Events))
+		t.Errorf("%d copied events differ from %d simulated ones", len(written.World.Trace.Events), len(ran.World.Trace.Events))
 	}
 	if !slices.Equal(tags(written), tags(ran)) {
 		t.Error("the tags differ")

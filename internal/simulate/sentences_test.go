@@ -9,8 +9,8 @@ import (
 	"snug/internal/setup"
 )
 
-// TestSentenceLoop checks that the loop known by name is what a program with that trainer was measured at, and that
-// other loops, which take the loss from the model, refuse an encoder.
+// TestSentenceLoop compares the loop named sentence-transformers with a measured program, and checks that other
+// loops, which take the loss from the model, refuse an encoder.
 func TestSentenceLoop(t *testing.T) {
 	s := sentenceSetup(&setup.Setup{Steps: 3, Optimizer: "adamw", Clip: true}, func(...string) string { return "" })
 	for _, p := range programs(t, "measured_libraries.jsonl") {
@@ -23,16 +23,17 @@ func TestSentenceLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := played(t, res).PeakReserved; got != p.Measured.Reserved || len(s.Script.Notes()) > 0 {
-			t.Errorf("it reserves %d bytes, measured are %d; notes %q", got, p.Measured.Reserved, s.Script.Notes())
+			t.Errorf("it reserves %d bytes, measured %d; notes %q", got, p.Measured.Reserved, s.Script.Notes())
 		}
 	}
 	s.Loop, s.Script = "script", &setup.Script{Name: "script"}
-	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "an encoder returns none") {
+	if _, err := Run(s, Options{}); err == nil || !strings.Contains(err.Error(), "an encoder returns no loss") {
 		t.Errorf("an encoder in a tutorial's loop: %v", err)
 	}
 }
 
-// TestSentenceLosses checks that losses are followed without a note, and that a third text costs what a second does.
+// TestSentenceLosses checks that losses are followed without a note, and that three texts take more memory than
+// two.
 func TestSentenceLosses(t *testing.T) {
 	peak := map[string]uint64{}
 	for _, loss := range []string{"mnrl", "cosine", "cosent", "triplet", "mnrl3", "contrastive", "softmax", "margin", "matryoshka"} {

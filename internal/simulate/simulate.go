@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package simulate runs a training setup on the ops of package shadow, from loading the model through the
-// first steps, and returns the stream of its allocations. It does not play the stream: peaks are computed
-// by package allocator.
+// first steps, and returns the stream of its allocations. It does not play the stream; package allocator computes
+// peaks.
 package simulate
 
 import (
@@ -31,22 +31,22 @@ const (
 	Evaluation        // a forward pass without gradients, between steps
 )
 
-// phaseNames are the names of the phases, as people see them.
+// phaseNames are the names of the phases shown to users.
 var phaseNames = [...]string{Load: "load", Forward: "forward", Backward: "backward", Optimizer: "optimizer", Evaluation: "evaluation"}
 
 // PhaseName returns the name of a phase.
 func PhaseName(phase uint32) string { return phaseNames[phase] }
 
-// Settled is the number of micro-batches after which each further one makes the same allocations
-// and frees: gradients and casts exist, and the allocator has its segments.
+// Settled is the number of micro-batches after which all others make the same allocations and frees: gradients
+// and casts exist, and the allocator has its segments.
 const Settled = 4
 
 // Result is a simulated run.
 type Result struct {
 	World     *shadow.World  // where it ran
 	Loops     *stream.Folded // the trace, if it is folded
-	Params    int            // all parameters of the model
-	Trainable int            // the parameters that are trained
+	Params    int            // number of parameters of the model
+	Trainable int            // number of trained parameters
 	Gradients uint64         // bytes of the trained parameters, in their own type
 }
 
@@ -54,27 +54,27 @@ type Result struct {
 type Options struct {
 	Log          func(w *shadow.World, op string) // called for each op and phase
 	Undivided    bool                             // the loss is not divided, as in the op recordings
-	OutOfPlace   bool                             // gradients that meet are never added in place
+	OutOfPlace   bool                             // gradients are never added in place
 	LateBuckets  bool                             // DDP's first buckets are released in the step after next
 	Skips        []bool                           // steps whose scaled gradients overflowed, so that nothing was updated
 	Watch        Stopwatch                        // measures a step after the first ones, if set
-	Brief        bool                             // the first step, which makes the optimizer's states, has one micro-batch
-	Card         gpu.Card                         // the card that kernels are chosen for; the reference card if it has no capability
-	Side         kernel.Side                      // which bound to use if the needs of a kernel are unknown
+	Brief        bool                             // the first step, which allocates the optimizer's states, has one micro-batch
+	Card         gpu.Card                         // the card that kernels are chosen for; the reference card if it has no compute capability
+	Side         kernel.Side                      // which bound to use if a kernel's needs are unknown
 	Local        bool                             // a script's step is a function: its variables are freed when it returns, and it prefetches nothing
 	Model        Maker                            // builds a model instead of the setup's, if set
 	Folds        bool                             // long loops stay folded in the result
-	MaxEvents    int                              // limit on the number of events, counted folded if the run is; 0 for none
-	Whole        bool                             // every batch of a script's loader is run, for a comparison with a recording
+	MaxEvents    int                              // limit on the number of events, counted folded if the run is folded; 0 for none
+	Whole        bool                             // run every batch of a script's loader, for comparison with a recording
 	Describes    bool                             // the world keeps the form of each tensor
 	Stop         func() error                     // called before each micro-batch; an error ends the run; may be nil
-	NoneSelected bool                             // masks about which nothing is known select one element, not all
+	NoneSelected bool                             // masks with unknown contents select one element, not all
 }
 
-// Maker builds a model by hand.
+// Maker builds a custom model.
 type Maker func(b *nn.Builder, how family.Run) (family.Model, error)
 
-// Stopwatch measures the time of a step from the calls it gets.
+// Stopwatch measures the time of a step from the calls it receives.
 type Stopwatch interface {
 	shadow.Meter
 	MicroDone()                                                  // a micro-batch has ended
@@ -89,28 +89,28 @@ type run struct {
 	o         Options
 	w         *shadow.World
 	builder   *nn.Builder
-	own       []*shadow.Tensor // parameters that a script trains
+	own       []*shadow.Tensor // parameters trained by a script
 	model     family.Model
-	shape     *family.Shape    // of the current micro-batch
+	shape     *family.Shape    // shape of the current micro-batch
 	script    family.Scripted  // the model, if it has its own training script
-	names     loopNames        // variables of that script
-	wrapper   wrapper          // of a run on several GPUs
+	names     loopNames        // variables of the training script
+	wrapper   wrapper          // for a run on several GPUs
 	params    []*shadow.Tensor // passed to the optimizer
 	mine      []*shadow.Tensor // the parameters that this process updates
-	trained   []*shadow.Tensor // of the model on several GPUs, before any was sharded
+	trained   []*shadow.Tensor // trained parameters of a model on several GPUs, before sharding
 	opt       train.Optimizer
 	scaler    *train.GradScaler                // for amp-fp16
 	at        int                              // the current step
 	folds     bool                             // only a few iterations of long loops are simulated
-	tokens    [][]int                          // of each micro-batch of each step, if they vary
-	opening   map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every such step begins
-	config    *family.Config                   // of the model, if it has one
+	tokens    [][]int                          // tokens of each micro-batch of each step, if they vary
+	opening   map[family.Shape]*shadow.Passage // the first micro-batch of each shape, with which every step of that shape begins
+	config    *family.Config                   // config of the model, if it has one
 	calling   *family.Calling                  // how the model is called, if a script calls it
 	keeping   *family.Calling                  // which outputs a call keeps, if snug's own evaluation keeps some
-	here      bool                             // the script makes its model on the card
-	weights   shadow.DType                     // of the model that the script loads; None if the setup decides
-	torchtune bool                             // the script makes its model from torchtune's modules
-	untuned   bool                             // but it has another library's
+	here      bool                             // the script creates its model on the card
+	weights   shadow.DType                     // type of the model that the script loads; None if the setup decides
+	torchtune bool                             // the script builds its model from torchtune's modules
+	untuned   bool                             // the script uses torchtune, but its model is simulated with another library's modules
 }
 
 // Run simulates the steps of a setup. Only a few iterations of a long loop are simulated; the rest are
@@ -119,17 +119,17 @@ func Run(s *setup.Setup, o Options) (*Result, error) {
 	if Follows(s) && s.Script.Abandoned() {
 		plain := *s
 		plain.Script = nil
-		return runLoop(&plain, o) // another batch would not change that
+		return runLoop(&plain, o) // a different batch would not change that
 	}
 	res, err := runLoop(s, o)
 	if err == nil || !Follows(s) || !s.Script.Guessed || o.Stop != nil && o.Stop() != nil {
 		return res, err
 	}
 	if errors.Is(err, setup.ErrUnknownModel) {
-		return nil, err // a step in its own function would train something else
+		return nil, err // a step in its own function would train a different model
 	}
 	s.Script.Abandon()
-	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures are for a step in its own function, and may be too low", s.Loop, err)})
+	s.Script.Note([]string{fmt.Sprintf("the loop of %s cannot be followed (%v); the figures assume a step in its own function, and may be too low", s.Loop, err)})
 	plain := *s
 	plain.Script = nil
 	return runLoop(&plain, o)
@@ -235,7 +235,7 @@ func runFolded(s *setup.Setup, o Options, folds bool) (res *Result, err error) {
 // stopped is the panic that ends a cancelled run.
 type stopped struct{ error }
 
-// goesOn panics if the run is to stop.
+// goesOn panics if the run has been cancelled.
 func (r *run) goesOn() {
 	if r.o.Stop == nil {
 		return
@@ -245,8 +245,8 @@ func (r *run) goesOn() {
 	}
 }
 
-// steps runs the steps. From the second update on a step usually leaves everything as it was. Then the
-// rest are the same, and are only copied. How many steps there are is the setting steps, in setup/table_place.go.
+// steps runs the steps. After the second update a step usually leaves the memory as it found it; the remaining
+// steps are then identical, and are only copied. The setting steps, in setup/table_place.go, is their number.
 func (r *run) steps() {
 	o, from := r.o, 0
 	for i := range r.s.Steps {
@@ -264,8 +264,8 @@ func (r *run) steps() {
 	}
 }
 
-// settle prepares for many more steps, if each has its own length: what step i dropped is used again,
-// and memory for the remaining events is allocated at once.
+// settle prepares for many more steps, if each has its own length: it recycles what step i dropped, and allocates
+// memory for the remaining events at once.
 func (r *run) settle(i int) {
 	if r.tokens == nil || !r.mayCopy() {
 		return
@@ -276,13 +276,13 @@ func (r *run) settle(i int) {
 	}
 }
 
-// mayCopy reports whether events that are sure to repeat may be copied and not simulated: on one GPU,
-// without a log of every op.
+// mayCopy reports whether events that are sure to repeat may be copied instead of simulated: on one GPU, without
+// a log of every op.
 func (r *run) mayCopy() bool { return r.o.Log == nil && r.wrapper == nil && r.script == nil }
 
-// metered reports whether the watch measures micro-batch k of this step. It measures
-// each kind once, after the first step: those that find gradients in the second
-// step, when optimizer states exist, and the opening one if it is run.
+// metered reports whether the watch measures micro-batch k of this step. It measures each kind once:
+// micro-batches that find gradients in the second step, when optimizer states exist, and the opening one in the
+// step that simulates it.
 func (r *run) metered(k int) bool {
 	if k == 0 && r.mayCopy() {
 		return r.at == 0
@@ -293,7 +293,7 @@ func (r *run) metered(k int) bool {
 func (r *run) load() error {
 	r.newWorld()
 	if r.calling != nil {
-		return nil // the script loads what it needs
+		return nil // the script loads its own model
 	}
 	if err := r.loadModel(); err != nil {
 		return err
@@ -365,7 +365,7 @@ func (r *run) makeModel() error {
 		return err
 	}
 	if r.script != nil && s.Evaluation != nil {
-		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, at the training batch, which keeps no logits; remove it")
+		return setup.Wrong("{evaluation}: nanoGPT's train.py has its own evaluation, which uses the training batch size and keeps no logits; remove it")
 	}
 	if err := r.quantize(); err != nil {
 		return err
@@ -376,7 +376,7 @@ func (r *run) makeModel() error {
 	return r.distribute()
 }
 
-// addLora freezes the model and adds adapters, if the setup asks for them.
+// addLora freezes the model and adds adapters, if the setup has any.
 func (r *run) addLora() error {
 	l := r.s.LoRA
 	if l == nil {
@@ -388,16 +388,16 @@ func (r *run) addLora() error {
 	names, how := r.builder.LinearNames(), r.lora()
 	for _, name := range l.Save {
 		if !r.builder.Saves(name) {
-			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and other layers cannot be saved here", name)
+			return setup.Wrong("{lora.save} %s: this model has no linear layer or embedding of that name, and saving other layers is not simulated", name)
 		}
 		if slices.ContainsFunc(r.builder.QuantizedLayers(), func(at string) bool { return nn.Named(at, name) }) {
-			return setup.Wrong("{lora.save} %s: its weight is quantized, and cannot be trained; remove it", name)
+			return setup.Wrong("{lora.save} %s: its weight is quantized and cannot be trained; remove it", name)
 		}
 	}
 	if r.builder.TrainsCopies(how) {
 		return setup.Wrong("{lora.dora} with {lora.dropout} on %s: PEFT computes gradients of whole weights there, which are not simulated; set {lora.dropout} to 0", r.s.Model.Title())
 	}
-	if !r.tuned() { // whose layers were made with them
+	if !r.tuned() { // otherwise the layers already have adapters
 		r.builder.AddLora(how)
 	}
 	if !r.builder.Adapted() {
@@ -415,7 +415,7 @@ func (r *run) addLora() error {
 	return nil
 }
 
-// lora returns the adapters that the setup asks for; none have rank 0.
+// lora returns the setup's adapters; rank 0 means none.
 func (r *run) lora() nn.Lora {
 	l := r.s.LoRA
 	if l == nil {
@@ -431,7 +431,7 @@ func (r *run) lora() nn.Lora {
 	return nn.Lora{Rank: l.Rank, Dropout: l.Dropout, Targets: targets, PEFT: l.PEFT, DoRA: l.DoRA, Save: l.Save}
 }
 
-// tuned reports whether the model is made from torchtune's modules or LitGPT's, with their adapters.
+// tuned reports whether the model is built from torchtune's or LitGPT's modules, including their adapters.
 func (r *run) tuned() bool {
 	_, torchtune := r.model.(family.Roped)
 	_, litgpt := r.model.(family.Outside)
@@ -448,18 +448,19 @@ func (r *run) lossOf(b family.Batch) *shadow.Tensor {
 	return m.LossOf(b)
 }
 
-// litGPT says whether the model is LitGPT's own, and which. Its code of October 2023 goes with PyTorch 2.1.
+// litGPT returns whether the model is LitGPT's own, and which version. Its code of October 2023 was used with
+// PyTorch 2.1.
 func (r *run) litGPT() family.LitGPT {
 	s := r.s
 	return family.LitGPT{On: s.HasLitGPTsModel(), First: s.BeforeTorch(202), Flat: s.Dist != nil && s.DistKind() == setup.FSDP1}
 }
 
-// thereAre returns the last part of the error about targets that do not exist: which ones do.
+// thereAre returns the end of the error about unknown targets, which lists the existing ones.
 func thereAre(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "; it has " + strings.Join(names, ", ")
 }
 
 // step runs one optimizer step: the micro-batches, then the update.
@@ -483,9 +484,8 @@ func (r *run) step(skip bool) {
 	r.note("step ends")
 }
 
-// zeroGrad is optimizer.zero_grad(set_to_none). Gradients filled with zeros
-// stay where they are, and the next backward adds to them (torch/optim/optimizer.py,
-// 2.11: zero_ or _foreach_zero_, in place).
+// zeroGrad is optimizer.zero_grad(set_to_none). Gradients filled with zeros keep their memory, and the next
+// backward adds to them (torch/optim/optimizer.py, 2.11: zero_ or _foreach_zero_, in place).
 func (r *run) zeroGrad() {
 	if !r.s.KeepsGradients() {
 		train.ZeroGrad(r.params)
@@ -493,7 +493,7 @@ func (r *run) zeroGrad() {
 }
 
 // microBatches runs the micro-batches of a step. The first one finds no gradients, unless they are kept,
-// and is the same in every step. Further ones do the same and add to its gradients. Repetitions are only
+// and is the same in every step. The others do the same and add to its gradients. Repeated micro-batches are only
 // copied.
 func (r *run) microBatches() {
 	from, n := 0, max(r.s.Accumulation, 1)
@@ -551,7 +551,7 @@ func (r *run) update(skip bool) {
 	r.scaler.Update()
 }
 
-// microBatch runs one forward and backward pass, the k-th of its step.
+// microBatch runs the k-th forward and backward pass of a step.
 func (r *run) microBatch(k int) {
 	if r.o.Watch != nil && r.metered(k) {
 		r.w.Meter = r.o.Watch
@@ -602,7 +602,7 @@ func (r *run) scaled(loss *shadow.Tensor) {
 	shadow.BackwardTemporary(loss)
 }
 
-// clip limits the norm of the gradients, which must be unscaled for that.
+// clip limits the norm of the gradients, which must be unscaled first.
 func (r *run) clip() {
 	if r.scaler != nil {
 		r.scaler.Unscale(r.params)
@@ -631,7 +631,7 @@ func weightType(s *setup.Setup) shadow.DType {
 	return typeOf(held)
 }
 
-// typeOf returns a type by its name, float32 for "".
+// typeOf returns the type with the given name, or float32 for "".
 func typeOf(name string) shadow.DType {
 	switch name {
 	case setup.BF16:
@@ -653,8 +653,8 @@ func autocastType(precision string) shadow.DType {
 	return shadow.None
 }
 
-// rules returns the rules for the card and the versions; empty ones mean the reference card and the
-// newest known version.
+// rules returns the rules for the card and the versions. Empty arguments mean the reference card and the newest
+// known version.
 func rules(v setup.Versions, card gpu.Card) kernel.Rules {
 	r := card.Kernels(versionNumber(v.Torch, 211))
 	r.BitsAndBytes = versionNumber(v.BitsAndBytes, 50)

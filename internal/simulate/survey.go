@@ -11,11 +11,11 @@ import (
 	"snug/internal/shadow"
 )
 
-// maxSurveyed limits the events before a script trains, such as those of an evaluation.
+// maxSurveyed limits the number of events before a script trains, such as those of an evaluation.
 const maxSurveyed = 1_000_000
 
-// Survey follows the script of a setup only to learn what it shows about its run: the model, if the setup has none yet,
-// and otherwise the sizes of its batches. It returns what was learned before an error as well.
+// Survey follows a setup's script only to learn about its run: the model, if the setup has none yet, otherwise
+// the sizes of its batches. On an error, it also returns what it had learned by then.
 func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	defer func() {
 		switch e := recover().(type) {
@@ -50,7 +50,7 @@ func Survey(s *setup.Setup) (out setup.Survey, err error) {
 	}, unsimulated(err)
 }
 
-// unsimulated turns the script's error for a model that no family simulates into the setup's.
+// unsimulated converts the script's error for a model that no family simulates to the setup's.
 func unsimulated(err error) error {
 	var no *script.Unsimulated
 	if errors.As(err, &no) {

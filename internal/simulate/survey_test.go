@@ -13,14 +13,14 @@ import (
 	"snug/internal/setup"
 )
 
-// loopSource reads the programs' files and what they load.
+// loopSource reads the programs' files and the files they load.
 func loopSource() setup.Source {
 	open := func(name string) (io.ReadCloser, error) { return os.Open(name) }
 	return setup.Source{Open: open, Base: loopsDir, Survey: Survey}
 }
 
-// TestSurveyedPrograms compares each program, described by nothing but its command line, with the same program
-// whose setup gives model, batch and length.
+// TestSurveyedPrograms compares each program, given only by its command line, with the same program in a setup
+// that specifies model, batch and length.
 func TestSurveyedPrograms(t *testing.T) {
 	tried := map[string]bool{}
 	for _, file := range []string{"measured_plain.jsonl", "measured_libraries.jsonl", "measured_trainer.jsonl", "measured_wild.jsonl"} {
@@ -55,7 +55,7 @@ func (p program) surveyed(t *testing.T, tried map[string]bool) {
 		t.Errorf("batch %d of %d tokens, want %d of %d", got.Batch, got.Seq, want.Batch, want.Seq)
 	}
 	if !reflect.DeepEqual(got.Model.Config, want.Model.Config) && want.Model.Config != nil {
-		t.Errorf("another model: %s", got.Script.Origins())
+		t.Errorf("a different model: %s", got.Script.Origins())
 	}
 	if tried[p.Program] || t.Failed() {
 		return
@@ -77,16 +77,16 @@ func (p program) surveyed(t *testing.T, tried map[string]bool) {
 	b, errB := Run(whole, Options{})
 	if errA != nil || errB != nil {
 		if fmt.Sprint(errA) != fmt.Sprint(errB) {
-			t.Errorf("%v, and with an explicit setup %v", errA, errB)
+			t.Errorf("%v, but with an explicit setup %v", errA, errB)
 		}
 		return
 	}
 	if x, y := played(t, a), played(t, b); x.PeakReserved != y.PeakReserved || x.PeakAllocated != y.PeakAllocated {
-		t.Errorf("%d bytes, and with an explicit setup %d", x.PeakReserved, y.PeakReserved)
+		t.Errorf("%d bytes, but with an explicit setup %d", x.PeakReserved, y.PeakReserved)
 	}
 }
 
-// TestVisionModelByName checks that torchvision's get_model is the model that it is given the name of.
+// TestVisionModelByName checks that torchvision's get_model returns the named model.
 func TestVisionModelByName(t *testing.T) {
 	text := "import torch, torchvision\nmodel = torchvision.models.get_model(\"resnet18\", weights=None).cuda()\nopt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
 	open := func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }

@@ -24,14 +24,13 @@ type measuredRun struct {
 	Trace string      `json:"trace"`
 }
 
-// measuredFolder returns the folder of measured runs: the repository's, or the larger set
-// that SNUG_TRUTH names.
+// measuredFolder returns the folder of measured runs: the repository's, or the larger set in SNUG_TRUTH.
 func measuredFolder() string {
 	return cmp.Or(os.Getenv("SNUG_TRUTH"), "../../testdata/measured")
 }
 
 // measuredRuns reads the rows that have a recording from every .jsonl file of a
-// folder. The repository does not hold all recordings.
+// folder. The repository does not contain all recordings.
 func measuredRuns(t *testing.T, folder string) []measuredRun {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(folder, "*.jsonl"))
@@ -80,8 +79,8 @@ func moments(tr *stream.Trace, opAt func(event int) string) []moment {
 	return append(out, moment{op: "end", freed: sorted(freed)})
 }
 
-// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH
-// names a folder with more of them.
+// TestTraces compares whole simulated runs with recordings of the same runs, including loading. SNUG_TRUTH may
+// name a folder with more of them.
 func TestTraces(t *testing.T) {
 	folder := measuredFolder()
 	runs := measuredRuns(t, folder)
@@ -90,11 +89,11 @@ func TestTraces(t *testing.T) {
 	}
 	for _, r := range runs {
 		if m := r.Setup.Model; m.Name == "" && m.Config == nil {
-			continue // custom code, for which there are only recordings
+			continue // custom code, which is never simulated
 		}
 		t.Run(r.Setup.ID, func(t *testing.T) {
 			if d := r.Setup.Dist; d != nil && d.Kind == "ddp" {
-				d.Mesh[setup.Data] = 1 // one rank of a group of one: only the comparison of shapes depends on it
+				d.Mesh[setup.Data] = 1 // one rank in a group of one; this affects only the comparison of shapes
 			}
 			compareTrace(t, &r.Setup, filepath.Join(folder, r.Trace))
 		})
@@ -115,7 +114,7 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 	want := moments(rec.Busiest().Trace, func(event int) string { return fmt.Sprintf("event %d", event) })
 	want = afterConstant(want)
 	got := simulatedRun(t, s, nil)
-	if s.Precision == "amp-fp16" { // the first steps may have overflowed, which depends on the numbers
+	if s.Precision == "amp-fp16" { // the first steps may have overflowed, depending on the values
 		for n := 1; n <= s.Steps && !slices.EqualFunc(got, want, sameMoment); n++ {
 			got = simulatedRun(t, s, slices.Repeat([]bool{true}, n))
 		}
@@ -126,9 +125,8 @@ func compareTrace(t *testing.T, s *setup.Setup, path string) {
 	compare(t, got, want)
 }
 
-// anyTime ignores when the largest allocation of a DDP run is freed: it is
-// the first bucket, which the process group's watchdog may hold up to 100 ms
-// longer than DDP itself.
+// anyTime ignores when the largest allocation of a DDP run is freed. It is the first bucket, which the process
+// group's watchdog may hold up to 100 ms longer than DDP itself.
 func anyTime(m []moment) []moment {
 	largest := slices.MaxFunc(m, func(a, b moment) int { return cmp.Compare(a.size, b.size) }).size
 	for i := range m {
@@ -137,8 +135,8 @@ func anyTime(m []moment) []moment {
 	return m
 }
 
-// afterConstant drops a constant that a library makes when it is imported:
-// some recordings contain it, others began after it.
+// afterConstant drops a constant that a library makes when it is imported. Some recordings contain it, others
+// started after it.
 func afterConstant(m []moment) []moment {
 	if m[0].size <= 4 {
 		return m[1:]

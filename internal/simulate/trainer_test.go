@@ -10,7 +10,7 @@ import (
 	"snug/internal/setup"
 )
 
-// trainerLine returns the program of the measured runs with two layers and further arguments.
+// trainerLine returns the measured runs' program with two layers and additional arguments.
 func trainerLine(t testing.TB, more string) *setup.Setup {
 	p := program{ID: more, Program: "trainer/train.py"}
 	line := "--config_name models/gpt2-2l --block_size 256 --per_device_train_batch_size 2 --output_dir out --save_strategy no --logging_steps 2 --max_steps 6 --bf16 "
@@ -20,7 +20,7 @@ func trainerLine(t testing.TB, more string) *setup.Setup {
 	return p.setup(t)
 }
 
-// TestTrainerRepeats compares long runs of which only a part is followed with the complete runs.
+// TestTrainerRepeats compares long runs that are only partly followed with the complete runs.
 func TestTrainerRepeats(t *testing.T) {
 	for _, more := range []string{
 		"--gradient_accumulation_steps 12",
@@ -45,7 +45,7 @@ func TestTrainerRepeats(t *testing.T) {
 			}
 			got, want := played(t, some), played(t, all)
 			if got.PeakReserved != want.PeakReserved {
-				t.Errorf("reserved %d, in the whole run %d", got.PeakReserved, want.PeakReserved)
+				t.Errorf("reserved %d, but %d in the complete run", got.PeakReserved, want.PeakReserved)
 			}
 		})
 	}
@@ -89,20 +89,20 @@ func trainerPeak(t testing.TB, body string) (uint64, []string) {
 	return played(t, res).PeakAllocated, s.Script.Notes()
 }
 
-// TestTrainerOverrides checks that the effects of a subclass or a callback are counted.
+// TestTrainerOverrides checks that the effects of a subclass or a callback are included.
 func TestTrainerOverrides(t *testing.T) {
 	plain, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train()\n")
 	if len(notes) > 0 {
 		t.Errorf("notes of a plain run: %q", notes)
 	}
 	resumed, notes := trainerPeak(t, "Trainer(model, arguments(), train_dataset=Tokens()).train(resume_from_checkpoint='out/checkpoint-5')\n")
-	if max(resumed, plain)-min(resumed, plain) > plain/100 || len(notes) > 0 { // other blocks hold the states
+	if max(resumed, plain)-min(resumed, plain) > plain/100 || len(notes) > 0 { // states occupy other blocks
 		t.Errorf("resumed: %d after %d, %q", resumed, plain, notes)
 	}
 	const logits = 2 * 256 * 50257 * 4
 	for name, c := range map[string]struct {
 		body string
-		more uint64 // than the plain run
+		more uint64 // bytes more than the plain run
 	}{
 		"outputs kept": {`
 class Keeping(Trainer):

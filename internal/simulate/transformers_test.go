@@ -9,10 +9,11 @@ import (
 	"snug/internal/setup"
 )
 
-// What Mistral-7B with LoRA allocated at its peak on an A100 under two releases of transformers, at two
-// batches of 4096 tokens (foundation-model-stack/fms-acceleration, scripts/benchmarks/refs/a100_80gb.csv, at
-// 9239802 and 24bdadb). Between them the loss moved out of the model's forward, and the 16-bit logits
-// stay beside the float32 ones: 1.0 GB at a batch of 4, of which a tenth would be seen.
+// TestCausalLossByRelease compares the peak of Mistral-7B with LoRA on an A100 under two releases of
+// transformers, at two batch sizes and 4096 tokens (foundation-model-stack/fms-acceleration,
+// scripts/benchmarks/refs/a100_80gb.csv, at 9239802 and 24bdadb). Between them the loss moved out of the model's
+// forward, and the 16-bit logits are kept next to the float32 ones: 1.0 GB at a batch of 4. The test would notice
+// a tenth of that.
 func TestCausalLossByRelease(t *testing.T) {
 	for _, c := range []struct {
 		transformers string
@@ -31,7 +32,8 @@ func TestCausalLossByRelease(t *testing.T) {
 	}
 }
 
-// From 4.49 logits are not copied: two float32 ones less a token, and the 16-bit ones stay.
+// TestCausalLossPadsLabels checks that logits are not copied from 4.49 on, which saves two float32 tensors
+// without the last token and keeps the 16-bit logits.
 func TestCausalLossPadsLabels(t *testing.T) {
 	was, is := peakOff(t, mistralLora(4, "4.48"), nil, 0), peakOff(t, mistralLora(4, "4.49"), nil, 0)
 	if newest := peakOff(t, mistralLora(4, ""), nil, 0); is != newest {
@@ -42,8 +44,9 @@ func TestCausalLossPadsLabels(t *testing.T) {
 	}
 }
 
-// The same under FSDP1 over two GPUs, and Llama-3-8B with Liger's kernels over two and four
-// (refs/a100_80gb_liger.csv there): each block's input, and the gradient of it, stay to the backward's end.
+// TestLoraUnderFSDP1 compares the same run under FSDP1 on two GPUs, and Llama-3-8B with Liger's kernels on two
+// and four (refs/a100_80gb_liger.csv there). Each block's input and its gradient are kept until the end of
+// backward.
 func TestLoraUnderFSDP1(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -64,7 +67,7 @@ func TestLoraUnderFSDP1(t *testing.T) {
 	}
 }
 
-// over spreads a run over GPUs.
+// over distributes a run over several GPUs.
 func over(gpus int, s *setup.Setup) *setup.Setup {
 	d := setup.Over(setup.FSDP1, gpus)
 	d.Load = setup.LoadSharded
@@ -75,7 +78,7 @@ func over(gpus int, s *setup.Setup) *setup.Setup {
 	return s
 }
 
-// llamaLora is Llama-3-8B as that benchmark trains it.
+// llamaLora returns Llama-3-8B as the benchmark trains it.
 func llamaLora(batch int) *setup.Setup {
 	s := mistralLora(batch, "4.45")
 	s.Model.Config = map[string]any{"model_type": "llama", "intermediate_size": 14336.0, "num_key_value_heads": 8.0, "vocab_size": 128256.0}
@@ -94,8 +97,8 @@ func mistralLora(batch int, transformers string) *setup.Setup {
 	}
 }
 
-// Mixtral in 4 bits under transformers 4, whose experts are modules and are quantized: measured as above, at
-// 24bdadb, with double quantization.
+// TestExpertsAreQuantizedModules compares 4-bit Mixtral under transformers 4, whose experts are modules and are
+// quantized, with measurements from the benchmark above, at 24bdadb, with double quantization.
 func TestExpertsAreQuantizedModules(t *testing.T) {
 	for batch, allocated := range map[float64]float64{4: 36731843072, 8: 48770183680} {
 		s, err := setup.Decode(map[string]any{
@@ -115,7 +118,7 @@ func TestExpertsAreQuantizedModules(t *testing.T) {
 	}
 }
 
-// The experts have as many parameters in either form.
+// TestExpertsInEitherForm checks that the experts have the same number of parameters in both releases.
 func TestExpertsInEitherForm(t *testing.T) {
 	for _, model := range []string{"mixtral", "qwen3_moe"} {
 		params := map[string]int{}

@@ -17,16 +17,15 @@ import (
 	"snug/internal/setup"
 )
 
-// sized is a program whose model, batch and length are not in arguments of the usual names.
+// sized is a program that does not use the usual argument names for model, batch and length.
 type sized struct {
 	program
 	Batch, Seq int
 	Model      string
 }
 
-// allowed is how far a program may be off its measured peaks, in percent, where that is more than a tenth: the
-// second backward of a gradient is counted roughly, and of cuDNN's memory for recurrent layers only a few sizes are
-// known.
+// allowed is the tolerance for the peaks of some programs, in percent; for others it is 0.1: double backward is
+// only approximated, and only a few sizes of cuDNN's memory for recurrent layers are known.
 var allowed = map[string]float64{"wild2/grad_penalty.py": 8, "wild2/own_lstm_tbptt.py": 1.5, "wild2/adafactor_bf16.py": 0.25, "wild2/hf_callbacks_gc.py": 0.15}
 
 // TestSecondWildLoops compares programs by another author with their measured peaks.
@@ -71,7 +70,7 @@ func sizedPrograms(t *testing.T, file string) (out []sized) {
 	return out
 }
 
-// setup returns the setup of the program. A script that builds its own model gets GPT-2, which is not used.
+// setup returns the setup of the program. A script that builds its own model has GPT-2 as an unused placeholder.
 func (p sized) setup(t testing.TB) *setup.Setup {
 	s := &setup.Setup{Steps: 3, Optimizer: "adamw", Loop: p.Program, Precision: setup.FP32, Batch: p.Batch, Seq: p.Seq}
 	model := cmp.Or(p.Model, "gpt2")
@@ -108,7 +107,7 @@ func readConfig(name string) (out map[string]any, err error) {
 	return out, err
 }
 
-// TestNamedModels checks which of two models of a script is the setup's.
+// TestNamedModels checks which of a script's two models is the setup's.
 func TestNamedModels(t *testing.T) {
 	of := func(name string) map[string]any {
 		config, err := readConfig("models/" + name)
@@ -123,7 +122,7 @@ func TestNamedModels(t *testing.T) {
 		t.Errorf("the setup's model is not recognized: %v, %v", own, found)
 	}
 	if own, found := named("models/llama-160m"); !found || own["model_type"] != "llama" {
-		t.Errorf("another model is %v, %v", own["model_type"], found)
+		t.Errorf("the other model is %v, %v", own["model_type"], found)
 	}
 	if _, found := named("models/none"); found {
 		t.Error("a model without a configuration is found")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sentence-transformers' trainer, with MultipleNegativesRankingLoss over an anchor and what it is compared with.
+# sentence-transformers' trainer, with MultipleNegativesRankingLoss over an anchor and the texts it is compared
+# with.
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, losses, models
 from snug import eval_loader, load_model, loader, settings
 

@@ -15,7 +15,7 @@ args = TrainingArguments(
     eval_steps=settings.evaluation.every if settings.evaluation else None,
     per_device_eval_batch_size=settings.evaluation.batch if settings.evaluation else 8,
 )
-# The Trainer keeps logits if something is computed from them.
+# The Trainer keeps logits only if metrics are computed from them.
 compute_metrics = (lambda prediction: {}) if settings.evaluation and settings.evaluation.keeps_logits else None
 model = load_model()
 trainer = Trainer(model=model, args=args, train_dataset=loader.dataset,

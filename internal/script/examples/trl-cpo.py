@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# TRL's CPOTrainer, which has SimPO too, with the setup's arguments.
+# TRL's CPOTrainer, which also implements SimPO, with the setup's arguments.
 from snug import eval_loader, load_model, loader, settings
 from trl.experimental.cpo import CPOConfig, CPOTrainer
 

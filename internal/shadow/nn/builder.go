@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nn has the layers that models are built from, as in torch.nn, transformers, PEFT and
-// bitsandbytes: the parameters of each layer and the ops of its forward pass. A Builder collects a
-// model's parameters in PyTorch's order, and then changes the model as libraries do: ties, casts,
-// adapters, 4-bit weights.
+// Package nn has the layers that models are built from, as in torch.nn, transformers, PEFT and bitsandbytes: each
+// layer's parameters and the ops of its forward pass. A Builder collects a model's parameters in PyTorch's order,
+// and then modifies the model as libraries do: it ties, casts, adapts and quantizes weights.
 package nn
 
 import (
@@ -18,17 +17,17 @@ type Builder struct {
 	W              *shadow.World // the world that the model lives in
 	DType          shadow.DType  // type of new parameters
 	Meta           bool          // parameters have no memory until they are sharded or quantized
-	Output         string        // last name of the layer that makes logits: one value for each word of the vocabulary
-	WholeQuantized bool          // bitsandbytes quantizes that layer too
+	Output         string        // last path component of the layer that makes logits, one value per vocabulary entry
+	WholeQuantized bool          // bitsandbytes quantizes the output layer too
 	Blocks         []string      // paths of the lists of blocks, which FSDP wraps one by one
 	all            []*shadow.Tensor
 	made           []*shadow.Tensor // parameters and buffers, in the order they were made
 	layers         []any            // each *Linear, *Embedding and buffer's *Tensor, in order
 	inputs         *Embedding       // the first embedding, returned by get_input_embeddings
-	outer          *Builder         // of the model that contains this one
+	outer          *Builder         // builder of the model that contains this one
 	prefix         string           // its path there
 	tied           []Tie
-	mapped         bool             // the table of quantized scales exists on the GPU
+	mapped         bool             // the table of quantized scales is on the GPU
 	norms          []*shadow.Tensor // the parameters of each nn.LayerNorm
 }
 
@@ -38,13 +37,13 @@ type Tie struct {
 	To *shadow.Tensor // the shared parameter
 }
 
-// Within returns the builder of a model inside this one. Its parameters belong to
-// both, and changes to the inner model leave the rest of the outer one alone.
+// Within returns a builder for a model inside this one. Its parameters belong to both; changes to the inner model
+// do not affect the rest of the outer one.
 func (b *Builder) Within(name string) *Builder {
 	return &Builder{W: b.W, DType: b.DType, Meta: b.Meta, Output: b.Output, outer: b, prefix: b.prefix + name + "."}
 }
 
-// keep adds a parameter to the model and those around it.
+// keep adds a parameter to the model and to the models around it.
 func (b *Builder) keep(p *shadow.Tensor) {
 	for ; b != nil; b = b.outer {
 		b.all = append(b.all, p)
@@ -52,8 +51,8 @@ func (b *Builder) keep(p *shadow.Tensor) {
 	}
 }
 
-// CastParameters is model.to(dtype) without its buffers: each floating parameter is copied before its old
-// memory is freed.
+// CastParameters is model.to(dtype) for the parameters only: each floating-point parameter is copied before its
+// old memory is freed.
 func (b *Builder) CastParameters(dt shadow.DType) {
 	for _, p := range b.Parameters() {
 		p.CastInPlace(dt)
@@ -76,7 +75,7 @@ func (b *Builder) Buffer(dt shadow.DType, d ...int) *shadow.Tensor {
 	return b.Register(b.W.Empty(shadow.Dims(d...), dt))
 }
 
-// BufferAt is Buffer with a path, for a module in which other modules are made after the buffer.
+// BufferAt is Buffer with a path, for a module that makes other modules after the buffer.
 func (b *Builder) BufferAt(name string, dt shadow.DType, d ...int) *shadow.Tensor {
 	t := b.Buffer(dt, d...)
 	t.Rename(b.prefix + name)
@@ -110,7 +109,7 @@ func (b *Builder) Buffers() []*shadow.Tensor {
 	return out
 }
 
-// Scratch makes a tensor and drops it at once, such as the one that a buffer is initialized from.
+// Scratch makes a tensor and drops it at once, such as the initial value of a buffer.
 func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 	b.W.Scratch(uint64(shadow.Dims(d...).Numel()) * dt.Bytes())
 }
@@ -119,8 +118,7 @@ func (b *Builder) Scratch(dt shadow.DType, d ...int) {
 // own before those of the modules inside it.
 func (b *Builder) Parameters() []*shadow.Tensor { return moduleOrder(b.all) }
 
-// Count returns the number of elements of all parameters, and of the trained
-// ones.
+// Count returns the number of elements of all parameters, and of the trained ones.
 func (b *Builder) Count() (all, trained int) {
 	for _, p := range b.all {
 		all += p.Numel()
@@ -142,7 +140,7 @@ func (b *Builder) Trainable() []*shadow.Tensor {
 	return out
 }
 
-// Tie replaces a parameter with another one and frees its memory.
+// Tie replaces a parameter with another one and frees the old memory.
 func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
 	for o := b; o != nil; o = o.outer {
 		if i := slices.Index(o.all, *p); i >= 0 {
@@ -154,7 +152,7 @@ func (b *Builder) Tie(p **shadow.Tensor, to *shadow.Tensor) {
 	*p = to.Hold()
 }
 
-// Ties returns the modules that were tied to a parameter, in that order.
+// Ties returns the tied modules in the order in which they were tied.
 func (b *Builder) Ties() []Tie { return b.tied }
 
 // Free drops a model's references to its parameters and buffers. Adapters and quantized weights stay.
@@ -172,8 +170,8 @@ func (b *Builder) Free() {
 	}
 }
 
-// CopyData is p.data = F.pad(p.data, ...) with no padding, which transformers does to
-// the bias of a layer whose weight it ties. The copy exists before the old memory is freed.
+// CopyData is p.data = F.pad(p.data, ...) with no padding, which transformers applies to the bias of a layer with
+// a tied weight. The copy exists before the old memory is freed.
 func (b *Builder) CopyData(p *shadow.Tensor) {
 	defer b.W.As(shadow.Parameters)()
 	p.CopyInPlace()

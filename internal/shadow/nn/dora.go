@@ -8,14 +8,13 @@ import (
 	"snug/internal/shadow"
 )
 
-// DoRA trains the length of each row of a weight besides LoRA's direction: DoraLinearLayer of
-// peft/tuners/lora/dora.py, 0.21. It recomputes the whole weight in each forward, in the type of the
-// adapters, which takes most of the memory: B(A(1)) for an identity matrix, a copy of the weight, and their
-// sum.
+// DoRA trains the length of each weight row besides LoRA's direction (DoraLinearLayer in
+// peft/tuners/lora/dora.py, 0.21). It recomputes the whole weight in each forward, in the adapters' type, which
+// takes most of the memory: B(A(1)) for an identity matrix, a copy of the weight, and their sum.
 
 // magnitude returns the trained lengths, one per row. update_layer computes them in the
-// weight's type, from the weight and the product of the adapters. The product is
-// the first one on the GPU, so cuBLAS allocates its workspace here.
+// weight's type, from the weight and the product of the adapters. This is the first matrix product on the GPU, so
+// cuBLAS allocates its workspace here.
 func (b *Builder) magnitude(lin *Linear, ad *adapter) *shadow.Tensor {
 	defer b.W.NoGrad()()
 	delta := ad.b.Weight.Mm(ad.a.Weight).Hold()
@@ -27,9 +26,8 @@ func (b *Builder) magnitude(lin *Linear, ad *adapter) *shadow.Tensor {
 	return p
 }
 
-// dora adds DoRA's part to a layer's result (DoraLinearVariant.forward
-// of variants.py). With dropout, the layer's own part is computed again from the
-// dropped-out x.
+// dora adds DoRA's part to a layer's result (DoraLinearVariant.forward in variants.py). With dropout, the layer's
+// own part is computed again from the dropped-out x.
 func (ad *adapter) dora(x, result *shadow.Tensor) *shadow.Tensor {
 	fn := x.World().Func(x, result)
 	base := result
@@ -60,7 +58,7 @@ func (ad *adapter) doraDelta(x, base *shadow.Tensor) *shadow.Tensor {
 	return fn.Return(scale.AddScalar().Mul(base).Add(scale.Mul(lora).MulScalar()))
 }
 
-// product is get_lora_weight: the adapters' product, computed by their forward.
+// product is get_lora_weight: it computes the adapters' product by running their forward.
 func (ad *adapter) product(w *shadow.World) *shadow.Tensor {
 	fn := w.Func()
 	w.Op("eye")

@@ -27,7 +27,7 @@ func (b *Builder) Embedding(at string, rows, width int) *Embedding {
 	return e
 }
 
-// OfEmbedding reports whether a parameter is the table of an nn.Embedding.
+// OfEmbedding reports whether a parameter is the weight of an nn.Embedding.
 func (b *Builder) OfEmbedding(p *shadow.Tensor) bool {
 	return slices.ContainsFunc(b.layers, func(m any) bool {
 		e, ok := m.(*Embedding)

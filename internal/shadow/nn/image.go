@@ -33,8 +33,7 @@ type BatchNorm2d struct {
 	RunningMean, RunningVar *shadow.Tensor // (channels), buffers
 }
 
-// BatchNorm2d makes an nn.BatchNorm2d. Its counter of batches is also
-// a tensor.
+// BatchNorm2d makes an nn.BatchNorm2d. Its batch counter is also a tensor.
 func (b *Builder) BatchNorm2d(at string, width int) *BatchNorm2d {
 	n := &BatchNorm2d{Path: shadow.Path(at), Weight: b.Parameter(at+".weight", width), Bias: b.Parameter(at+".bias", width)}
 	n.RunningMean = b.Buffer(b.DType, width)
@@ -54,7 +53,7 @@ type Sequential struct {
 	List []shadow.Module // run in order
 }
 
-// Forward is nn.Sequential's: one variable that each module rebinds.
+// Forward is nn.Sequential's: each module rebinds the same variable.
 func (s *Sequential) Forward(fn *shadow.Frame, input *shadow.Tensor) *shadow.Tensor {
 	for _, m := range s.List {
 		fn.Set(&input, input.World().Call(m, input))
@@ -71,8 +70,7 @@ type Apply struct {
 // Forward runs the function.
 func (a Apply) Forward(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor { return a.Run(x) }
 
-// To is model.to(dtype): each floating tensor is copied, then its old memory is
-// freed.
+// To is model.to(dtype): each floating-point tensor is copied, then its old memory is freed.
 func (b *Builder) To(dt shadow.DType) {
 	b.DType = dt
 	for _, t := range b.made {

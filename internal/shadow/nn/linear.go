@@ -4,17 +4,17 @@ package nn
 
 import "snug/internal/shadow"
 
-// Linear is nn.Linear, possibly with LoRA around it.
+// Linear is nn.Linear, possibly with LoRA adapters.
 type Linear struct {
 	shadow.Path
 	Weight, Bias *shadow.Tensor // (Out, In) and (Out); Bias may be nil
 	In, Out      int            // features
 	Unfused      bool           // the bias is added after the product, as in Falcon
-	flipped      bool           // its weight is transposed
+	flipped      bool           // the weight is transposed
 	quant        *quantState    // for a quantized weight
 	lora         *adapter
 	output       bool     // it makes logits
-	parts        []string // the names of its parts that targets may give; nil if it computes only one thing
+	parts        []string // names of its parts that LoRA targets may use; nil if it computes only one thing
 }
 
 // Linear makes an nn.Linear.
@@ -28,7 +28,7 @@ func (b *Builder) Linear(at string, in, out int, bias bool) *Linear {
 	return l
 }
 
-// makesLogits reports whether the layer at a path is the one that makes logits.
+// makesLogits reports whether the layer at a path computes the logits.
 func (b *Builder) makesLogits(at string) bool { return b.Output != "" && lastName(at) == b.Output }
 
 // SharedLinear makes an nn.Linear without a bias whose weight belonged to another module

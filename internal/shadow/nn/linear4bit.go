@@ -4,9 +4,9 @@ package nn
 
 import "snug/internal/shadow"
 
-// forward4bit is Linear4bit.forward: the input is cast to the compute type, and the result back. A bias of
-// another type is cast permanently in the first forward that uses it; before 0.50 to the input's type, and then
-// again in each forward.
+// forward4bit is Linear4bit.forward: the input is cast to the compute type, and the result is cast back. A bias
+// of another type is cast permanently in the first forward that uses it. Before 0.50 it was cast to the input's
+// type, and then again in each forward.
 func (l *Linear) forward4bit(fn *shadow.Frame, x *shadow.Tensor) *shadow.Tensor {
 	dtype, older := x.DType(), x.World().Rules.BitsAndBytes < 50
 	if older {
@@ -33,8 +33,8 @@ func (l *Linear) castBias(dt shadow.DType) {
 	}
 }
 
-// matmul is MatMul4Bit of bitsandbytes/autograd/_functions.py: one node that
-// keeps only the quantized weight and dequantizes it again in backward.
+// matmul is MatMul4Bit in bitsandbytes/autograd/_functions.py: one node that keeps only the quantized weight and
+// dequantizes it again in backward.
 func (q *quantState) matmul(x, bias *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	return x.Function("MatMul4BitBackward",
@@ -49,10 +49,10 @@ func (q *quantState) matmul(x, bias *shadow.Tensor) *shadow.Tensor {
 }
 
 // product is gemm_4bit for CUDA (backends/cuda/ops.py). With few rows it is one kernel;
-// otherwise the weight is dequantized and multiplied, which autocast affects.
+// otherwise the weight is dequantized and multiplied, subject to autocast.
 //
-// Before 0.50 there was no such op: a weight was always dequantized into its original
-// type, and cast to the input's.
+// Before 0.50 there was no such op: a weight was always dequantized to its original type, then cast to the
+// input's.
 func (q *quantState) product(x, bias *shadow.Tensor) *shadow.Tensor {
 	w := x.World()
 	fn := w.Func(x)
@@ -91,8 +91,8 @@ func (q *quantState) dequantize(w *shadow.World) *shadow.Tensor {
 	return fn.Return(out)
 }
 
-// forward4bit is Linear4bit.forward of peft/tuners/lora/bnb.py, 0.21. The result
-// of the layer is copied; types are converted only if autocast does not do it.
+// forward4bit is Linear4bit.forward in peft/tuners/lora/bnb.py, 0.21. The result of the layer is copied; types
+// are converted only if autocast does not do it.
 func (ad *adapter) forward4bit(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	fn.Set(&result, result.Clone())

@@ -11,13 +11,14 @@ import (
 	"snug/internal/shadow"
 )
 
-// minimumWarmup is from how many bytes on caching_allocator_warmup reserves memory if most of what it needs is
-// reserved already.
+// minimumWarmup is the threshold above which caching_allocator_warmup reserves missing bytes even if most of the
+// memory is already reserved.
 const minimumWarmup = 3 << 29
 
-// LoadToCard is from_pretrained with a device_map (transformers 5.17, modeling_utils.py and core_model_loading.py):
-// memory for the weights is reserved at once, and they are copied into it in the order of their names. unused is what
-// PyTorch has reserved already. Four threads copy, so that neighbours may change places.
+// LoadToCard is from_pretrained with a device_map (transformers 5.17, modeling_utils.py and
+// core_model_loading.py): memory for the weights is reserved at once, and the weights are copied into it in name
+// order. unused is the memory PyTorch has already reserved but does not use. Four threads copy, so neighbours may
+// swap places.
 func (b *Builder) LoadToCard(unused uint64) {
 	var need uint64
 	for _, p := range b.all {
@@ -43,7 +44,7 @@ func (b *Builder) LoadToCard(unused uint64) {
 	})
 }
 
-// warmup returns how many bytes caching_allocator_warmup allocates for a moment.
+// warmup returns how many bytes caching_allocator_warmup allocates temporarily.
 func warmup(need, unused uint64) uint64 {
 	switch {
 	case need > 2*unused:
@@ -53,10 +54,10 @@ func warmup(need, unused uint64) uint64 {
 	default:
 		return 0
 	}
-	return need / 2 * 2 // it counts in float16
+	return need / 2 * 2 // it allocates float16 elements
 }
 
-// part is a part of a name between dots: a number, or a word with a number at its end.
+// part is a dot-separated part of a name: a number, or a word that may end in a number.
 type part struct {
 	word   string
 	number int

@@ -27,7 +27,7 @@ func TestWarmup(t *testing.T) {
 		{1001, 0, 1000},
 		{1000, 100, 900},
 		{1000, 600, 0},
-		{10 << 30, 6 << 30, 6<<30 + 0}, // one byte more than is there, in pairs of bytes
+		{10 << 30, 6 << 30, 6<<30 + 0}, // one byte more than unused, rounded down to an even number
 	} {
 		if got := warmup(x.need, x.unused); got != x.want {
 			t.Errorf("warmup(%d, %d) = %d, want %d", x.need, x.unused, got, x.want)

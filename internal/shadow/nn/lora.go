@@ -9,20 +9,20 @@ import (
 	"snug/internal/shadow"
 )
 
-// Lora says which linear layers get low-rank adapters. Everything else is frozen. Each family's default
+// Lora configures which linear layers get low-rank adapters. Everything else is frozen. Each family's default
 // targets are in family/facts.go.
 type Lora struct {
-	Rank    int             // of the adapters' matrices
-	Dropout float64         // on the adapters' input
+	Rank    int             // rank of the adapter matrices
+	Dropout float64         // dropout on the adapters' input
 	Targets map[string]bool // the end of a module's path: c_proj, mlp.c_proj
-	PEFT    bool            // as PEFT does it, with adapters in float32
-	DoRA    bool            // lengths of the weights' rows are trained too
+	PEFT    bool            // implement PEFT's behaviour, with adapters in float32
+	DoRA    bool            // also train the lengths of the weights' rows
 	Save    []string        // layers that are trained in full: PEFT's modules_to_save
 	Fresh   bool            // in LitGPT's layers, padding makes a copy, as it did in 2023
 }
 
-// adapts reports whether a target names the module at a path, as PEFT matches a
-// list of them: by whole names, from the end.
+// adapts reports whether a target names the module at a path. Like PEFT, it compares whole path components from
+// the end.
 func (l Lora) adapts(at string) bool {
 	for i := len(at) - 1; i >= 0; i-- {
 		if at[i] == '.' && l.Targets[at[i+1:]] {
@@ -42,13 +42,12 @@ type adapter struct {
 
 	torchtune bool // torchtune's LoRALinear
 	qkv       bool // LitGPT's LoRAQKVLinear
-	fresh     bool // as it was in 2023
+	fresh     bool // the behaviour of 2023
 }
 
 // AddLora freezes a model and adds adapters to the linear layers that l
-// names, in the order of the model's modules. Adapters are made in float32 and
-// moved to the GPU all together; a 16-bit model is then cast as a whole,
-// including them and the buffers that were kept in float32.
+// names, in the order of the model's modules. Adapters are made in float32 and moved to the GPU together; a
+// 16-bit model is then cast as a whole, including the adapters and the buffers that were kept in float32.
 //
 // PEFT makes them in the model's type instead, and finally casts only them
 // to float32 (autocast_adapter_dtype, which is on by default).
@@ -76,7 +75,7 @@ func (b *Builder) adapt(layers []any, l Lora) {
 	for _, m := range layers {
 		if lin, ok := m.(*Linear); ok && l.adapts(lin.At()) && !l.saves(lin.At()) {
 			held := b.DType
-			if lin.quant != nil { // bytes, which do not show the type
+			if lin.quant != nil { // quantized weights do not show the model's type
 				b.DType = shadow.Float32
 			}
 			lin.lora = &adapter{
@@ -126,15 +125,14 @@ func (b *Builder) LinearNames() []string {
 	return out
 }
 
-// AllLinear adds what PEFT's all-linear stands for to the targets: every linear layer except the output.
+// AllLinear adds the targets that PEFT's all-linear means: every linear layer except the output.
 func (b *Builder) AllLinear(targets map[string]bool) {
 	for _, name := range b.LinearNames() {
 		targets[name] = name != b.Output
 	}
 }
 
-// moveInside renames a parameter of a layer that is now a module inside another,
-// next to its adapters.
+// moveInside renames a parameter of a layer that has become a submodule next to its adapters.
 func moveInside(module string, p *shadow.Tensor) {
 	if p != nil {
 		own := lastName(p.Name())
@@ -182,7 +180,7 @@ func (b *Builder) EnableInputRequireGrads() {
 }
 
 // NoisyInputs adds noise to the output of the input embedding, or stops doing so: transformers' hook for
-// NEFTune (integrations/neftune.py, 5.17), which is registered after the one above.
+// NEFTune (integrations/neftune.py, 5.17), which is registered after EnableInputRequireGrads' hook.
 func (b *Builder) NoisyInputs(on bool) {
 	if b.inputs != nil {
 		b.inputs.noise = on
@@ -212,10 +210,9 @@ func (ad *adapter) forward(fn *shadow.Frame, x, base *shadow.Tensor) *shadow.Ten
 	return base.AddOf(func() *shadow.Tensor { return ad.delta(x) })
 }
 
-// forwardPEFT is Linear.forward of peft/tuners/lora/layer.py, the same from 0.18
-// to 0.21: the input is cast to the adapters' type, and the result back to
-// the layer's. Under autocast a 16-bit input thus becomes float32 and is then
-// cast down again, into a second copy that is kept as well.
+// forwardPEFT is Linear.forward in peft/tuners/lora/layer.py, the same from 0.18 to 0.21: the input is cast to
+// the adapters' type, and the result is cast back to the layer's. Under autocast a 16-bit input therefore becomes
+// float32 and is then cast back to 16 bits, which makes a second copy that is also kept.
 func (ad *adapter) forwardPEFT(fn *shadow.Frame, x, result *shadow.Tensor) *shadow.Tensor {
 	fn.Let(result)
 	dtype := result.DType()

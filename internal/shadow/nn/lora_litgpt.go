@@ -4,15 +4,14 @@ package nn
 
 import "snug/internal/shadow"
 
-// QKV is the widths of the parts of a linear layer that computes queries, keys and values at once, by the names that
-// targets give them.
+// QKV maps the name of each part of a fused query-key-value layer, as used in targets, to the part's width.
 type QKV map[string]int
 
 // qkvParts is the order of the parts.
 var qkvParts = [...]string{"q_proj", "k_proj", "v_proj"}
 
-// AdaptedQKV makes an nn.Linear for queries, keys and values, or LitGPT's LoRAQKVLinear if l names some of them
-// (litgpt 0.5.13, lora.py), whose adapters are made with it, in the model's type.
+// AdaptedQKV makes an nn.Linear for queries, keys and values, or LitGPT's LoRAQKVLinear if l names any of them
+// (litgpt 0.5.13, lora.py). Its adapters are made at the same time, in the model's type.
 func (b *Builder) AdaptedQKV(l Lora, at string, in int, parts QKV, bias bool) *Linear {
 	all, adapted, named := 0, 0, 0
 	for _, name := range qkvParts {
@@ -37,8 +36,8 @@ func (b *Builder) AdaptedQKV(l Lora, at string, in int, parts QKV, bias bool) *L
 	return lin
 }
 
-// forwardQKV is LoRAQKVLinear.forward. The second product is a convolution in groups, one for each adapted part; its
-// result is copied into zeros if not all parts are adapted.
+// forwardQKV is LoRAQKVLinear.forward. The second product is a grouped convolution with one group per adapted
+// part; its result is copied into zeros unless all parts are adapted.
 func (ad *adapter) forwardQKV(fn *shadow.Frame, x, pretrained *shadow.Tensor) *shadow.Tensor {
 	fn.Let(pretrained)
 	afterA := fn.Let(x.Dropout(ad.drop).Linear(ad.a.Weight, nil))

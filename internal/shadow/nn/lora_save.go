@@ -9,17 +9,16 @@ import (
 	"snug/internal/shadow"
 )
 
-// PEFT's modules_to_save: a layer is copied, in its own type, and the copy is trained in its place. The
-// original stays, frozen, and other layers continue to share its weight (peft/utils/other.py,
-// ModulesToSaveWrapper, 0.21).
+// PEFT's modules_to_save copies a layer, in its own type, and trains the copy in its place. The original stays,
+// frozen, and other layers continue to share its weight (peft/utils/other.py, ModulesToSaveWrapper, 0.21).
 
 // saves reports whether modules_to_save names the module at a path, or one that contains it.
 func (l Lora) saves(at string) bool {
 	return slices.ContainsFunc(l.Save, func(name string) bool { return Named(at, name) })
 }
 
-// Named reports whether a name in modules_to_save matches the module at a path. PEFT compares the end of the path,
-// and of the paths of the modules around it, as strings.
+// Named reports whether a name in modules_to_save matches the module at a path. PEFT compares suffixes, as
+// strings, of the path and of the paths of enclosing modules.
 func Named(at, name string) bool {
 	return strings.HasSuffix(at, name) || strings.Contains(at, name+".")
 }
@@ -56,7 +55,8 @@ func (b *Builder) saved(at string, p *shadow.Tensor) *shadow.Tensor {
 	return c
 }
 
-// Saves reports whether name is a layer that can be trained in full, or a module made of such layers.
+// Saves reports whether name is a layer that can be trained in full, or a module that contains only layers of
+// that kind.
 func (b *Builder) Saves(name string) bool {
 	layers := map[string]bool{}
 	for _, m := range b.layers {

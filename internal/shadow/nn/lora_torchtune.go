@@ -8,8 +8,8 @@ import (
 	"snug/internal/shadow"
 )
 
-// AdaptedLinear makes an nn.Linear, or torchtune's LoRALinear if l names it (torchtune 0.6.1, modules/peft/lora.py),
-// whose adapters are made with it, in the model's type.
+// AdaptedLinear makes an nn.Linear, or torchtune's LoRALinear if l names it (torchtune 0.6.1,
+// modules/peft/lora.py). Its adapters are made at the same time, in the model's type.
 func (b *Builder) AdaptedLinear(l Lora, at string, in, out int, bias bool) *Linear {
 	lin := b.Linear(at, in, out, bias)
 	if l.Rank > 0 && l.adapts(at) {

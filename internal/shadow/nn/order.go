@@ -9,7 +9,7 @@ import (
 	"snug/internal/shadow"
 )
 
-// scope is a module in the tree given by the parameters' names.
+// scope is a module in the tree that the parameters' names describe.
 type scope struct {
 	name    string
 	own     []*shadow.Tensor
@@ -32,7 +32,7 @@ func scopeOf(made []*shadow.Tensor) *scope {
 	return root
 }
 
-// of returns the module that the tensor with this name belongs to.
+// of returns the module that a tensor with this name belongs to.
 func (m *scope) of(tensor string) *scope {
 	for {
 		name, rest, inside := strings.Cut(tensor, ".")
@@ -43,7 +43,7 @@ func (m *scope) of(tensor string) *scope {
 	}
 }
 
-// child returns the module with a name inside m. Tensors mostly come module by module, so the newest is
+// child returns the submodule of m with this name. Tensors mostly arrive module by module, so the newest child is
 // compared first.
 func (m *scope) child(name string) *scope {
 	for _, c := range slices.Backward(m.inner) {
@@ -71,8 +71,7 @@ func (m *scope) visitInside(out []*shadow.Tensor) []*shadow.Tensor {
 	return append(out, m.own...)
 }
 
-// ParametersInsideOut returns all parameters, those of inner modules before
-// the module's own: the order in which FSDP shards them.
+// ParametersInsideOut returns all parameters in the order in which FSDP shards them: inner modules first.
 func (b *Builder) ParametersInsideOut() []*shadow.Tensor {
 	return scopeOf(b.all).visitInside(make([]*shadow.Tensor, 0, len(b.all)))
 }
@@ -88,12 +87,12 @@ func (b *Builder) ToHost() {
 	})
 }
 
-// Convert is model.to(dtype) with its buffers, on the card or before it is moved there.
+// Convert is model.to(dtype) including its buffers, before or after the move to the card.
 func (b *Builder) Convert(dt shadow.DType) {
 	b.apply(func(t *shadow.Tensor) { t.CastInPlace(dt) })
 }
 
-// apply is nn.Module._apply: modules inside out, a module's buffers after its parameters.
+// apply is nn.Module._apply: inner modules first, and within a module parameters before buffers.
 func (b *Builder) apply(f func(*shadow.Tensor)) {
 	var visit func(m *scope)
 	visit = func(m *scope) {
@@ -107,8 +106,8 @@ func (b *Builder) apply(f func(*shadow.Tensor)) {
 	visit(b.modules())
 }
 
-// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those inside it. For
-// a buffer, the storage is copied; then a small tensor is briefly made, which is given that storage.
+// CopyToCard is copy.deepcopy of a model on the card: a module's own tensors before those of its submodules. To
+// copy a buffer, PyTorch copies its storage, then briefly makes a small tensor that receives that storage.
 func (b *Builder) CopyToCard() {
 	var visit func(m *scope)
 	visit = func(m *scope) {
@@ -126,8 +125,8 @@ func (b *Builder) CopyToCard() {
 	visit(b.modules())
 }
 
-// modules returns the tree of modules with their parameters and buffers. A buffer without a name belongs to the
-// module of the parameter that was made before it.
+// modules returns the module tree with parameters and buffers. An unnamed buffer belongs to the module of the
+// preceding parameter.
 func (b *Builder) modules() *scope {
 	root := &scope{}
 	last := root
@@ -163,8 +162,8 @@ func OwnerOf(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, lastName(name)), ".")
 }
 
-// Early runs construct now, as PyTorch does, but lists its parameters after those of
-// follow: a module that is constructed first and assigned last.
+// Early runs construct first, as PyTorch does, but lists its parameters after those of follow. It is for a module
+// that is constructed first and assigned last.
 func (b *Builder) Early(construct, follow func()) {
 	all, made := len(b.all), len(b.made)
 	construct()

@@ -9,29 +9,28 @@ import (
 	"snug/internal/shadow"
 )
 
-// 4-bit weights of bitsandbytes and their sizes, 0.50 (nn/modules.py and
-// functional.py), as from_pretrained of transformers 5.17 loads them
-// (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight comes to
-// the GPU in full, is quantized there, and is freed before the next one.
+// bitsandbytes' 4-bit weights and their sizes, 0.50 (nn/modules.py and functional.py), as from_pretrained in
+// transformers 5.17 loads them (core_model_loading.py, quantizers/quantizer_bnb_4bit.py): each weight is moved to
+// the GPU in full, quantized there, and freed before the next one.
 
 const (
 	quantBlock = 64  // numbers that share a scale
-	scaleBlock = 256 // scales that share one, if those are quantized too
+	scaleBlock = 256 // scales that share a second scale, with double quantization
 	quantCodes = 16  // values of 4 bits
 	scaleCodes = 256 // values of 8 bits
 )
 
-// Quantization says how the frozen weights of linear layers are quantized. The choice of the 4-bit type
-// does not matter to memory.
+// Quantization describes how the frozen weights of linear layers are quantized. The choice of 4-bit type does not
+// affect memory.
 type Quantization struct {
-	Double   bool         // scales are quantized too, into 8 bits
+	Double   bool         // double quantization: scales are quantized to 8 bits
 	Compute  shadow.DType // bnb_4bit_compute_dtype: inputs and dequantized weights are cast to it
 	Prepare  bool         // prepare_model_for_kbit_training: weights that are not quantized become float32
-	Saved    bool         // the files hold quantized weights, so no weight is ever loaded in full
-	CastBack bool         // norms, embeddings and head are cast back after that, as Axolotl does
+	Saved    bool         // the checkpoint contains quantized weights, so no weight is ever loaded in full
+	CastBack bool         // norms, embeddings and head are cast back afterwards, as Axolotl does
 }
 
-// quantState holds the data to dequantize a weight: bitsandbytes' QuantState.
+// quantState holds the data needed to dequantize a weight: bitsandbytes' QuantState.
 type quantState struct {
 	in, out int
 	dtype   shadow.DType // type of the weight before it was quantized
@@ -41,7 +40,7 @@ type quantState struct {
 }
 
 // Quantize loads a model whose parameters are on the meta device: weights of linear layers are quantized,
-// except for the output layer, and everything else is loaded as it is.
+// except for the output layer, and everything else is loaded unchanged.
 func (b *Builder) Quantize(p Quantization) {
 	layers := map[*shadow.Tensor]*Linear{}
 	for _, m := range b.layers {
@@ -91,7 +90,7 @@ func (b *Builder) quantize(lin *Linear, p Quantization) {
 	scales := w.Empty(shadow.Dims(q.scales), shadow.Float32).Hold()
 	t.Pack(2)
 	w.Empty(shadow.Dims(quantCodes), shadow.Float32).Hold()
-	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the largest
+	w.Scratch(quantCodes * shadow.Float32.Bytes()) // absolute values, to find the maximum
 	if p.Double {
 		b.quantizeScales(scales)
 	}
@@ -118,7 +117,7 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	defer w.NoGrad()()
 	mean := scales.Mean(false, 0).Hold()
 	apart := scales.Sub(mean).Hold()
-	if !b.mapped { // a table that is allocated once and stays
+	if !b.mapped { // a table that is allocated once and kept
 		b.mapped = true
 		w.Empty(shadow.Dims(scaleCodes), shadow.Float32).Hold()
 	}
@@ -129,7 +128,7 @@ func (b *Builder) quantizeScales(scales *shadow.Tensor) {
 	scales.Drop()
 }
 
-// quantizedAway returns how many more numbers quantized weights have than bytes.
+// quantizedAway returns how many more elements the quantized weights have than bytes.
 func (b *Builder) quantizedAway() (n int) {
 	for _, m := range b.layers {
 		if lin, ok := m.(*Linear); ok && lin.quant != nil {

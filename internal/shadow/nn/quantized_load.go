@@ -17,7 +17,7 @@ import (
 // warmUp is caching_allocator_warmup: memory for the whole model is allocated at once and freed, so that
 // the allocator has it cached.
 func (b *Builder) warmUp(layers map[*shadow.Tensor]*Linear) {
-	halves := 0 // bytes, twice
+	halves := 0 // in half bytes: one for each 4-bit element
 	for _, t := range b.all {
 		if layers[t] != nil {
 			halves += t.Numel()
@@ -53,8 +53,8 @@ func naturally(x, y string) int {
 	})
 }
 
-// castToFloat32 casts 16-bit parameters as prepare_model_for_kbit_training of PEFT 0.21
-// does. The cache is emptied afterwards.
+// castToFloat32 casts 16-bit parameters as PEFT 0.21's prepare_model_for_kbit_training does, and then empties the
+// cache.
 func (b *Builder) castToFloat32() {
 	for _, p := range b.Parameters() {
 		if p.DType().Half() {
@@ -64,8 +64,8 @@ func (b *Builder) castToFloat32() {
 	b.W.Trace.Add(stream.EmptyCache, 0, 0)
 }
 
-// castBack is _convert_embedding_modules_dtype of Axolotl 0.19 (loaders/model.py), which
-// leaves biases as they are. The allocator keeps the memory that it frees.
+// castBack is Axolotl 0.19's _convert_embedding_modules_dtype (loaders/model.py), which does not cast biases. The
+// freed memory stays in the allocator's cache.
 func (b *Builder) castBack() {
 	for _, p := range b.Parameters() {
 		if slices.ContainsFunc(axolotlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
@@ -74,19 +74,19 @@ func (b *Builder) castBack() {
 	}
 }
 
-// axolotlCasts are parts of the names of parameters that Axolotl casts.
+// axolotlCasts are the substrings by which Axolotl selects the parameters to cast.
 var axolotlCasts = []string{"norm", "embed_tokens", "lm_head", "embed_in", "embed_out"}
 
-// CastTrained casts the trained parameters one by one, as TRL 1.16 does with adapters
-// of quantized weights (trainer/sft_trainer.py).
+// CastTrained casts the trained parameters one by one, as TRL 1.16 does with adapters on quantized weights
+// (trainer/sft_trainer.py).
 func (b *Builder) CastTrained(dt shadow.DType) {
 	for _, p := range b.Trainable() {
 		p.CastInPlace(dt)
 	}
 }
 
-// CastEmbeddings is peft_module_casting_to_bf16 of TRL up to 0.24 (trainer/utils.py), called on a model that
-// prepare_model_for_kbit_training has cast to float32: the norms stay so.
+// CastEmbeddings is peft_module_casting_to_bf16 in TRL up to 0.24 (trainer/utils.py), called on a model that
+// prepare_model_for_kbit_training has cast to float32. The norms stay in float32.
 func (b *Builder) CastEmbeddings() {
 	for _, p := range b.Parameters() {
 		if p.DType() == shadow.Float32 && slices.ContainsFunc(trlCasts, func(part string) bool { return strings.Contains(p.Name(), part) }) {
@@ -95,5 +95,5 @@ func (b *Builder) CastEmbeddings() {
 	}
 }
 
-// trlCasts are parts of the names of modules that TRL casts.
+// trlCasts are the substrings by which TRL selects the modules to cast.
 var trlCasts = []string{"lm_head", "embed_tokens", "wte", "wpe"}

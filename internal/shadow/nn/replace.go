@@ -9,8 +9,9 @@ import (
 	"snug/internal/shadow"
 )
 
-// Replace puts the parameters of a new module in place of those at a path. moved gives the new paths of modules
-// that the new one contains. It returns the parameters that the model no longer has; the caller owns them.
+// Replace replaces the parameters at a path with those of a new module. moved returns the new paths of existing
+// modules that the new one contains. Replace returns the parameters that the model no longer has; the caller owns
+// them.
 func (b *Builder) Replace(path string, parts []shadow.NamedTensor, moved func(path string) (string, bool)) (gone []*shadow.Tensor) {
 	inside := func(t *shadow.Tensor) bool { return strings.HasPrefix(t.Name(), path+".") }
 	had := slices.DeleteFunc(slices.Clone(b.made), func(t *shadow.Tensor) bool { return !inside(t) })
@@ -26,8 +27,8 @@ func (b *Builder) Replace(path string, parts []shadow.NamedTensor, moved func(pa
 	return gone
 }
 
-// taken gives the new module's parameters their names in the model and holds those that the model does not have yet.
-// A parameter that belongs to another module too stays there.
+// taken names the new module's parameters as in the model, and holds those that the model does not have yet. A
+// parameter that also belongs to another module stays there.
 func (b *Builder) taken(path string, parts []shadow.NamedTensor, had []*shadow.Tensor) (fresh []*shadow.Tensor) {
 	for _, p := range parts {
 		own := slices.Contains(had, p.Of)
@@ -43,7 +44,7 @@ func (b *Builder) taken(path string, parts []shadow.NamedTensor, had []*shadow.T
 	return fresh
 }
 
-// spliced returns ts with fresh in place of old, or at the end if ts has none of old.
+// spliced returns ts with old replaced by fresh, or with fresh appended if ts contains none of old.
 func spliced(ts, old, fresh []*shadow.Tensor) []*shadow.Tensor {
 	at := slices.IndexFunc(ts, func(t *shadow.Tensor) bool { return slices.Contains(old, t) })
 	if at < 0 {
@@ -53,7 +54,7 @@ func spliced(ts, old, fresh []*shadow.Tensor) []*shadow.Tensor {
 	return slices.Concat(ts[:at], fresh, rest)
 }
 
-// moveLayers gives layers inside a replaced module their new paths, and forgets those that are gone.
+// moveLayers updates the paths of layers inside a replaced module, and forgets those that are gone.
 func (b *Builder) moveLayers(path string, moved func(path string) (string, bool)) {
 	b.layers = slices.DeleteFunc(slices.Clone(b.layers), func(m any) bool {
 		at := pathOf(m)
@@ -73,7 +74,7 @@ func (b *Builder) moveLayers(path string, moved func(path string) (string, bool)
 	}
 }
 
-// pathOf returns the path of a layer, nil for a buffer.
+// pathOf returns a pointer to a layer's path, or nil for a buffer.
 func pathOf(layer any) *shadow.Path {
 	switch l := layer.(type) {
 	case *Linear:

@@ -14,8 +14,8 @@ type ModuleAt struct {
 	Kind string // class in torch.nn or transformers: "Linear", "ModuleList"; "" for one of the model's own classes
 }
 
-// Modules lists the modules inside a model that have parameters or buffers, outer ones first, in the order in which
-// they were made. Dropouts and activations are not among them.
+// Modules lists the submodules that have parameters or buffers, outer ones first, in the order in which they were
+// made. Dropouts and activations are not included.
 func (b *Builder) Modules() []ModuleAt {
 	root := b.modules()
 	kinds := b.kinds()

@@ -5,7 +5,7 @@ package train
 import "snug/internal/shadow"
 
 // transformers.optimization.Adafactor (5.17) with relative_step=False and
-// scale_parameter=False: no first moment unless beta1 is given. Matrices keep a row and a column of
+// scale_parameter=False: there is no first moment unless beta1 is given. Matrices keep a row and a column of
 // second moments, vectors one per element, all in float32.
 
 type adafactor struct {
@@ -17,13 +17,13 @@ type adafactor struct {
 
 // factors is the state of one parameter.
 type factors struct {
-	row, col *shadow.Tensor // of a matrix
-	all      *shadow.Tensor // of a vector
+	row, col *shadow.Tensor // for a matrix
+	all      *shadow.Tensor // for a vector
 	rms      *shadow.Tensor
-	first    *shadow.Tensor // first moment, if it is kept
+	first    *shadow.Tensor // first moment, if kept
 }
 
-// KeepFirst makes an Adafactor keep a first moment, as one with beta1 does.
+// KeepFirst makes an Adafactor keep a first moment, as beta1 does.
 func KeepFirst(o Optimizer) {
 	if a, ok := o.(*adafactor); ok {
 		a.first = true
@@ -34,8 +34,8 @@ func newAdafactor(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adafactor{w: w, params: params, state: map[*shadow.Tensor]*factors{}}
 }
 
-// Step goes through the parameters one by one. The loop's variables keep the values of the previous
-// one.
+// Step updates the parameters one by one. The loop's variables keep the previous parameter's values until they
+// are rebound.
 func (a *adafactor) Step() {
 	defer a.w.NoGrad()()
 	fn := a.w.Func()

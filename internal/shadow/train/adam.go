@@ -6,8 +6,7 @@ import "snug/internal/shadow"
 
 // torch.optim.Adam and AdamW (torch/optim/adam.py, 2.11). Both moments have the
 // parameter's type and are allocated in the first step, for every parameter
-// before the first is updated. The step counters are on the CPU, except for the
-// fused kernels.
+// before the first is updated. The step counters are on the CPU, except with the fused kernels.
 
 // moments is shared by the three variants.
 type moments struct {
@@ -20,7 +19,7 @@ func newMoments(w *shadow.World, params []*shadow.Tensor) moments {
 	return moments{w: w, params: params, state: map[*shadow.Tensor][2]*shadow.Tensor{}}
 }
 
-// init makes the states of parameters that see their first gradient.
+// init allocates the states of parameters that have their first gradient.
 func (m *moments) init(before func(p *shadow.Tensor)) []*shadow.Tensor {
 	live := withGrad(m.params)
 	m.make(live, before)
@@ -40,7 +39,7 @@ func (m *moments) make(of []*shadow.Tensor, before func(p *shadow.Tensor)) {
 	}
 }
 
-// Restore allocates the states before the first step, as load_state_dict does for those of a file.
+// Restore allocates the states before the first step, as load_state_dict does.
 func (m *moments) Restore() { m.make(m.params, nil) }
 
 // adam is the default variant: foreach.
@@ -63,7 +62,7 @@ func (a *adam) Step() {
 	})
 }
 
-// adamFused is a single kernel for everything. Its step counters are on the GPU.
+// adamFused updates everything in a single kernel. Its step counters are on the GPU.
 type adamFused struct {
 	moments
 	steps []*shadow.Tensor
@@ -83,19 +82,19 @@ func (a *adamFused) Restore() { a.make(a.params, a.counter) }
 
 func (a *adamFused) counter(p *shadow.Tensor) { a.steps = append(a.steps, zeros(p, shadow.Dims())) }
 
-// scalesItself marks an optimizer that applies the loss scale itself, so that gradients need not be
-// divided before.
+// scalesItself marks an optimizer that applies the loss scale itself, so that gradients need not be divided
+// first.
 func (a *adamFused) scalesItself() {}
 
-// adamLoop is foreach=False: one parameter after the other.
+// adamLoop is foreach=False: it updates one parameter after the other.
 type adamLoop struct{ moments }
 
 func newAdamLoop(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &adamLoop{newMoments(w, params)}
 }
 
-// Step needs a square root and its quotient for each parameter. The quotient has a name and lives until
-// the next one exists.
+// Step needs a square root and its quotient for each parameter. The quotient is bound to a variable, so it lives
+// until the next one exists.
 func (a *adamLoop) Step() {
 	defer a.w.NoGrad()()
 	var denom *shadow.Tensor
@@ -118,8 +117,8 @@ func (m *moments) States() [][]*shadow.Tensor {
 	return out
 }
 
-// Replace replaces the moments with loaded ones, or sets those that the first step would make. It
-// takes them over.
+// Replace replaces the moments with loaded ones, or sets them before the first step would allocate them. It takes
+// ownership of states.
 func (m *moments) Replace(states [][]*shadow.Tensor) {
 	for i, p := range m.params {
 		if i >= len(states) || len(states[i]) < 2 {

@@ -4,29 +4,29 @@ package train
 
 import "snug/internal/shadow"
 
-// Relatives of Adam in their foreach form, PyTorch's default on GPUs (torch/optim/adam.py with amsgrad, adamax.py,
-// nadam.py, radam.py, 2.11), with their default arguments. The order of their allocations is recorded without a GPU
-// (testdata/measured/optim_ops.py); no run on a GPU was measured.
+// Variants of Adam in their foreach form, PyTorch's default on GPUs (torch/optim/adam.py with amsgrad, adamax.py,
+// nadam.py, radam.py, 2.11), with their default arguments. The order of their allocations was recorded without a
+// GPU (testdata/measured/optim_ops.py); no GPU run was measured.
 
-// variant is a relative of Adam. Its states have the parameter's type and are allocated in the first step, as Adam's
-// are.
+// variant is a variant of Adam. Its states have the parameter's type and are allocated in the first step, as
+// Adam's are.
 type variant struct {
 	decay
 	w      *shadow.World
 	params []*shadow.Tensor
 	state  map[*shadow.Tensor][]*shadow.Tensor
-	states int    // states of each parameter
+	states int    // states per parameter
 	list   string // the op that makes the only list of temporaries
-	kind   kind   // what becomes of the decayed gradients
+	kind   kind   // lifetime of the decayed gradients
 }
 
-// kind says what becomes of the sums of gradients and decayed weights.
+// kind is the lifetime of the sums of gradients and decayed weights.
 type kind int
 
 const (
-	releases  kind = iota // the sums end before the list begins
-	keeps                 // the sums end with the group
-	overwrite             // the sums are the list
+	releases  kind = iota // the sums are released before the list is made
+	keeps                 // the sums are released with the group
+	overwrite             // the list replaces the sums
 )
 
 // variantOf returns the constructor of a variant.
@@ -36,8 +36,8 @@ func variantOf(states int, list string, k kind) func(*shadow.World, []*shadow.Te
 	}
 }
 
-// The variants. Amsgrad keeps the largest second moment, and takes its root. Adamax takes the gradients' absolute
-// values, in the name that held the gradients. NAdam and RAdam take the root of the second moment.
+// The variants. Amsgrad keeps the largest second moment, and takes its root. Adamax binds the gradients' absolute
+// values to the variable that held the gradients. NAdam and RAdam take the root of the second moment.
 var (
 	newAmsgrad = variantOf(3, "_foreach_sqrt", releases)
 	newAdamax  = variantOf(2, "_foreach_abs", overwrite)
@@ -45,7 +45,7 @@ var (
 	newRAdam   = variantOf(2, "_foreach_sqrt", releases)
 )
 
-// Step makes missing states, and then one list for each type of parameters.
+// Step allocates missing states, and then one list for each parameter type.
 func (v *variant) Step() {
 	live := withGrad(v.params)
 	v.make(live)
@@ -73,5 +73,5 @@ func (v *variant) make(of []*shadow.Tensor) {
 	}
 }
 
-// Restore allocates the states before the first step, as load_state_dict does for those of a file.
+// Restore allocates the states before the first step, as load_state_dict does.
 func (v *variant) Restore() { v.make(v.params) }

@@ -7,13 +7,13 @@ import (
 	"snug/internal/shadow"
 )
 
-// ClipGradNorm is torch.nn.utils.clip_grad_norm_: the norm of all gradients,
-// and the gradients scaled in place.
+// ClipGradNorm is torch.nn.utils.clip_grad_norm_: it computes the norm of all gradients, and scales the gradients
+// in place.
 func ClipGradNorm(w *shadow.World, params []*shadow.Tensor) {
 	ClippedNorm(w, params, false).Drop()
 }
 
-// ClippedNorm is ClipGradNorm that returns the norm, or nil without gradients. Checked is
+// ClippedNorm is ClipGradNorm, but also returns the norm, or nil if there are no gradients. checked is
 // error_if_nonfinite.
 func ClippedNorm(w *shadow.World, params []*shadow.Tensor, checked bool) *shadow.Tensor {
 	defer w.NoGrad()()
@@ -32,7 +32,7 @@ func ClippedNorm(w *shadow.World, params []*shadow.Tensor, checked bool) *shadow
 	return total
 }
 
-// totalNorm is the norm of the tensors' norms.
+// totalNorm returns the norm of the tensors' norms.
 func totalNorm(w *shadow.World, grads []*shadow.Tensor, checked bool) *shadow.Tensor {
 	var norms []*shadow.Tensor
 	for _, group := range byType(grads) {
@@ -64,8 +64,7 @@ func checkFinite(t *shadow.Tensor) {
 	either.Drop()
 }
 
-// foreachNorm is _foreach_norm: float32 partial sums for all tensors, then the
-// norms themselves.
+// foreachNorm is _foreach_norm: it allocates float32 partial sums for all tensors, then the norms.
 func foreachNorm(w *shadow.World, ts []*shadow.Tensor) []*shadow.Tensor {
 	w.Op("_foreach_norm")
 	most := 0

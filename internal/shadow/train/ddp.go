@@ -14,13 +14,12 @@ import (
 // processes. The first backward has one bucket per element type. Before the second forward the buckets
 // are rebuilt in the order in which the gradients arrived, with a small one first.
 //
-// One thing depends on timing: a watchdog of the NCCL process group checks every 100 ms for
-// collectives that have ended, and releases their tensors. If the second forward comes sooner, the first
-// buckets are still alive when the new ones are made (Late). That happened in 5 of 25 measured runs, and
-// the same run can go either way.
+// One thing depends on timing: every 100 ms, the NCCL process group's watchdog checks for collectives that have
+// ended and releases their tensors. If the second forward starts sooner, the first buckets are still alive when
+// the new ones are made (Late). That happened in 5 of 25 measured runs, and repeating a run can change it.
 
 const (
-	ddpBroadcastBytes = 250 << 20 // bytes of a flat copy when states are broadcast
+	ddpBroadcastBytes = 250 << 20 // limit on the flat copies in which states are broadcast
 	ddpFirstBytes     = 1 << 20   // size of the first bucket to fill
 	ddpBucketBytes    = 25 << 20  // bucket_cap_mb
 	ddpInFlight       = 2         // concurrent broadcasts
@@ -35,11 +34,11 @@ type DDP struct {
 	buffers []*shadow.Tensor
 	buckets []*bucket
 	of      map[*shadow.Tensor]*bucket
-	ready   []*shadow.Tensor // in the order of the first backward's gradients
+	ready   []*shadow.Tensor // in the order in which the first backward's gradients arrived
 	rebuilt bool
 
 	Late bool      // the watchdog runs after the second forward has begun
-	late []*bucket // buckets that it has not released yet
+	late []*bucket // buckets that the watchdog has not released yet
 }
 
 // bucket is a flat tensor in which gradients are reduced.
@@ -49,8 +48,8 @@ type bucket struct {
 	filled int // parameters whose gradients have arrived
 }
 
-// NewDDP wraps a model for a world of this many processes: shapes are compared, parameters and buffers
-// are broadcast, and the first buckets are made.
+// NewDDP wraps a model for the given number of processes: it compares shapes, broadcasts parameters and buffers,
+// and makes the first buckets.
 func NewDDP(b *nn.Builder, world int, bucketView bool) *DDP {
 	d := &DDP{w: b.W, world: world, view: bucketView, params: b.Trainable(), buffers: b.Buffers()}
 	defer d.w.NoGrad()()
@@ -62,7 +61,7 @@ func NewDDP(b *nn.Builder, world int, bucketView bool) *DDP {
 	return d
 }
 
-// Forward is the wrapper's forward around the model's.
+// Forward runs the wrapper's forward around the model's.
 func (d *DDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	d.letGo(d.late)
 	d.late = nil
@@ -90,8 +89,8 @@ func (d *DDP) verify(world int) {
 	dropList(counts)
 }
 
-// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor, which is freed
-// when it has been sent. A bucket of one tensor needs no copy.
+// broadcastCoalesced is broadcast_coalesced: each bucket is copied into a flat tensor, which is freed once it has
+// been sent. A bucket of one tensor needs no copy.
 func broadcastCoalesced(w *shadow.World, ts []*shadow.Tensor) {
 	var flying []*shadow.Tensor
 	for _, bucket := range assignBuckets(ts, ddpBroadcastBytes) {
@@ -153,8 +152,8 @@ func (d *DDP) letGo(buckets []*bucket) {
 	}
 }
 
-// rebuild is rebuild_buckets: the processes agree on the first one's order,
-// then the old buckets are replaced.
+// rebuild is rebuild_buckets: the processes agree on the first process's order, then the old buckets are
+// replaced.
 func (d *DDP) rebuild() {
 	d.rebuilt = true
 	groups := assignBuckets(d.ready, ddpFirstBytes, ddpBucketBytes)
@@ -166,7 +165,7 @@ func (d *DDP) rebuild() {
 }
 
 // reduce is the hook on AccumulateGrad: the gradient is copied into its bucket,
-// or becomes a view of it. A full bucket is reduced while the backward goes on.
+// or becomes a view of it. A full bucket is reduced while the backward continues.
 func (d *DDP) reduce(p *shadow.Tensor) {
 	b := d.of[p]
 	if b == nil {
@@ -185,12 +184,11 @@ func (d *DDP) reduce(p *shadow.Tensor) {
 	}
 }
 
-// assignBuckets is compute_bucket_assignment_by_size: tensors of one type fill
-// a bucket until it has reached its limit. The last limit applies to all further
-// buckets; without any limit, a bucket takes everything.
+// assignBuckets is compute_bucket_assignment_by_size: tensors of one type fill a bucket until it reaches its
+// limit. The last limit applies to all further buckets; without limits, one bucket contains everything.
 func assignBuckets(ts []*shadow.Tensor, limits ...uint64) [][]*shadow.Tensor {
 	type filling struct {
-		at    int // the index in out
+		at    int // index in out
 		bytes uint64
 		limit int
 		open  bool

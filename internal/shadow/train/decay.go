@@ -4,13 +4,13 @@ package train
 
 import "snug/internal/shadow"
 
-// Weight decay that is added to the gradients (torch/optim, 2.11), in the foreach forms: the sums are a separate
-// list. AdamW's weights decay in place instead, and fused kernels and loops make no list.
+// Weight decay that is added to the gradients (torch/optim, 2.11). In the foreach forms the sums are a separate
+// list. AdamW decays weights in place instead, and fused kernels and loops make no list.
 
-// decaying is an optimizer that can have such a weight decay.
+// decaying is an optimizer that supports weight decay of this kind.
 type decaying interface{ setDecay() }
 
-// Decay gives an optimizer weight decay in the groups of parameters where on says so.
+// Decay turns on weight decay for the parameter groups selected by on.
 func Decay(o Optimizer, on []bool) {
 	all, grouped := o.(groups)
 	if !grouped {
@@ -23,7 +23,8 @@ func Decay(o Optimizer, on []bool) {
 	}
 }
 
-// decay is part of an optimizer: whether weights decay, and the sums of the group that is being updated.
+// decay is embedded in an optimizer. It records whether weights decay, and holds the sums of the group that is
+// being updated.
 type decay struct {
 	on   bool
 	sums []*shadow.Tensor
@@ -31,7 +32,7 @@ type decay struct {
 
 func (d *decay) setDecay() { d.on = true }
 
-// begin makes the sums of a group, after those of the group before have ended.
+// begin releases the previous group's sums and makes those of a new group.
 func (d *decay) begin(w *shadow.World, group []*shadow.Tensor) {
 	d.end()
 	if d.on {
@@ -39,7 +40,7 @@ func (d *decay) begin(w *shadow.World, group []*shadow.Tensor) {
 	}
 }
 
-// end lets go of the sums.
+// end releases the sums.
 func (d *decay) end() {
 	dropList(d.sums)
 	d.sums = nil

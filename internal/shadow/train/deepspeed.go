@@ -4,18 +4,18 @@ package train
 
 import "snug/internal/shadow"
 
-// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It follows
-// the sources, and the allocations of DeepSpeed itself are compared with its own code on the CPU
-// (testdata/measured/deepspeed_cpu.py); no run on a GPU has confirmed it.
+// DeepSpeed's ZeRO, stages 1 to 3 (deepspeed/runtime/zero, 0.19, with its default settings). It follows the
+// sources. DeepSpeed's own allocations are checked against its code running on the CPU
+// (testdata/measured/deepspeed_cpu.py); no GPU run has confirmed them.
 //
-// All stages have parameters in the model's own type; a float32 copy of this process's part of them, which
-// the optimizer updates; and one flat bucket that gradients are copied into and reduced in. The stages are
-// in zero1.go, zero2.go and zero3.go; PyTorch's own ZeroRedundancyOptimizer is in zero_redundancy.go.
+// All stages have parameters in the model's own type; a float32 copy of this process's part, which the optimizer
+// updates; and one flat bucket into which gradients are copied to be reduced. The stages are in zero1.go,
+// zero2.go and zero3.go; PyTorch's own ZeroRedundancyOptimizer is in zero_redundancy.go.
 
 // zeroBucket is reduce_bucket_size, in elements.
 const zeroBucket = 500_000_000
 
-// zero is the part that the stages share.
+// zero is the part shared by all stages.
 type zero struct {
 	w         *shadow.World
 	world     int
@@ -26,22 +26,22 @@ type zero struct {
 	filled    []*shadow.Tensor // parameters whose gradients are in the bucket
 	elements  int
 	averaged  *shadow.Tensor // this process's part of the gradients, for the step
-	partition int            // its elements
-	slices    []int          // elements of each gradient in it
-	keeps     bool           // averaged stays between steps
+	partition int            // number of elements in averaged
+	slices    []int          // elements of each gradient in averaged
+	keeps     bool           // averaged is kept between steps
 }
 
 // Masters returns the tensors that the optimizer updates.
 func (z *zero) Masters() []*shadow.Tensor { return []*shadow.Tensor{z.master} }
 
-// flat allocates a tensor of n elements that stays.
+// flat allocates a permanent tensor of n elements.
 func (z *zero) flat(c shadow.Component, n int, dt shadow.DType) *shadow.Tensor {
 	defer z.w.As(c)()
 	return z.w.Empty(shadow.Dims(n), dt).Hold()
 }
 
-// addMaster makes the float32 copy from another of the given type, and then the
-// zero gradient that DeepSpeed makes to set up its optimizer.
+// addMaster makes the float32 copy from a temporary copy of the given type, and then the zero gradient with which
+// DeepSpeed sets up its optimizer.
 func (z *zero) addMaster(through shadow.DType) {
 	copied := z.w.Empty(shadow.Dims(z.partition), through).Hold()
 	if z.dtype != shadow.Float32 {
@@ -76,8 +76,8 @@ type zeroOptimizer struct {
 // Around returns an optimizer that updates the master weights.
 func (z *zero) Around(o Optimizer) Optimizer { return &zeroOptimizer{z, o} }
 
-// Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient of
-// this process's part, updates, and copies the result into the model's parameters, whose other parts are
+// Step computes the norm of the gradients, each briefly in float64. Then it makes one float32 gradient for this
+// process's part, updates the weights, and copies the result into the model's parameters, whose other parts are
 // gathered in place.
 func (o *zeroOptimizer) Step() {
 	z := o.z

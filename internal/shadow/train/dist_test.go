@@ -14,7 +14,7 @@ func newWorld() *shadow.World {
 	return shadow.NewWorld(kernel.Rules{Torch: 211, Capability: 90, SMs: 132})
 }
 
-// tensorsOf makes float32 tensors with these numbers of elements.
+// tensorsOf makes float32 tensors with the given numbers of elements.
 func tensorsOf(w *shadow.World, numels ...int) []*shadow.Tensor {
 	var out []*shadow.Tensor
 	for _, n := range numels {
@@ -55,13 +55,13 @@ func TestZeroPartition(t *testing.T) {
 	params := tensorsOf(w, 3, 100, 5, 60, 40, 2)
 	for world, want := range map[int]int{1: 210, 2: 105, 3: 100} {
 		if got := numelOf(ZeroPartition(params, world)); got != want {
-			t.Errorf("of %d processes the first updates %d elements, want %d", world, got, want)
+			t.Errorf("with %d processes the first one updates %d elements, want %d", world, got, want)
 		}
 	}
 }
 
-// TestShardTables checks the tables that the kernels read against sizes from recordings: a block of four
-// square and three wide matrices and two vectors over four processes.
+// TestShardTables compares the sizes of the tables that the kernels read with recordings: a block of four square
+// and three wide matrices and two vectors over four processes.
 func TestShardTables(t *testing.T) {
 	w := newWorld()
 	chunks := []int{589824, 589824, 589824, 589824, 2359296, 2359296, 2359296, 768, 768}

@@ -9,9 +9,8 @@ import (
 
 // The 8-bit optimizers of bitsandbytes (bitsandbytes/optim/optimizer.py, 0.44 and later).
 
-// In 8 bits a state is a byte per element, a float32 per 256 elements, and one
-// table of 256 values per kind of state, shared by all parameters. Tensors of
-// fewer than 4096 elements stay in float32.
+// In 8 bits a state needs one byte per element, one float32 per 256 elements, and one table of 256 values per
+// kind of state, shared by all parameters. States of tensors with fewer than 4096 elements stay in float32.
 const (
 	blockElements = 256
 	tableEntries  = 256
@@ -28,7 +27,7 @@ type eightBit struct {
 	wide   map[*shadow.Tensor]bool // parameters whose states stay in float32
 }
 
-// Widen keeps the states of parameters in float32: an override of bitsandbytes' GlobalOptimManager.
+// Widen keeps the states of the given parameters in float32: an override in bitsandbytes' GlobalOptimManager.
 func Widen(o Optimizer, params []*shadow.Tensor) {
 	switch o := o.(type) {
 	case groups:
@@ -51,7 +50,7 @@ func newLion8bit(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &eightBit{w: w, params: params, states: 1, made: map[*shadow.Tensor]bool{}}
 }
 
-// Step allocates the states that are missing.
+// Step allocates the missing states.
 func (e *eightBit) Step() {
 	for _, p := range withGrad(e.params) {
 		if !e.made[p] {

@@ -4,15 +4,15 @@ package train
 
 import "snug/internal/shadow"
 
-// Foreach describes an optimizer of torch.optim in its foreach form (2.11) with arguments that change what it
-// allocates. Only scripts use it; in a setup, optimizers have names.
+// Foreach describes a torch.optim optimizer in its foreach form (2.11), with the arguments that affect its
+// allocations. Only scripts use it; a setup refers to optimizers by name.
 type Foreach struct {
-	States   int  // tensors of a parameter's shape and type
-	Scalars  int  // single numbers on the card, made before the states
+	States   int  // number of tensors of a parameter's shape and type
+	Scalars  int  // number of scalars on the card, allocated before the states
 	Decays   bool // weight decay is added to a copy of the gradients
 	Clones   bool // states are copies of the first gradients, made in the update
 	Roots    bool // the update takes the square roots of a state
-	Averages bool // ASGD's update: two lists, one after the other, then new values of two scalars
+	Averages bool // ASGD's update: two lists in succession, then new values of two scalars
 }
 
 // NewForeach makes an optimizer over groups of parameters, each with its own description.
@@ -35,8 +35,8 @@ type foreachOptimizer struct {
 	scalars []*shadow.Tensor
 }
 
-// Step makes the states of new parameters and updates one type after the other. The name of the decayed gradients
-// is bound again at the start of a group, that of the square roots when the next ones exist.
+// Step allocates the states of new parameters and updates one type after the other. The variable for the decayed
+// gradients is rebound at the start of a group, the one for the square roots once the next ones exist.
 func (f *foreachOptimizer) Step() {
 	live := withGrad(f.params)
 	if !f.how.Clones {
@@ -112,7 +112,7 @@ func (f *foreachOptimizer) States() [][]*shadow.Tensor {
 	return out
 }
 
-// Replace replaces the states with loaded ones and takes them over.
+// Replace replaces the states with loaded ones and takes ownership of them.
 func (f *foreachOptimizer) Replace(states [][]*shadow.Tensor) {
 	for i, p := range f.params {
 		if i >= len(states) {
@@ -124,8 +124,8 @@ func (f *foreachOptimizer) Replace(states [][]*shadow.Tensor) {
 	}
 }
 
-// Restore allocates the states before the first step, as load_state_dict does for those of a file. Momentum that is
-// a copy of the first gradients is loaded too.
+// Restore allocates the states before the first step, as load_state_dict does. It also allocates momentum, which
+// is otherwise a copy of the first gradients.
 func (f *foreachOptimizer) Restore() {
 	for _, p := range f.params {
 		f.make(p)

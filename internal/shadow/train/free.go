@@ -4,7 +4,8 @@ package train
 
 import "snug/internal/shadow"
 
-// Free drops an optimizer's states, as the end of its last reference does, and reports whether the states are known.
+// Free drops an optimizer's states, as dropping its last reference does, and reports whether the states are
+// known.
 func Free(o Optimizer) bool {
 	switch o := o.(type) {
 	case groups:

@@ -11,20 +11,19 @@ import (
 // FSDP2: fully_shard on each block of a model and then on the model itself
 // (torch/distributed/fsdp/_fully_shard, 2.11).
 //
-// Each process keeps its part of every parameter, cut along the first dimension. A group of parameters,
-// those of one block or the rest at the root, is gathered before its block runs, forward and backward, and
-// freed afterwards. Gathering goes through one flat tensor that lives on its own CUDA stream;
-// gradients are reduced into a flat tensor on another. So this memory is never shared with the model's.
-// fsdp_hooks.go decides when groups are gathered and prefetched; fsdp_collectives.go says what that allocates.
-// FSDP's first version is in fsdp1.go.
+// Each process keeps its part of every parameter, split along the first dimension. The parameters of a block form
+// a group, and the rest form the root's. A group is gathered before its block runs, forward and backward, and
+// freed afterwards. Gathering goes through one flat tensor that lives on its own CUDA stream; gradients are
+// reduced into a flat tensor on another. So the model never reuses this memory. fsdp_hooks.go decides when groups
+// are gathered and prefetched; fsdp_collectives.go allocates their memory. FSDP's first version is in fsdp1.go.
 
 // Sharding is the configuration of FSDP2.
 type Sharding struct {
 	World     int          // the number of GPUs
 	Reshard   bool         // free gathered parameters after forward
-	Param     shadow.DType // type of gathered parameters; None keeps theirs
-	Reduce    shadow.DType // type of reduced gradients; None keeps the gradients'
-	KeepsRoot bool         // reshard_after_forward is left to fully_shard: the root keeps its parameters
+	Param     shadow.DType // type of gathered parameters; None keeps the parameters' type
+	Reduce    shadow.DType // type of reduced gradients; None keeps the gradients' type
+	KeepsRoot bool         // reshard_after_forward is not given, so the root keeps its parameters
 }
 
 // FSDP is fully_shard around a model and its blocks.
@@ -34,20 +33,20 @@ type FSDP struct {
 	groups   []*shardGroup  // the root first, then blocks in the model's order
 	copyIn   uint16         // stream of the all-gather outputs
 	scatter  uint16         // stream of the reduced gradients
-	gathered *shadow.Tensor // of the last group that ran forward: kept for the next copy-out
-	reducing *shadow.Tensor // the last reduce-scatter's input: kept for the next one
-	order    []*shardGroup  // groups in the order in which they ended their forward
-	holds    bool           // gradients stay whole: they are reduced in a later backward
+	gathered *shadow.Tensor // gathered tensor of the last group that ran forward, kept until the next copy-out
+	reducing *shadow.Tensor // input of the last reduce-scatter, kept until the next one
+	order    []*shardGroup  // groups in the order in which their forwards ended
+	holds    bool           // gradients stay unsharded and are reduced in a later backward
 }
 
-// Held is FSDP2 that reduces gradients only in the last backward before an update: accelerate calls
-// set_requires_gradient_sync(False) for the others (1.15, accelerator.py: no_sync).
+// Held is FSDP2 with gradients reduced only in the last backward before an update. For the others accelerate
+// calls set_requires_gradient_sync(False) (1.15, accelerator.py: no_sync).
 type Held struct{ *FSDP }
 
-// Boundary says whether the next backward is the last one before an update.
+// Boundary sets whether the next backward is the last one before an update.
 func (h Held) Boundary(last bool) { h.holds = !last }
 
-// training is FSDP's TrainingState of a group.
+// training is a group's TrainingState.
 type training uint8
 
 const (
@@ -65,14 +64,14 @@ type shardGroup struct {
 	backward  bool // its block's backward has begun: running forward again is recomputation
 	unsharded bool
 	result    *shadow.Tensor // a gather that has not been copied out yet
-	places    []int          // in the order of forwards
+	places    []int          // positions in the order of forwards
 }
 
 // shardParam is FSDPParam. Full is the parameter that the model computes with;
-// its storage comes and goes, so that tensors saved by autograd stay valid.
+// its storage is freed and reallocated, so tensors saved by autograd stay valid.
 type shardParam struct {
 	full, shard *shadow.Tensor
-	sum         *shadow.Tensor // of whole gradients, if they are reduced in a type other than their own
+	sum         *shadow.Tensor // sum of unsharded gradients, if they are reduced in a type other than their own
 }
 
 // NewFSDP shards a model block by block; parameters outside blocks belong to the root.
@@ -104,10 +103,9 @@ func NewFSDP(b *nn.Builder, how Sharding) *FSDP {
 }
 
 // shard makes the group's shards, then frees the parameters they come from.
-// A model that was not on the GPU before is moved there one group at a time, so no
-// more than that is ever whole: fully_shard does so for a model on the CPU, and
-// filling one on the meta device needs even less, one parameter (accelerate's
-// fsdp2_load_full_state_dict) or nothing (to_empty).
+// A model that was not on the GPU is moved there one group at a time, so at most one group is unsharded at any
+// time. fully_shard does this for a model on the CPU. Filling a model on the meta device needs even less: one
+// parameter (accelerate's fsdp2_load_full_state_dict) or nothing (to_empty).
 func (g *shardGroup) shard(params []*shadow.Tensor) {
 	w := g.f.w
 	for _, p := range params {
@@ -145,7 +143,7 @@ func (f *FSDP) Shards(params []*shadow.Tensor) []*shadow.Tensor {
 	return out
 }
 
-// Forward is the root's forward around the model's.
+// Forward runs the root's forward around the model's.
 func (f *FSDP) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	root := f.groups[0]
 	root.PreForward(nil)

@@ -11,13 +11,13 @@ import (
 )
 
 // FSDP1: FullyShardedDataParallel around each block of a model and the model itself
-// (torch/distributed/fsdp, 2.11; the parts that allocate are the same from 2.1 on).
+// (torch/distributed/fsdp, 2.11; its allocations have been the same since 2.1).
 //
-// The parameters of a unit are laid end to end in one flat parameter, of which each process keeps its
-// part. All parameters of a flat parameter have one type and are trained together or not at all, so
-// PEFT's wrapping policy makes each layer with trained weights its own unit. A unit is gathered into the
-// memory of a separate stream before it runs, forward and backward, and given up after it. The root keeps
-// its parameters from forward to backward. Units that mix trained and frozen parameters: fsdp1_mixed.go.
+// The parameters of a unit are concatenated into one flat parameter, of which each process keeps its part. All of
+// them have the same type and are either all trained or all frozen, so PEFT's wrapping policy makes each layer
+// with trained weights its own unit. A unit is gathered into memory of a separate stream before it runs, forward
+// and backward, and freed afterwards. The root keeps its parameters from forward to backward. Units that mix
+// trained and frozen parameters are in fsdp1_mixed.go.
 
 // FlatSharding is the configuration of FSDP1.
 type FlatSharding struct {
@@ -25,7 +25,7 @@ type FlatSharding struct {
 	Param  shadow.DType // MixedPrecision's param_dtype; None keeps the type of the parameters
 	Reduce shadow.DType // reduce_dtype; None is Param
 	Keeps  bool         // the recomputation of a block runs through its unit's hooks, which keep the block's input
-	Mixes  bool         // use_orig_params, with blocks alone as units: those mix trained and frozen parameters
+	Mixes  bool         // use_orig_params with only blocks as units, which mix trained and frozen parameters
 }
 
 // FSDP1 is FullyShardedDataParallel around a model and its units.
@@ -33,19 +33,19 @@ type FSDP1 struct {
 	w     *shadow.World
 	how   FlatSharding
 	units []*flatUnit // the root first, then others in the model's order
-	cast  uint16      // the stream that shards in param_dtype live on
-	full  uint16      // the stream of gathered parameters, and of their flat gradients
+	cast  uint16      // stream of the shards in param_dtype
+	full  uint16      // stream of gathered parameters and their flat gradients
 	post  uint16      // the stream that reduces gradients
-	order []*flatUnit // units in the order in which they first ended their forward
+	order []*flatUnit // units in the order in which their first forwards ended
 	kept  []*shadow.Tensor
 	begun bool // the first forward has begun
-	holds bool // gradients stay whole: they are reduced in a later backward
+	holds bool // gradients stay unsharded and are reduced in a later backward
 }
 
-// Held1 is FSDP1 that reduces gradients only in the last backward before an update: the others run under no_sync.
+// Held1 is FSDP1 with gradients reduced only in the last backward before an update. The others run under no_sync.
 type Held1 struct{ *FSDP1 }
 
-// Boundary says whether the next backward is the last one before an update.
+// Boundary sets whether the next backward is the last one before an update.
 func (h Held1) Boundary(last bool) { h.holds = !last }
 
 // flatUnit is an FSDP module with its FlatParamHandle.
@@ -54,7 +54,7 @@ type flatUnit struct {
 	root    bool
 	trained bool
 	members []*shadow.Tensor // the parameters that the model computes with: parts of flat
-	flat    *shadow.Tensor   // the gathered flat parameter; its storage comes and goes
+	flat    *shadow.Tensor   // the gathered flat parameter; its storage is freed and reallocated
 	shard   *shadow.Tensor   // this process's part of the flat parameter
 	numel   int              // elements of the flat parameter without padding
 	place   int              // position in FSDP1.order, from 1; 0 before the first forward
@@ -63,10 +63,10 @@ type flatUnit struct {
 	watched bool // nothing is trained, so the gradient of the input releases the parameters
 	arrived int  // number of members whose gradients have arrived
 
-	held *shadow.Tensor // the whole flat gradient, if it is reduced in a later backward
+	held *shadow.Tensor // the unsharded flat gradient, if it is reduced in a later backward
 
-	updated []*shadow.Tensor // members that are trained, of a unit that mixes them with frozen ones
-	pieces  []*shadow.Tensor // the parts of those that are in shard, which the optimizer updates
+	updated []*shadow.Tensor // trained members of a unit that also has frozen ones
+	pieces  []*shadow.Tensor // parts of updated that are in shard; the optimizer updates them
 }
 
 // NewFSDP1 wraps a model: its blocks, layers with trained weights if all else is frozen, and the root.
@@ -96,7 +96,7 @@ func NewFSDP1(b *nn.Builder, how FlatSharding) *FSDP1 {
 	return f
 }
 
-// inOrder returns the parameters in the order in which they are laid into flat parameters.
+// inOrder returns the parameters in their order within flat parameters.
 func (f *FSDP1) inOrder(b *nn.Builder) []*shadow.Tensor {
 	if f.how.Mixes {
 		return b.Parameters()
@@ -112,7 +112,7 @@ func (f *FSDP1) unitOf(b *nn.Builder, p *shadow.Tensor) string {
 	return b.BlockOf(p.Name())
 }
 
-// watch registers the hooks that count gradients and notice the end of the backward.
+// watch registers the hooks that count gradients and run at the end of the backward.
 func (f *FSDP1) watch() {
 	of := map[*shadow.Tensor]*flatUnit{}
 	for _, u := range f.units {
@@ -164,7 +164,7 @@ func (u *flatUnit) flatten() {
 	}
 }
 
-// Upcast holds trained shards in float32, as accelerate does if mixed precision is on.
+// Upcast casts trained shards to float32, as accelerate does if mixed precision is on.
 func (f *FSDP1) Upcast() {
 	for _, u := range f.units {
 		if u.shard != nil && u.trained {
@@ -187,7 +187,7 @@ func (f *FSDP1) Shards() (out []*shadow.Tensor) {
 	return out
 }
 
-// Forward is the root's forward around the model's.
+// Forward runs the root's forward around the model's.
 func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	if !f.begun {
 		f.begun = true
@@ -201,8 +201,8 @@ func (f *FSDP1) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	return loss
 }
 
-// initialize is init_flat_param_attributes of each unit, in the first forward: the tensors that parameters
-// will be gathered into are made whole, on the stream of the model, and their memory goes back.
+// initialize is init_flat_param_attributes for each unit, in the first forward: the tensors into which parameters
+// will be gathered are allocated at full size on the model's stream, and their memory is freed again.
 func (f *FSDP1) initialize() {
 	defer f.w.As(shadow.Parameters)()
 	made := func(size shadow.Shape, dt shadow.DType) { f.w.Empty(size, dt).Hold().Drop() }
@@ -221,8 +221,8 @@ func (f *FSDP1) initialize() {
 	}
 }
 
-// finish is the root's callback at the end of backward: it releases the parameters that are still gathered, and the
-// hooks with what they kept.
+// finish is the root's callback at the end of backward: it releases the parameters that are still gathered, and
+// the hooks with the tensors they kept.
 func (f *FSDP1) finish() {
 	for _, u := range f.units {
 		if u.arrived > 0 {

@@ -4,11 +4,11 @@ package train
 
 import "snug/internal/shadow"
 
-// The hooks of FSDP1 on a unit, and what they allocate (_runtime_utils.py and _flat_param.py, 2.11). The units:
+// FSDP1's hooks on a unit, and what they allocate (_runtime_utils.py and _flat_param.py, 2.11). Units are in
 // fsdp1.go.
 
-// PreForward gathers the unit's parameters, unless its backward has begun and they are there: then a block is run
-// again.
+// PreForward gathers the unit's parameters, unless a block is recomputed: its backward has begun and the
+// parameters are already gathered.
 func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	if u.state == preBackward {
 		return x
@@ -21,9 +21,9 @@ func (u *flatUnit) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return u.watchInput(x)
 }
 
-// watchInput releases the parameters of a frozen unit when the gradient of its input is there. The hook for that
-// (register_multi_grad_hook) keeps the node that accumulates a leaf's gradient, and so the leaf with its gradient,
-// until the backward's end. The input is a leaf if the older kind of checkpointing runs the unit again.
+// watchInput releases the parameters of a frozen unit when the gradient of its input has arrived. The hook
+// (register_multi_grad_hook) keeps the node that accumulates a leaf's gradient until the end of backward, and
+// with it the leaf and its gradient. The input is a leaf if reentrant checkpointing recomputes the unit.
 func (u *flatUnit) watchInput(x *shadow.Tensor) *shadow.Tensor {
 	out := x.AfterGrad("post_backward_reshard_only", u.reshard)
 	if out == x {
@@ -51,7 +51,7 @@ func (u *flatUnit) PostForward(out *shadow.Tensor) {
 	out.BeforeBackward(u.preBackward)
 }
 
-// preBackward gathers the unit again, and starts to gather the unit whose backward comes next.
+// preBackward gathers the unit again, and starts gathering the unit whose backward is next.
 func (u *flatUnit) preBackward() {
 	if u.state == preBackward {
 		return
@@ -91,8 +91,8 @@ func (u *flatUnit) reshard() {
 	}
 }
 
-// postBackward makes one flat gradient of the members' gradients, releases the parameters and reduces the gradient to
-// this process's part, or holds it for a later backward.
+// postBackward combines the members' gradients into one flat gradient, releases the parameters, and reduces the
+// gradient to this process's part or holds it for a later backward.
 func (u *flatUnit) postBackward() {
 	f, w := u.f, u.f.w
 	u.arrived = 0
@@ -111,7 +111,7 @@ func (u *flatUnit) postBackward() {
 		dropList(grads)
 	}
 	if u.held != nil {
-		flat.Drop() // it has been added to the gradient that is there
+		flat.Drop() // it has been added to the existing gradient
 		flat, u.held = u.held, nil
 	}
 	u.reshard()
@@ -123,14 +123,14 @@ func (u *flatUnit) postBackward() {
 	w.OnQueue(f.post, shadow.Gradients, func() { u.reduce(flat) })
 }
 
-// reduce is _reduce_grad. It takes over the hold on the flat gradient.
+// reduce is _reduce_grad. It consumes the reference to the flat gradient.
 func (u *flatUnit) reduce(flat *shadow.Tensor) {
 	w, how := u.f.w, u.f.how
 	dt := flat.DType()
 	if r := how.Reduce; r != shadow.None {
 		dt = r
 	}
-	defer flat.Drop() // a name in the hook holds it until the end
+	defer flat.Drop() // a variable in the hook holds it until the end
 	var cast *shadow.Tensor
 	if dt != flat.DType() {
 		cast = w.Empty(shadow.Dims(u.numel), dt).Hold()
@@ -148,7 +148,7 @@ func (u *flatUnit) reduce(flat *shadow.Tensor) {
 		part = shadow.Replace(part, w.Empty(u.shard.Shape(), u.shard.DType()))
 	}
 	if u.shard.Grad() != nil {
-		part.Drop() // it has been added to the gradient that is there
+		part.Drop() // it has been added to the existing gradient
 	} else {
 		u.shard.SetGrad(part)
 	}

@@ -6,12 +6,13 @@ import (
 	"snug/internal/shadow"
 )
 
-// FSDP1 around blocks that have trained adapters among frozen weights, as LitGPT wraps them: without a policy for the
-// adapters, and with use_orig_params, without which such a unit is refused (_flat_param.py, 2.11, where it was measured). A flat
-// parameter of which any part is trained requires a gradient as a whole, so the frozen parameters get gradients
-// too, which are reduced with the others. The optimizer updates the trained parameters' parts that are in the shard.
+// FSDP1 around blocks with trained adapters among frozen weights, as LitGPT wraps them: with no policy for the
+// adapters, and with use_orig_params, without which FSDP refuses a unit of this kind (measured with
+// _flat_param.py, 2.11). A flat parameter requires a gradient as a whole if any part of it is trained, so the
+// frozen parameters get gradients too, which are reduced with the others. The optimizer updates those parts of
+// the trained parameters that are in the shard.
 
-// alignment is the alignment, in bytes, of the parameters of a mixed unit.
+// alignment is the alignment in bytes of a mixed unit's parameters.
 const alignment = 16
 
 // mix reports whether the unit is trained. If units may mix trained and frozen parameters and any member is trained, it
@@ -31,7 +32,7 @@ func (u *flatUnit) mix() bool {
 	return len(u.updated) > 0
 }
 
-// room returns the elements that a parameter takes in its flat parameter.
+// room returns the number of elements that a parameter occupies in its flat parameter.
 func (u *flatUnit) room(p *shadow.Tensor) int {
 	if !u.f.how.Mixes {
 		return p.Numel()
@@ -40,7 +41,8 @@ func (u *flatUnit) room(p *shadow.Tensor) int {
 	return (p.Numel() + whole - 1) / whole * whole
 }
 
-// cutPieces makes the parts of the trained parameters that one process updates: the one with most of them.
+// cutPieces makes the parts of the trained parameters that one process updates. It chooses the process with the
+// most of them.
 func (f *FSDP1) cutPieces() {
 	if !f.how.Mixes {
 		return
@@ -64,7 +66,8 @@ func (f *FSDP1) cutPieces() {
 	}
 }
 
-// inShard calls do with each trained parameter of the unit that is in the shard of a process, and how much of it is.
+// inShard calls do with each trained parameter of the unit that is in a process's shard, and with the number of
+// its elements there.
 func (u *flatUnit) inShard(rank int, do func(p *shadow.Tensor, numel int)) {
 	if len(u.updated) == 0 {
 		return
@@ -82,15 +85,15 @@ func (u *flatUnit) inShard(rank int, do func(p *shadow.Tensor, numel int)) {
 	}
 }
 
-// layGrads makes the gradients of the pieces parts of the shard's.
+// layGrads makes the pieces' gradients views of the shard's gradient.
 func (u *flatUnit) layGrads() {
 	for _, p := range u.pieces {
 		p.LayGradInto(u.shard.Grad())
 	}
 }
 
-// forget releases the gradients of units whose pieces have none any more: zero_grad does not see the frozen rest
-// (_reset_flat_param_grad_info_if_needed). A unit without pieces on this process has them released too.
+// forget releases the gradients of units whose pieces no longer have any: zero_grad does not reach the frozen
+// rest (_reset_flat_param_grad_info_if_needed). It also does so for a unit without pieces on this process.
 func (f *FSDP1) forget() {
 	for _, u := range f.units {
 		if !f.how.Mixes || u.shard == nil {

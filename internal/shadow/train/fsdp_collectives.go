@@ -9,8 +9,8 @@ import (
 
 // The allocations of FSDP2's collectives (_fsdp_collectives.py, 2.11).
 
-// unshard begins to gather a group: its shards, cast if necessary, are
-// copied into one flat tensor, which the other processes' shards fill up.
+// unshard starts gathering a group: its shards, cast if necessary, are copied into one flat tensor, to which the
+// other processes add theirs.
 func (g *shardGroup) unshard() {
 	f, w := g.f, g.f.w
 	if g.result != nil || g.unsharded {
@@ -37,9 +37,9 @@ func (g *shardGroup) unshard() {
 	w.Gather(uint64(bytes*f.how.World), f.how.World)
 }
 
-// copyOut ends the gather: each parameter gets its memory, and the flat tensor is split
-// over them. In forward the flat tensor stays until the next group's copy-out,
-// so that one can be filled while the other is read.
+// copyOut completes the gather: each parameter gets its memory, and the flat tensor is split among them. In
+// forward the flat tensor is kept until the next group's copy-out, so that one can be filled while the other is
+// read.
 func (g *shardGroup) copyOut() {
 	f, w := g.f, g.f.w
 	if g.result == nil {
@@ -81,9 +81,8 @@ func (g *shardGroup) reshard() {
 	}
 }
 
-// reduce is foreach_reduce: gradients are copied process by process into one
-// flat tensor, which it returns. The sum over all processes is scattered to
-// shards, whose gradients are views of it.
+// reduce is foreach_reduce: gradients are copied process by process into one flat tensor, which it returns. The
+// sum over all processes is scattered to the shards, whose gradients are views of it.
 func (f *FSDP) reduce(params []shardParam, grads []*shadow.Tensor) *shadow.Tensor {
 	w := f.w
 	dt := grads[0].DType()
@@ -125,13 +124,13 @@ func (f *FSDP) scatterInput(numel int, dt shadow.DType) *shadow.Tensor {
 	return f.w.Empty(shadow.Dims(numel), dt).Hold()
 }
 
-// splitWithSizesCopy is split_with_sizes_copy of rows into chunks of these sizes in bytes.
+// splitWithSizesCopy is split_with_sizes_copy of rows into chunks of the given sizes in bytes.
 func splitWithSizesCopy(w *shadow.World, chunks []int, rows int) {
 	w.Op("split_with_sizes_copy")
 	w.Scratch(w.Rules.SplitWithSizes(chunks, rows))
 }
 
-// chunkCat is _chunk_cat of tensors whose chunks have these sizes in bytes.
+// chunkCat is _chunk_cat of tensors with chunks of the given sizes in bytes.
 func chunkCat(w *shadow.World, chunks []int) {
 	w.Op("_chunk_cat")
 	w.Scratch(kernel.ChunkCat(chunks))

@@ -8,12 +8,11 @@ import (
 	"snug/internal/shadow"
 )
 
-// The hooks of FSDP2 on a module: before and after its forward, when the
-// gradient of its output arrives, and when that of its input does
-// (_fsdp_state.py and _fsdp_param_group.py, 2.11).
+// FSDP2's hooks on a module: before and after its forward, when the gradient of its output arrives, and when the
+// gradient of its input does (_fsdp_state.py and _fsdp_param_group.py, 2.11).
 
-// PreForward gathers the group for its block, which takes x. It returns the block's input: x cast to the
-// parameters' type, with a node in the graph that runs when x's gradient has arrived.
+// PreForward gathers the group for its block, whose input is x. It returns x cast to the parameters' type, with a
+// node in the graph that runs when x's gradient has arrived.
 func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	if g.backward {
 		if !g.unsharded {
@@ -34,7 +33,7 @@ func (g *shardGroup) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	return x.AfterGrad("RegisterPostBackwardFunctionBackward", g.postBackward)
 }
 
-// PostForward frees the parameters and waits for the output's gradient.
+// PostForward frees the parameters, and registers a hook for the output's gradient.
 func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	if g.backward {
 		return
@@ -48,8 +47,7 @@ func (g *shardGroup) PostForward(out *shadow.Tensor) {
 	out.BeforeBackward(g.preBackward)
 }
 
-// preBackward gathers the group again, and prefetches the next one: it starts the
-// all-gather of the group whose backward comes next.
+// preBackward gathers the group again, and prefetches the group whose backward is next.
 func (g *shardGroup) preBackward() {
 	g.backward = true
 	if g.state == preBackward {
@@ -91,7 +89,7 @@ func (g *shardGroup) postBackward() {
 	}
 }
 
-// takeGrad returns the whole gradient, summed over the backwards since the last update.
+// takeGrad returns the unsharded gradient, summed over the backwards since the last update.
 func (p *shardParam) takeGrad() *shadow.Tensor {
 	if sum := p.sum; sum != nil {
 		p.sum = nil
@@ -100,7 +98,7 @@ func (p *shardParam) takeGrad() *shadow.Tensor {
 	return p.full.TakeGrad()
 }
 
-// addToSums is accumulate_unsharded_grad_if_needed: it adds gradients to the sums there are, in place.
+// addToSums is accumulate_unsharded_grad_if_needed: it adds gradients to existing sums, in place.
 func (g *shardGroup) addToSums() {
 	for _, p := range g.params {
 		if p.sum != nil {
@@ -109,8 +107,8 @@ func (g *shardGroup) addToSums() {
 	}
 }
 
-// startSums is to_accumulated_grad_if_needed: gradients that are reduced in another type are cast to it. Others stay,
-// and the next backward adds to them.
+// startSums is to_accumulated_grad_if_needed: gradients that are reduced in another type are cast to it. Others
+// are kept, and the next backward adds to them.
 func (g *shardGroup) startSums() {
 	dt := g.f.how.Reduce
 	defer g.f.w.As(shadow.Gradients)()
@@ -123,8 +121,8 @@ func (g *shardGroup) startSums() {
 	}
 }
 
-// finish is the root's callback at the end of backward. It handles groups whose input had
-// no gradient, such as the root's.
+// finish is the root's callback at the end of backward. It handles groups whose input has no gradient, such as
+// the root's.
 func (f *FSDP) finish() {
 	for _, g := range f.groups {
 		if g.state != postBackward {

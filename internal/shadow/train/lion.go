@@ -16,8 +16,8 @@ func newLion(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &lion{w: w, params: params, avg: map[*shadow.Tensor]*shadow.Tensor{}}
 }
 
-// Step is exp_avg.clone().mul_(b).add(grad).sign_() for one parameter after
-// another; each state is made just before its first update.
+// Step is exp_avg.clone().mul_(b).add(grad).sign_() for one parameter after another. Each state is allocated just
+// before its first update.
 func (l *lion) Step() {
 	defer l.w.NoGrad()()
 	for _, p := range withGrad(l.params) {

@@ -15,9 +15,9 @@ import (
 	"snug/internal/shadow"
 )
 
-// Optimizers (torch/optim, 2.11): their states, which are allocated in the first step, and the temporary
-// memory of a step. Each has its own file; this one has what they share. CONTRIBUTING.md says what else a new
-// one needs.
+// Optimizers (torch/optim, 2.11): their states, which are allocated in the first step, and a step's temporary
+// memory. Each has its own file; this one has what they share. CONTRIBUTING.md describes what else a new
+// optimizer needs.
 
 // Optimizer updates parameters from their gradients.
 type Optimizer interface {
@@ -32,7 +32,7 @@ var optimizers = map[string]func(w *shadow.World, params []*shadow.Tensor) Optim
 	"adam":         newAdam, // without weight decay the allocations are the same
 	"adam-fused":   newAdamFused,
 	"adam-loop":    newAdamLoop,
-	"adam-amsgrad": newAmsgrad, // and AdamW with it
+	"adam-amsgrad": newAmsgrad, // also AdamW with amsgrad
 	"adamax":       newAdamax,
 	"nadam":        newNAdam,
 	"radam":        newRAdam,
@@ -56,8 +56,7 @@ func OptimizerNames() []string {
 	return names
 }
 
-// NewOptimizer makes an optimizer over the trained parameters, in one
-// group or several. An empty name means AdamW.
+// NewOptimizer makes an optimizer over the trained parameters, in one or more groups. An empty name means AdamW.
 func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Optimizer, error) {
 	if name == "" {
 		name = "adamw"
@@ -69,7 +68,7 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	if len(params) == 1 {
 		return newOne(w, params[0]), nil
 	}
-	if name == "adafactor" { // its loop variables live on from group to group
+	if name == "adafactor" { // its loop variables persist from group to group
 		return newOne(w, slices.Concat(params...)), nil
 	}
 	all := make(groups, len(params))
@@ -82,8 +81,8 @@ func NewOptimizer(w *shadow.World, name string, params ...[]*shadow.Tensor) (Opt
 	return all, nil
 }
 
-// groups is an optimizer over several groups of parameters. It steps them one
-// by one, and each makes its states in its first step.
+// groups is an optimizer over several groups of parameters. It steps them one by one, and each allocates its
+// states in its first step.
 type groups []Optimizer
 
 // Step updates one group after the other.
@@ -113,7 +112,7 @@ func Restore(o Optimizer) bool {
 	return false
 }
 
-// Counters returns the sum over all groups.
+// Counters returns the number of step counters in all groups.
 func (g groups) Counters() int {
 	n := 0
 	for _, o := range g {
@@ -124,13 +123,12 @@ func (g groups) Counters() int {
 	return n
 }
 
-// scaledGroups is groups of an optimizer that applies the loss scale itself.
+// scaledGroups is groups for an optimizer that applies the loss scale itself.
 type scaledGroups struct{ groups }
 
 func (scaledGroups) scalesItself() {}
 
-// stateLike makes a state tensor for p with an op, from a tensor
-// of the same shape.
+// stateLike makes a state tensor for p with an op on a tensor of the same shape.
 func stateLike(p *shadow.Tensor, op string, of *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	w := p.World()
 	defer w.Tagged(shadow.OptimizerState, p.Name())()
@@ -143,7 +141,7 @@ func zerosLike(p *shadow.Tensor, dt shadow.DType) *shadow.Tensor {
 	return stateLike(p, "zeros_like", p, dt)
 }
 
-// zeros makes a float32 state with its own shape.
+// zeros makes a float32 state of the given shape.
 func zeros(p *shadow.Tensor, size shadow.Shape) *shadow.Tensor {
 	w := p.World()
 	defer w.Tagged(shadow.OptimizerState, p.Name())()
@@ -161,9 +159,9 @@ func foreach(w *shadow.World, op string, ts []*shadow.Tensor) []*shadow.Tensor {
 	return out
 }
 
-// foreachEach runs a step over each group of parameters that share a type. The
-// list that a group's step makes has a Python name, so it is freed when the
-// next group's list exists, or at the end, after the last sums with decayed weights.
+// foreachEach runs a step over each group of parameters that share a type. The list that a group's step makes is
+// bound to a Python variable, so it is freed once the next group's list exists, or at the end, after the last
+// sums with decayed weights.
 func foreachEach(params []*shadow.Tensor, d *decay, temporaries func(group []*shadow.Tensor) []*shadow.Tensor) {
 	var held []*shadow.Tensor
 	for _, group := range byType(params) {
@@ -175,7 +173,7 @@ func foreachEach(params []*shadow.Tensor, d *decay, temporaries func(group []*sh
 	dropList(held)
 }
 
-// dropList ends a Python list: it releases its items from the last to the first.
+// dropList drops a Python list, releasing its items from last to first.
 func dropList(ts []*shadow.Tensor) {
 	for i := len(ts) - 1; i >= 0; i-- {
 		ts[i].Drop()

@@ -39,7 +39,7 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
-// twoSteps returns the events of an optimizer in the format of the recordings.
+// twoSteps returns an optimizer's events in the format of the recordings.
 func twoSteps(t *testing.T, name string, shapes []string) string {
 	t.Helper()
 	w := newWorld()
@@ -80,8 +80,8 @@ func twoSteps(t *testing.T, name string, shapes []string) string {
 // types maps the names used in the recordings.
 var types = map[string]shadow.DType{"f32": shadow.Float32, "bf16": shadow.BFloat16, "f16": shadow.Float16}
 
-// trained makes a parameter with a gradient from its name in the recordings, such as bf16:50x100;
-// "none" is one without a gradient.
+// trained makes a parameter with a gradient from its name in the recordings, such as bf16:50x100. With "none" the
+// parameter has no gradient.
 func trained(t *testing.T, w *shadow.World, text string) *shadow.Tensor {
 	t.Helper()
 	if text == "none" {

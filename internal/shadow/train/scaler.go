@@ -11,7 +11,7 @@ type GradScaler struct {
 	w        *shadow.World
 	scale    *shadow.Tensor
 	tracker  *shadow.Tensor
-	foundInf *shadow.Tensor // of the current step, once gradients are unscaled
+	foundInf *shadow.Tensor // flag of the current step, once gradients are unscaled
 }
 
 // NewGradScaler makes a scaler; its tensors are allocated with the first loss.
@@ -30,8 +30,7 @@ func (s *GradScaler) Scale(loss *shadow.Tensor) *shadow.Tensor {
 }
 
 // Unscale is scaler.unscale_(optimizer): it computes the inverse of the scale, in double
-// precision, and a flag for infinities. Each is copied for the
-// device, and the flag's copy lives until Update.
+// precision, and a flag for infinities. Each is copied to the device, and the flag's copy lives until Update.
 func (s *GradScaler) Unscale(params []*shadow.Tensor) {
 	if s.scale == nil { // no loss was scaled: PyTorch raises an error
 		return
@@ -59,9 +58,8 @@ func (s *GradScaler) check(params []*shadow.Tensor, inverse *shadow.Tensor) {
 	found.Drop()
 }
 
-// Step is scaler.step(optimizer). An optimizer that scales by itself gets
-// the scale, times one, and the sum of the flags; for any other, gradients
-// are divided first.
+// Step is scaler.step(optimizer). An optimizer that applies the scale itself gets the scale, times one, and the
+// sum of the flags. For any other, gradients are divided first.
 func (s *GradScaler) Step(opt Optimizer, params []*shadow.Tensor) {
 	if _, ok := opt.(interface{ scalesItself() }); !ok {
 		if s.foundInf == nil {

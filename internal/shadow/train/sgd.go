@@ -33,8 +33,7 @@ func newSGDMomentum(w *shadow.World, params []*shadow.Tensor) Optimizer {
 	return &sgdMomentum{w: w, params: params, buffer: map[*shadow.Tensor]*shadow.Tensor{}}
 }
 
-// Step makes each momentum buffer as a copy of the first gradient, one type after the
-// other.
+// Step makes each momentum buffer a copy of the first gradient, one type after the other.
 func (s *sgdMomentum) Step() {
 	for _, group := range byType(withGrad(s.params)) {
 		s.begin(s.w, group)
@@ -48,7 +47,7 @@ func (s *sgdMomentum) Step() {
 	s.end()
 }
 
-// Restore allocates the momentum buffers before the first step, as load_state_dict does for those of a file.
+// Restore allocates the momentum buffers before the first step, as load_state_dict does.
 func (s *sgdMomentum) Restore() {
 	for _, p := range s.params {
 		if s.buffer[p] == nil {
@@ -57,7 +56,7 @@ func (s *sgdMomentum) Restore() {
 	}
 }
 
-// States returns each parameter's momentum buffer, none for one that was not updated yet.
+// States returns each parameter's momentum buffer, or none if it has not been updated yet.
 func (s *sgdMomentum) States() [][]*shadow.Tensor {
 	var out [][]*shadow.Tensor
 	for _, p := range s.params {

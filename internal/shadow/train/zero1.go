@@ -9,9 +9,9 @@ import (
 
 // Zero1 is DeepSpeed's stage 1 (stage_1_and_2.py without partition_grads), which
 // is not PyTorch's ZeroRedundancyOptimizer: master weights and optimizer states
-// are partitioned, and gradients stay whole until the last backward of a step has
-// ended. Only then are they copied into the bucket, parameter by parameter, and
-// reduced; the bucket itself exists from the step's first gradient on.
+// are partitioned, and gradients are not partitioned until the last backward of a step has ended. Only then are
+// they copied into the bucket, parameter by parameter, and reduced; the bucket itself is allocated at the step's
+// first gradient.
 type Zero1 struct {
 	flatZero
 	last bool // the current backward is the step's last
@@ -28,9 +28,8 @@ func NewZero1(b *nn.Builder, world int) *Zero1 {
 // Boundary sets whether the next backward is the last one before an update.
 func (z *Zero1) Boundary(last bool) { z.last = last }
 
-// finish is reduce_gradients at the boundary: gradients of other processes stay
-// views of the bucket, or separate tensors if they are too large for it, until all are
-// reduced.
+// finish is reduce_gradients at the boundary. Other processes' gradients remain views of the bucket, or separate
+// tensors if they are too large for it, until all are reduced.
 func (z *Zero1) finish() {
 	if !z.last {
 		return

@@ -19,7 +19,7 @@ func NewZero2(b *nn.Builder, world int) *Zero2 {
 	return z
 }
 
-// gradient takes a gradient as soon as it arrives.
+// gradient collects a gradient as soon as it arrives.
 func (z *Zero2) gradient(p *shadow.Tensor) {
 	z.setupBucket()
 	z.collect(p, z.reduce)
@@ -38,8 +38,7 @@ func (z *Zero2) reduce() {
 	z.filled, z.elements = nil, 0
 }
 
-// finish ends a backward. It adds to gradients of an earlier one of the same
-// step.
+// finish ends a backward. It adds its gradients to those of an earlier backward of the same step.
 func (z *Zero2) finish() {
 	z.reduce()
 	z.bucket.Drop()

@@ -9,19 +9,19 @@ import (
 )
 
 // Zero3 is DeepSpeed's stage 3 (stage3.py, partition_parameters.py and partitioned_param_coordinator.py):
-// a process has its part of every parameter. A module's own parameters are gathered before it runs and
-// freed after it, except small ones, which stay. From the second step on, when the order of modules is
-// known, parameters that are needed again soon are not freed. Prefetching, which gathers up to 50 million
-// elements ahead of time, is not simulated.
+// a process has its part of every parameter. A module's own parameters are gathered before it runs and freed
+// afterwards, except small ones, which are kept. From the second step on, when the order of modules is known,
+// parameters that are needed again soon are not freed. Prefetching, which gathers up to 50 million elements ahead
+// of time, is not simulated.
 type Zero3 struct {
 	zero
 	gather  uint16 // stream of the gathered parameters
 	scatter uint16 // stream that reduces gradients
 	modules []*zeroModule
 	at      map[string]*zeroModule // by path
-	order   []*zeroModule          // of the first forward
+	order   []*zeroModule          // in the order of the first forward
 	learned bool
-	users   map[*shadow.Tensor]int // how many modules have a parameter gathered
+	users   map[*shadow.Tensor]int // how many modules have gathered a parameter
 }
 
 const (
@@ -32,15 +32,14 @@ const (
 // zeroModule is a module with its own parameters.
 type zeroModule struct {
 	z      *Zero3
-	params []*shadow.Tensor // those that are gathered and freed
+	params []*shadow.Tensor // parameters that are gathered and freed
 	live   bool
 	again  bool // its backward has begun
-	after  int  // elements that the modules after it use in forward
+	after  int  // elements that later modules use in forward
 }
 
-// NewZero3 partitions a model: parameter by parameter, then all parts together
-// into one flat tensor, via the CPU. Under zero.Init each parameter is made
-// here, and is whole only until its part is cut out.
+// NewZero3 partitions a model parameter by parameter, then copies all parts into one flat tensor via the CPU.
+// Under zero.Init each parameter is allocated here, and is freed once its part is copied.
 func NewZero3(b *nn.Builder, world int) *Zero3 {
 	w := b.W
 	z := &Zero3{zero: zero{w: w, world: world, params: b.Trainable(), keeps: true}, gather: w.Trace.Queue(1), scatter: w.Trace.Queue(2)}
@@ -100,7 +99,7 @@ func (z *Zero3) Forward(run func() *shadow.Tensor) *shadow.Tensor {
 	return loss
 }
 
-// PreForward gathers the module's parameters. x's gradient signals when they are no longer needed.
+// PreForward gathers the module's parameters. They are no longer needed when x's gradient arrives.
 func (m *zeroModule) PreForward(x *shadow.Tensor) *shadow.Tensor {
 	m.fetch()
 	if m.again {
@@ -170,8 +169,7 @@ func (m *zeroModule) release() {
 	}
 }
 
-// reduce sums the bucket, through a copy with the parts in order, and adds
-// this process's part to its gradients.
+// reduce sums the bucket, through a copy with its parts in order, and adds this process's part to its gradients.
 func (z *Zero3) reduce() {
 	z.w.OnQueue(z.scatter, shadow.Gradients, func() {
 		if len(z.filled) > 1 {

@@ -14,13 +14,13 @@ import (
 // simulated part is the first process's, which has no padding.
 type flatZero struct {
 	zero
-	mine map[*shadow.Tensor]bool // parameters that reach into this process's part
-	own  int                     // their elements
+	mine map[*shadow.Tensor]bool // parameters that overlap this process's part
+	own  int                     // number of their elements in it
 	part *shadow.Tensor          // their gradients
 }
 
 // newFlatZero flattens a model's trainable parameters via the CPU. DeepSpeed makes the copy on the
-// GPU if there is room for it next to the parameters, so the copy never decides whether a run fits.
+// GPU if there is room for it next to the parameters, so the copy never determines whether a run fits.
 func newFlatZero(b *nn.Builder, world int) flatZero {
 	z := flatZero{zero: zero{w: b.W, world: world, params: b.Trainable()}, mine: map[*shadow.Tensor]bool{}}
 	z.dtype = z.params[0].DType()
@@ -44,10 +44,10 @@ func newFlatZero(b *nn.Builder, world int) flatZero {
 	return z
 }
 
-// Forward adds nothing to the model's.
+// Forward only runs the model.
 func (z *flatZero) Forward(run func() *shadow.Tensor) *shadow.Tensor { return run() }
 
-// setupBucket makes the bucket unless it exists.
+// setupBucket allocates the bucket unless it exists.
 func (z *flatZero) setupBucket() {
 	if z.bucket == nil {
 		z.bucket = z.flat(shadow.Gradients, zeroBucket, z.dtype)
@@ -63,7 +63,7 @@ func (z *flatZero) average() {
 	z.w.AllReduce(uint64(z.elements)*z.dtype.Bytes(), z.world)
 }
 
-// setupPart allocates the gradients of this process's part.
+// setupPart allocates the gradients for this process's part.
 func (z *flatZero) setupPart() {
 	if z.part == nil {
 		z.part = z.flat(shadow.Gradients, z.own, z.dtype)

@@ -9,10 +9,9 @@ import (
 )
 
 // ZeroPartition returns the parameters that the first process updates under
-// torch.distributed.optim.ZeroRedundancyOptimizer: from the largest to the smallest, each goes
-// to the process that has the fewest elements so far
-// (torch/distributed/optim/zero_redundancy_optimizer.py, 2.11). Updated
-// parameters are broadcast in place, one by one, without additional memory.
+// torch.distributed.optim.ZeroRedundancyOptimizer: from largest to smallest, each is assigned to the process with
+// the fewest elements so far (torch/distributed/optim/zero_redundancy_optimizer.py, 2.11). Updated parameters are
+// broadcast in place, one by one, without additional memory.
 func ZeroPartition(params []*shadow.Tensor, world int) []*shadow.Tensor {
 	byCount := append([]*shadow.Tensor(nil), params...)
 	sort.SliceStable(byCount, func(i, j int) bool { return byCount[i].Numel() > byCount[j].Numel() })
