@@ -13,7 +13,7 @@ import (
 	"snug/internal/config/configtest"
 )
 
-// TestOpenErrors checks that there is one clear line for files that cannot be read.
+// TestOpenErrors checks that files that cannot be read give a clear, one-line error.
 func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -45,7 +45,7 @@ func TestOpenErrors(t *testing.T) {
 		{"half a sample", map[string]string{"a.yaml": "per_device_train_batch_size: 2.5\n"}, []string{"a.yaml"},
 			"a.yaml:1:30: per_device_train_batch_size is 2.5; a whole number is expected (batch)"},
 		{"not a switch", map[string]string{"a.yaml": "per_device_train_batch_size: 2\nbf16: perhaps\n"}, []string{"a.yaml"},
-			"a.yaml:2:7: bf16 is a text, but a true or false is expected (precision)"},
+			"a.yaml:2:7: bf16 is a text, but true or false is expected (precision)"},
 		{"not a schedule", map[string]string{"a.yaml": "batch_size: 2\ngradient_accumulation: {scheduling: {0: x}}\n"}, []string{"a.yaml"},
 			"a.yaml:2:41: gradient_accumulation.scheduling is not an accumulation schedule like {0: 4, 8: 2}"},
 		{"two of a kind", map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: 3\n"}, nil,
@@ -62,7 +62,7 @@ func TestOpenErrors(t *testing.T) {
 		{"snug.yaml setting", map[string]string{"snug.yaml": "bind: {batches: a.yaml#x}\n"}, nil, `snug.yaml:1:17: setting "batches" is not known; did you mean batch?`},
 		{"snug.yaml place", map[string]string{"snug.yaml": "bind: {batch: a.yaml}\n"}, nil, `snug.yaml:1:15: "a.yaml" is not a place; write it like conf/config.yaml#data.batch_size`},
 		{"snug.yaml file", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n"}, nil, "snug.yaml:1 binds batch to a.yaml: file does not exist"},
-		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is not there"},
+		{"snug.yaml path", map[string]string{"snug.yaml": "bind: {batch: a.yaml#x}\n", "a.yaml": "y: 1\n"}, nil, "snug.yaml:1 binds batch to a missing key: a.yaml:1:1: x is missing"},
 		{"snug.yaml value", map[string]string{"snug.yaml": "set: {precision: bf17}\n"}, nil, `snug.yaml:1:18: precision "bf17" is not known; known: fp32, amp-bf16, amp-fp16, bf16, fp16`},
 		{"snug.yaml list", map[string]string{"snug.yaml": "- a\n"}, nil, "snug.yaml:1:1: a snug.yaml must be a map with the keys model, files, bind, set and command, but this is a list"},
 	} {
@@ -78,8 +78,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestOthersDoNotMatter names a valid file next to invalid ones. A stage that belongs to the file does
-// matter.
+// TestOthersDoNotMatter checks that a named file can be read next to invalid ones, unless one is a stage of
+// it.
 func TestOthersDoNotMatter(t *testing.T) {
 	of := map[string]string{"a.yaml": "batch_size: 2\n", "b.yaml": "batch_size: [1]\n", "c.yaml": "batch_size: 1\nbatch_size: 2\n", "d.yaml": "x: [\n"}
 	if _, err := Open(files(of), ".", "a.yaml"); err != nil {
@@ -135,8 +135,8 @@ func TestChangeErrors(t *testing.T) {
 	}
 }
 
-// TestAliases checks that a value that another key takes through an alias changes for both, unless the
-// other is a setting too.
+// TestAliases checks that an edit of a value changes the aliases of it too, and is refused if an alias is
+// another setting.
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ text, note, refused string }{
 		{"batch_size: &n 4\nval_batch: *n\n", "a.yaml:2: val_batch takes its value from batch_size and changes with it", ""},
