@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Diff returns the change as a unified diff, which patch -p1 and git apply read.
+// Diff returns the change as a unified diff for patch -p1 or git apply.
 func (c *Change) Diff() []byte {
 	out, _ := c.Shown(math.MaxInt)
 	return out

@@ -19,8 +19,8 @@ const (
 	List  Kind = "list"         // values in order
 	Int   Kind = "whole number" // a number without a fraction
 	Float Kind = "number"       // any other number
-	Bool  Kind = "yes or no"    // true or false
-	Text  Kind = "text"         // a string
+	Bool  Kind = "boolean"      // true or false
+	Text  Kind = "string"       // text
 	Null  Kind = "null"         // no value
 	// Expression is anything that only its own language can evaluate: a Python call, a shell
 	// substitution, a date.
