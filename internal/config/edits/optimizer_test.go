@@ -44,8 +44,8 @@ func TestFused(t *testing.T) {
 		{"Composer", "a.yaml", foundryRun + "decoupled_adamw\n", "adamw-loop", "", "cannot be set to"},
 		{"Composer, adamw", "a.yaml", foundryRun + "adamw\n", "adamw", "", "cannot be set to"},
 		{"kohya", "a.toml", "train_batch_size = 4\noptimizer_type = \"AdamW\"\n", "adamw", "", "cannot be set to"},
-		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "only your program knows"},
-		{"own flag", "a.sh", "python t.py --batch-size 4 --optimizer adamw\n", "adamw", "", "only your program knows"},
+		{"own", "a.yaml", "batch_size: 4\noptimizer: AdamW\n", "adamw", "", "the values that your program accepts"},
+		{"own flag", "a.sh", "python t.py --batch-size 4 --optimizer adamw\n", "adamw", "", "the values that your program accepts"},
 		{"trainer's flag", "a.sh", "python t.py --per_device_train_batch_size 4 --optim adamw_torch\n", "adamw", "python t.py --per_device_train_batch_size 4 --optim adamw_torch_fused", ""},
 		{"trainer in code", "a.py", "a = TrainingArguments(per_device_train_batch_size=4, optim=\"adamw_torch\")\n", "adamw", `a = TrainingArguments(per_device_train_batch_size=4, optim="adamw_torch_fused")`, ""},
 	}
