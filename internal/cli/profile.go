@@ -36,8 +36,8 @@ run or a script. With --vary it runs once for each size. The value replaces
 {batch} in the command. Without {batch}, snug adds the script's own option or a
 Hydra override, or changes a temporary copy of the config or shell script; your
 file does not change. All ranks and child processes are recorded. The run ends
-after --steps optimizer steps, or continues with --keep-running. Without a GPU it
-ends when training begins. No data leaves this machine.`
+after --steps optimizer steps, or continues with --keep-running. Without a GPU
+it ends when training begins. No data leaves this machine.`
 
 const profileExample = `  snug profile --vary batch=2,3 -- python train.py --batch-size {batch}
   snug profile --vary batch=2,3 --vary seq=128,192 -- \
