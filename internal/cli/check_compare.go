@@ -23,7 +23,7 @@ type comparison struct {
 	Slower     float64  `json:"slower"`               // the allowed percentage
 	Notes      []string `json:"notes,omitempty"`
 	base       string   // a description of the revision
-	room       room     // what both sides have to fit into
+	room       room     // what both sides must fit into
 }
 
 // growth is the difference in bytes; savings are negative.

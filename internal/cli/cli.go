@@ -56,7 +56,7 @@ type Env struct {
 	WriteFile      func(path string, data []byte) error       // writes the whole file or nothing
 	GPUs           []gpu.Source                               // ways to list the GPUs of this machine
 	Samplers       []gpu.SampledSource                        // ways to sample them
-	CPUs           int                                        // number of processors; 0 if not known
+	CPUs           int                                        // number of processors; 0 if unknown
 	Environ        func() []string                            // the environment of the commands that snug starts
 	Runner         run.Runner                                 // starts those commands; nil: on this machine
 	GoesOn         func()                                     // called when a command will take a long time; may be nil

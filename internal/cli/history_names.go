@@ -53,7 +53,7 @@ func shortest(paths []string) map[string]string {
 	return names
 }
 
-// oneRow returns text made safe for a table row, such as without newlines.
+// oneRow returns text with control characters, such as newlines, replaced by spaces.
 func oneRow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -42,7 +42,7 @@ func (r planReport) rejected(b *strings.Builder) {
 	if len(r.Rejected) == 0 {
 		return
 	}
-	t := term.Table{Header: []string{"not taken", "because"}, Indent: 2}
+	t := term.Table{Header: []string{"rejected", "because"}, Indent: 2}
 	widest := len(t.Header[0])
 	for _, x := range r.Rejected {
 		widest = max(widest, utf8.RuneCountInString(x.Change))

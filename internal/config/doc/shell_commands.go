@@ -12,8 +12,8 @@ type Command struct {
 	Line  int      // where it begins; 0 if the script builds it from parts
 	Words []string // expanded; an unknown word is given as written, without quotes
 	Lines []int    // of the words
-	// Keys are the keys of its flags and arguments in the document, Environment those of the variables in its
-	// environment.
+	// Keys are the keys of its flags and arguments in the document, and Environment the keys of the variables
+	// in its environment.
 	Keys, Environment map[string]bool
 	// Passes are the keys of the variables that are values or arguments of the command.
 	Passes map[string]bool

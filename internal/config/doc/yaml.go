@@ -35,7 +35,7 @@ func (yamlSyntax) parse(src []byte) (*node, error) {
 	return root, r.err
 }
 
-// firstDocument returns the first document of a stream that is not empty. The others only have to be
+// firstDocument returns the first document of a stream that is not empty. The others must only be
 // well-formed.
 func firstDocument(src []byte) (*yaml.Node, error) {
 	top, err := yamlDocuments(src)

@@ -28,7 +28,7 @@ func TestHelpful(t *testing.T) {
 		"sizes beside": {map[string]string{"run/a.sh": "here=`pwd`\npython a.py --cf $here/../big.json --per_device_train_batch_size 2\n", "big.json": `{"net": {"hidden_size": 64, "num_hidden_layers": 2}}`},
 			"big.json:1: net.hidden_size and net.num_hidden_layers are the sizes of a model"},
 		"a rank in a branch": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(task=T(1), r=16)\n"},
-			"a.sh:1: --use_lora turns adapters on, but the rank is set in the program (a.py:3: LoraConfig, rank 16); give --lora-rank 16 and --lora-targets"},
+			"a.sh:1: --use_lora turns adapters on, but their rank is set in the program (a.py:3: LoraConfig, rank 16); give --lora-rank 16 and --lora-targets"},
 		"a computed rank": {map[string]string{"a.sh": "python a.py " + flags + " --use_lora\n", "a.py": "def f(x):\n    if x:\n        c = LoraConfig(r=x.r)\n"},
 			"a.sh:1: --use_lora turns adapters on, but the program computes their rank (a.py:3: LoraConfig); give --lora-rank N"},
 		"a mode":          {map[string]string{"a.sh": "python a.py --per_device_train_batch_size 2 --compile=default\n"}, "no file names the model"},

@@ -128,7 +128,7 @@ func (r *Run) rankInProgram() string {
 		}
 		where := fmt.Sprintf("%s:%d", p.File, 1+strings.Count(p.Text[:at[2]], "\n"))
 		if rank := plainRank.Find(p.Text[at[3]:]); rank != nil {
-			return fmt.Sprintf("the rank is set in the program (%s: %s, rank %s); give --lora-rank %s", where, p.Text[at[2]:at[3]], rank[1], rank[1])
+			return fmt.Sprintf("their rank is set in the program (%s: %s, rank %s); give --lora-rank %s", where, p.Text[at[2]:at[3]], rank[1], rank[1])
 		}
 		return fmt.Sprintf("the program computes their rank (%s: %s); give --lora-rank N", where, p.Text[at[2]:at[3]])
 	}

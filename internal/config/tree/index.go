@@ -70,7 +70,7 @@ func (t Tree) Walk(f func(doc.Path, doc.Value)) {
 	}
 }
 
-// named returns every path that ends in a key, as it is written.
+// named returns every path that ends in a key, as written.
 func (t Tree) named(key string) []doc.Path {
 	var out []doc.Path
 	parts := NameParts(doc.Path{key})
